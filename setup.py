@@ -104,6 +104,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "campaign/report/page/*",
                 "campaign/report/page/uplot/*",
                 "data/*/*",
+                "data/reference/measured/*/*",
                 "picoquic/*.[ch]",
                 *(f"linux_guest/{folder}/*" for folder in ("agent", "controller", "kernel")),
                 "native/*.h",

@@ -8,7 +8,8 @@ A cell goes this way, from the file to the report:
 * `execution.resume` gives the runs that are missing to `execution.workers`, and each `RunResult` to
   `execution.store`;
 * `execution.table` makes of the plan and the store a row for each run, and for each cell and
-  repetition, which `report` reads.
+  repetition, which `report` reads;
+* `condensed` keeps of both what a page of many campaigns needs, without the runs.
 """
 
 from __future__ import annotations

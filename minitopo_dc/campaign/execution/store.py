@@ -45,6 +45,8 @@ from minitopo_dc.settings import SettingsError
 CHECKSUMS = "checksums.json"
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
 that are no longer than a capture may be."""
+CONDENSED = "condensed.yaml"
+"""The file that a condensed result has in place of a plan (`campaign.condensed`)."""
 PART_BYTES = 1 << 16
 """The size of the parts in which a file is read for its digest; most files are one part."""
 
@@ -158,7 +160,15 @@ class Store:
         return found
 
     def _check_inside(self) -> None:
-        """Refuse a link as the directory of runs, as runs are removed and made only inside."""
+        """Refuse a link as the directory of runs, as runs are removed and made only inside.
+
+        A condensed result is refused, too.
+        """
+        if (self.root / CONDENSED).is_file():
+            raise StoreError(
+                f"{self.root}: a condensed result, which has no runs to be shown or resumed; "
+                "`minitopo-dc campaign papers` reads it"
+            )
         if self.runs.is_symlink():
             raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,22 +55,32 @@ def cell_table(plan: Plan, runs: pd.DataFrame) -> pd.DataFrame:
     Columns: `experiment`, `configuration`, `cell` (a number), `repetition`, `id`, the factors of
     its experiment as `factors` (a dictionary), and all that `measures` gives.
     """
-    found = {row["id"]: row for row in runs.to_dict("records")}
-    rows: list[dict[str, Any]] = []
-    for number, cell in enumerate(plan.cells):
-        for repetition, identity in enumerate(cell.runs, start=1):
-            rows.append(
-                {
-                    "experiment": cell.experiment,
-                    "configuration": cell.configuration,
-                    "cell": number,
-                    "repetition": repetition,
-                    "id": identity,
-                    "factors": dict(cell.factors),
-                    **measures(found.get(identity)),
-                }
-            )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        cell_rows(plan, {row["id"]: measures(row) for row in runs.to_dict("records")})
+    )
+
+
+def cell_rows(plan: Plan, found: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of `cell_table`.
+
+    Args:
+        plan: the cells.
+        found: the `measures` of each run that is done, by its identity.
+    """
+    missing = measures(None)
+    return [
+        {
+            "experiment": cell.experiment,
+            "configuration": cell.configuration,
+            "cell": number,
+            "repetition": repetition,
+            "id": identity,
+            "factors": dict(cell.factors),
+            **found.get(identity, missing),
+        }
+        for number, cell in enumerate(plan.cells)
+        for repetition, identity in enumerate(cell.runs, start=1)
+    ]
 
 
 def measures(run: dict[Any, Any] | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,13 @@ import pandas as pd
 
 from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.tables.reference import compare, read_reference, same_value
+from minitopo_dc.campaign.condensed.load import (
+    MARK,
+    Condensed,
+    is_condensed,
+    load_condensed,
+    pooled,
+)
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import cell_table, save_table
 from minitopo_dc.campaign.file.fields import Curve, Experiment, Reference
@@ -36,6 +43,8 @@ class Source:
     plan: Plan
     cells: pd.DataFrame
     """The table of `cell_table`."""
+    condensed: Condensed | None = None
+    """The condensed result that it is of, which has no runs' files."""
     known: dict[Any, Any] = field(init=False, default_factory=dict, repr=False, compare=False)
     """A cache of what was worked out of it: several parts of a report ask for the same points."""
 
@@ -48,23 +57,41 @@ class Source:
 
 
 def load_sources(directories: Sequence[Path]) -> list[Source]:
-    """Read campaign directories, in this order.
+    """Read campaign directories and condensed results, in this order.
+
+    Condensed results that differ in their seeds alone are one source (`pooled`).
 
     Raises:
-        StoreError, ResultError: one of them holds no campaign, or a broken run.
+        StoreError, ResultError, SettingsError: one of them holds no campaign, or a broken run, or
+            is a damaged condensed result.
     """
-    stores = [Store(directory) for directory in directories]
-    plans = [store.plan() for store in stores]
-    clocks = [plan.clock for plan in plans]
-    sources = []
-    for store, plan in zip(stores, plans, strict=True):
-        alone = clocks.count(plan.clock) == 1
-        label = plan.clock if alone else f"{plan.clock}, {store.root.name}"
-        cells = cell_table(plan, save_table(plan, store))
-        sources.append(Source(label, store, plan, cells))
+    plans = {each: Store(each).plan() for each in directories if not is_condensed(each)}
+    condensed = {each: load_condensed(each) for each in directories if is_condensed(each)}
+    together = {each.root: each for each in pooled(condensed.values())}
+    found = [
+        _source(each, plans.get(each), together.get(each))
+        for each in dict.fromkeys(directories)
+        if each in plans or each in together
+    ]
+    clocks = [source.plan.clock for source in found]
+    sources = [
+        replace(source, label=f"{source.label}, {source.store.root.name}")
+        if clocks.count(source.plan.clock) > 1
+        else source
+        for source in found
+    ]
     for source in sources:
         _check_measures(source, sources)
     return sources
+
+
+def _source(directory: Path, plan: Plan | None, condensed: Condensed | None) -> Source:
+    """Return a source that is labelled by its clock alone."""
+    store = Store(directory)
+    if plan is not None:
+        return Source(plan.clock, store, plan, cell_table(plan, save_table(plan, store)))
+    assert condensed is not None
+    return Source(condensed.plan.clock, store, condensed.plan, condensed.cells, condensed)
 
 
 def _check_measures(source: Source, sources: Sequence[Source]) -> None:
@@ -123,7 +150,7 @@ def run_value(run: dict[Any, Any], name: str, *, endless: bool) -> float:
         ResultError: a file of a run that is ok is missing or broken.
     """
     if run["status"] == "ok":
-        return measure(run, name)
+        return float(run.get(name, math.nan)) if run.get(MARK) else measure(run, name)
     failed = endless and run["status"] == "failed"
     return ENDLESS_VALUES.get(name, math.nan) if failed else math.nan
 

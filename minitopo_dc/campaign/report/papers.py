@@ -26,7 +26,7 @@ from pydantic import Field
 
 from minitopo_dc.analysis.tables.reference import REFERENCE
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment, find_campaign
-from minitopo_dc.campaign.file.plan import Plan, read_plan
+from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report.claims import verdicts
 from minitopo_dc.campaign.report.evaluation import Source, comparison, reference_points
@@ -152,17 +152,24 @@ Made from:
 def made_from(source: Source) -> str:
     """Return a result's clock and version, what makes the runs smaller, and how many are ok."""
     plan, ok = source.plan, source.cells["status"] == "ok"
-    told = [f"{plan.clock} clock", plan.version, *map(_setting, _settings(plan).items())]
+    told = [f"{plan.clock} clock", plan.version, *map(_setting, _settings(source).items())]
     good, runs = source.cells.loc[ok, "id"].nunique(), source.cells["id"].nunique()
-    return ", ".join([*told, f"{good} runs ok" if good == runs else f"{good} of {runs} runs ok"])
+    fine = f"{good} runs ok" if good == runs else f"{good} of {runs} runs ok"
+    return ", ".join([*told, fine, *(source.condensed.notes if source.condensed else ())])
 
 
-def _settings(plan: Plan) -> dict[str, Any]:
-    """Return the parameters that are a number or a name, the version's fields, the repetitions."""
-    its = plan.file.parameters.items()
+def _settings(source: Source) -> dict[str, Any]:
+    """Return the parameters that are a number or a name, the version's fields, the repetitions.
+
+    A size that the command line gave is known of a condensed result alone.
+    """
+    plan, its = source.plan, source.plan.file.parameters.items()
     simple = {name: value for name, value in its if isinstance(value, int | float | str)}
     [(repetitions, _)] = Counter(len(cell.runs) for cell in plan.cells).most_common(1)
-    return {**simple, **plan.file.smaller(plan.version).fields, "repetitions": repetitions}
+    recipe = source.condensed.recipe if source.condensed else None
+    given = {"workload.size_mb": f"{recipe.size_mb:g}"} if recipe and recipe.size_mb else {}
+    fields = {**plan.file.smaller(plan.version).fields, **given}
+    return {**simple, **fields, "repetitions": repetitions}
 
 
 def _setting(setting: tuple[str, Any]) -> str:

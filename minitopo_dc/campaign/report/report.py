@@ -141,7 +141,11 @@ def write_report(
 
     Raises:
         OSError: a file cannot be written.
+        StoreError: a source is a condensed result, which has no runs to be shown.
     """
+    for source in sources:
+        if source.condensed is not None:
+            source.store.plan()  # which it does not have: raises the error that says so
     directory.mkdir(parents=True, exist_ok=True)
     sections = [
         _section(sources, name, experiment, directory) for name, experiment in _experiments(sources)

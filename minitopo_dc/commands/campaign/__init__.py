@@ -36,6 +36,7 @@ from minitopo_dc.clocks import (
     run_checked,
     unavailable_reason,
 )
+from minitopo_dc.commands.campaign import papers
 from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.options import quantities
@@ -57,7 +58,7 @@ HELP = "run, resume and report many scenarios from one file"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the actions `run`, `status`, `report` and `papers`."""
+    """Add the actions `run`, `status`, `report`, `condense` and `papers`."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add_run(actions.add_parser("run", help="run the missing runs"))
     status = actions.add_parser(
@@ -86,17 +87,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=(),
         help="also write each figure at the width of a paper's column to figures/",
     )
-    papers = actions.add_parser(
-        "papers", help="list the published tables that these results reproduce"
-    )
-    papers.add_argument(
-        "directories",
-        type=Path,
-        nargs="+",
-        metavar="DIR",
-        help="results directories of campaign run",
-    )
-    add_plugin_option(papers)
+    papers.add(actions)
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
 
 
@@ -186,7 +177,7 @@ def _add_versions(group: argparse._MutuallyExclusiveGroup) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Do the action; return 1 when it tells of runs that failed or are missing."""
-    actions = {"run": _run, "status": _status, "report": _report, "papers": _papers}
+    actions = {"run": _run, "status": _status, "report": _report, **papers.ACTIONS}
     return actions[arguments.action](arguments)
 
 
@@ -314,17 +305,6 @@ def _report(arguments: argparse.Namespace) -> int:
         f"Report: {written.page}{more}",
     ):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-    return 0
-
-
-def _papers(arguments: argparse.Namespace) -> int:
-    # Not above: SciPy takes a second.
-    from minitopo_dc.campaign.report.evaluation import load_sources  # noqa: PLC0415
-    from minitopo_dc.campaign.report.papers import papers_page  # noqa: PLC0415
-
-    load_plugins(arguments.plugins)
-    drop_privileges(arguments.directories)
-    print(papers_page(load_sources(arguments.directories)), end="")  # noqa: T201
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.campaign.condensed.load import shipped_results
 from minitopo_dc.campaign.file.fields import Smaller, find_campaign
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report import papers
@@ -169,6 +170,13 @@ def test_an_absent_item_tells_of_its_campaign_that_it_was_not_run() -> None:
 def test_the_page_of_the_docs_is_of_the_same_list() -> None:
     ours, made = rows(PAGE.read_text(encoding="utf-8")), rows(papers_page([]))
     assert [line.split(" | ")[:2] for line in ours] == [line.split(" | ")[:2] for line in made]
+
+
+@pytest.mark.slow
+def test_the_page_of_the_docs_is_made_of_the_condensed_results_of_the_package() -> None:
+    if not (directories := shipped_results()):
+        pytest.skip("reference/measured has no condensed result yet")
+    assert papers_page(load_sources(directories)) == PAGE.read_text(encoding="utf-8")
 
 
 def rows(page: str) -> list[str]:
