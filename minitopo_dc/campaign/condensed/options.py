@@ -7,7 +7,7 @@ options change the scenarios only: they are found as differences from those of t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,19 @@ def _configurations(kept: Plan) -> tuple[str, ...]:
     return tuple(dict.fromkeys(cell.configuration for cell in kept.cells))
 
 
-def _best(path: Path, kept: Plan, tries: list[Overrides]) -> tuple[Overrides, Plan]:
-    """Return the first options that plan the same runs, or those that plan the most similar."""
+def _best(path: Path, kept: Plan, tries: Iterable[Overrides]) -> tuple[Overrides, Plan]:
+    """Return the first options that plan the same runs, or those that plan the most similar.
+
+    Options that the file does not allow are none, but for the first ones.
+    """
     found: list[tuple[Overrides, Plan]] = []
     for overrides in tries:
-        found.append((overrides, read_plan(path, overrides)))
+        try:
+            found.append((overrides, read_plan(path, overrides)))
+        except SettingsError:
+            if not found:
+                raise
+            continue
         if not _apart(kept, found[-1][1]):
             return found[-1]
     return min(found, key=lambda each: _apart(kept, each[1]))

@@ -89,6 +89,20 @@ def test_the_options_of_the_command_are_found(options: dict[str, Any], root: Pat
     assert not found.stale
 
 
+def test_a_configuration_of_one_experiment_need_not_fit_the_others(root: Path) -> None:
+    content = document(standard_configurations=["default"])
+    content["configurations"]["labelled"] = {
+        "transport": "quic",
+        "options.receive_buffer_bytes": "= size",
+    }
+    own = {"configurations": ["labelled"], "grid": {"label.size": [100_000, 200_000]}}
+    content["experiments"]["own"] = {"title": "Own", **own}
+    change(root, content)
+    store = run(root, "some", Overrides(clock="virtual", size_mb=3.0))
+    condense(store, root / "target")
+    assert description(root / "target")["size_mb"] == 3
+
+
 def test_a_run_that_failed_stays_one(root: Path) -> None:
     text = (condensed(root, "some", execute=fail) / "runs.csv").read_text()
     assert "failed,it broke,1,\n" in text
