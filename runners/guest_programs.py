@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Protocol
@@ -97,6 +99,8 @@ class ProgramsFlow:
         self._ready_port = ready_port
         self._moments: dict[str, int] = {}
         self._outputs: dict[tuple[str, int], IO[bytes]] = {}
+        self._outcome: Measurement | TransferFailed | None = None
+        self._large_files = ExitStack()
         for role in ("server", "client"):
             for stream in STREAMS:
                 self._outputs[role, stream] = self._file(role, stream).open("wb")
@@ -106,7 +110,8 @@ class ProgramsFlow:
         self._take, self._say = take, say
 
     def files(self) -> dict[str, bytes]:
-        """Return the files that the agent is given."""
+        """Make the runner's files, and return those that the agent is given."""
+        self._large_files.enter_context(self._runner.files(self.transfer))
         facts, changes = self._facts, self._changes
         own = self.transfer.client_addresses
         foreign = [each for each in facts.leg_addresses if each not in own]
@@ -156,11 +161,17 @@ class ProgramsFlow:
         return (self.ended["client"][0] - self._moments["begin"]) / NS_PER_S
 
     def measure(self) -> Measurement:
-        """Return what was measured, by the runner's own rules.
+        """Return what was measured, by the runner's own rules, once it is closed.
 
         Raises:
             TransferFailed: a program failed, or has not ended.
         """
+        assert self._outcome is not None  # it is closed
+        if isinstance(self._outcome, TransferFailed):
+            raise self._outcome
+        return self._outcome
+
+    def _measured(self) -> Measurement:
         self._check()
         self._close_files()
         transfer = replace(self.transfer, client_s=self.seconds)
@@ -187,8 +198,13 @@ class ProgramsFlow:
             return ()  # `measure` says why
 
     def close(self) -> None:
-        """Close the files of the programs' output."""
+        """Close the programs' output, read the outcome, and remove the runner's large files."""
         self._close_files()
+        with self._large_files:
+            try:
+                self._outcome = self._measured()
+            except TransferFailed as failure:
+                self._outcome = failure
 
     def _programs(self) -> Programs:
         runner, transfer = self._runner, self.transfer
@@ -203,6 +219,7 @@ class ProgramsFlow:
             writable=directory,
             ready_port=self._ready_port,
             patience_ns=round(patience_s * NS_PER_S),
+            stop_signal=runner.stop_signal or signal.SIGTERM,
         )
 
     def _judge_server(self) -> None:

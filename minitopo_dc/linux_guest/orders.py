@@ -6,6 +6,7 @@ All times are ns on the guest's monotonic clock, which is the clock of the proce
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -81,6 +82,7 @@ class Programs:
         writable: the one that they can write to.
         ready_port: what the server binds when it is ready; None: it is after half a second.
         patience_ns: how long the server may take to end when it is told to.
+        stop_signal: which tells it to.
     """
 
     client: Sequence[str]
@@ -90,6 +92,7 @@ class Programs:
     writable: str
     ready_port: int | None
     patience_ns: int
+    stop_signal: signal.Signals = signal.SIGTERM
 
     def files(self) -> dict[str, bytes]:
         """Return the files that it needs beside the orders."""
@@ -103,6 +106,8 @@ class Programs:
     def lines(self) -> Iterator[str]:
         """Yield its lines of the orders."""
         yield f"programs {self.ready_port or 0} {self.patience_ns}"
+        if self.stop_signal != signal.SIGTERM:
+            yield f"stop-signal {self.stop_signal:d}"
 
 
 def _words(words: Iterable[str]) -> bytes:

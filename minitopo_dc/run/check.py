@@ -31,13 +31,17 @@ def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
     if not scenario.flows:
         return tuple(_runner_of(flow, scenario, "", ", flows") for flow in flows)
     runners = tuple(_runner_of(flow, scenario, f"flows.{n}.") for n, flow in enumerate(flows))
-    _check_addresses(scenario, runners)
+    if scenario.clock == "real":
+        _check_addresses(scenario, runners)
     _check_path_flows(scenario, runners)
     return runners
 
 
 def _check_addresses(scenario: Scenario, runners: Sequence[Runner]) -> None:
-    """Refuse flows of a transport from several client addresses if it can only use one."""
+    """Refuse flows of a transport from several client addresses if a host can only use one.
+
+    On the virtual clock the flows of such a transport have a host each.
+    """
     first: dict[str, tuple[int, tuple[int, ...]]] = {}
     for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
         legs = client_legs(scenario, flow)

@@ -12,6 +12,7 @@ from minitopo_dc.run.results import flow_directory
 from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import accepted, get_runner
 from minitopo_dc.runners.virtual import (
+    Address,
     Congestion,
     FlowFacts,
     GuestFlow,
@@ -35,9 +36,10 @@ KEY_FRAME_PORT = 60_000
 class AnyConnection(ABC):
     """One flow of a scenario, which is the scenario itself when it has one flow only."""
 
-    protocol: ClassVar[Literal["udp", "tcp"]]
     is_cut_off: ClassVar[bool]
     """Whether a download for a time has no end of its own."""
+    whole_packets: ClassVar[bool]
+    """Whether its hosts send IP packets, and not the data of datagrams."""
     ends: VirtualConnection | GuestFlow
 
     def __init__(
@@ -53,7 +55,8 @@ class AnyConnection(ABC):
         self.workload = flow.workload
         self.has_ended = False
         """Whether the client did what it was asked to, or failed; if not, the time was over."""
-        foreign = get_runner(flow.transport).foreign
+        runner = get_runner(flow.transport)
+        foreign = runner.foreign
         self.has_paths = flow.paths is not None and not foreign
         """Whether the transport is one with several paths, and tells of them."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
@@ -66,13 +69,14 @@ class AnyConnection(ABC):
         clients = {leg: of_leg[leg] for leg in client_legs(scenario, flow)}
         # Programs of the user's may use those of the other legs too.
         reached = list({**clients, **(of_leg if foreign else {})}.values())
-        self.downlinks = [Flow(server, client, self.protocol) for client in reached]
-        self.uplinks = [Flow(client, server, self.protocol) for client in reached]
+        self._protocol = runner.socket_table
+        self.downlinks = [self._flow(server, client) for client in reached]
+        self.uplinks = [self._flow(client, server) for client in reached]
         marked = flow.workload.key_frame_dscp if isinstance(flow.workload, Realtime) else None
         keys = None if marked is None else (next(iter(clients.values()))[0], KEY_FRAME_PORT + index)
         if marked is not None and keys is not None:
-            self.downlinks.append(Flow(server, keys, self.protocol, marked))
-            self.uplinks.append(Flow(keys, server, self.protocol, marked))
+            self.downlinks.append(self._flow(server, keys, marked))
+            self.uplinks.append(self._flow(keys, server, marked))
         self.facts = FlowFacts(
             workload=flow.workload,
             congestion_control=flow.congestion_control,
@@ -89,6 +93,9 @@ class AnyConnection(ABC):
             sysctl=scenario.virtual.sysctl,
             earlier_downloads=scenario.virtual.earlier_downloads,
         )
+
+    def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
+        return Flow(source, destination, self._protocol, dscp, whole=self.whole_packets)
 
     @property
     @abstractmethod
@@ -147,8 +154,8 @@ def cpu_ns(scenario: Scenario) -> tuple[int, int]:
 class Connection(AnyConnection):
     """A flow whose end hosts are sans-IO endpoints in this process."""
 
-    protocol = "udp"
     is_cut_off = True
+    whole_packets = False
     ends: VirtualConnection
 
     def __init__(

@@ -25,8 +25,8 @@ DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
 class GuestConnection(AnyConnection):
     """A flow with both hosts in one guest: the server has card 0, the client one card per leg."""
 
-    protocol = "tcp"
     is_cut_off = False
+    whole_packets = True
     ends: GuestFlow
 
     def __init__(

@@ -25,14 +25,17 @@ class Flow:
         destination: tuple[str, int],
         protocol: Literal["udp", "tcp"] = "udp",
         dscp: int = 0,
+        *,
+        whole: bool = False,
     ) -> None:
-        """Make a flow of UDP datagrams, or of TCP segments, whose data are whole IP packets.
+        """Make a flow of packets whose data are those of UDP datagrams, or whole IP packets.
 
         Args:
             source: the sending socket's address.
             destination: the receiving socket's address.
             protocol: of all packets.
-            dscp: the code point (RFC 2474) of all datagrams.
+            dscp: the code point (RFC 2474) of all packets.
+            whole: whether their data are IP packets.
         """
         self.source, self.destination = source, destination
         self.protocol = protocol
@@ -43,7 +46,7 @@ class Flow:
         """The function that takes a datagram at its destination."""
         self.headers_bytes = 0
         """The size of each packet's headers before its data."""
-        if protocol == "udp":
+        if not whole:
             self.headers_bytes = IP_HEADER_BYTES[ip_address(source[0]).version] + UDP_HEADER_BYTES
 
     def belongs_to(self, match: Match) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import Any
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.units import NS_PER_S
 
 PIDFD_GETFD = 438
 """asm-generic/unistd.h: the number is the same for all processors."""
@@ -36,16 +38,31 @@ class ClientSettings(ProgramSettings):
     """The command line of gtlsclient."""
     receive_buffer_bytes: int | None
     """None: the kernel's default."""
+    duration_s: float | None
+    """So long after it began to connect it is asked to end; None: it ends by itself."""
+    user: int
+    """Who it runs as, if this program is root: the kernel has a route for this user."""
 
 
-def run(command: Sequence[str], receive_buffer_bytes: int | None) -> tuple[int, dict[str, Any]]:
+def run(
+    command: Sequence[str],
+    receive_buffer_bytes: int | None,
+    duration_s: float | None,
+    user: int | None = None,
+) -> tuple[int, dict[str, Any]]:
     """Run a program to its end; return its exit code, negative for a signal, and the report.
+
+    With a duration it is sent SIGINT, at which gtlsclient closes its connection and its files. Of
+    root only the right to write files remains to a user.
 
     Raises:
         OSError: it cannot be started, or its socket not be borrowed.
     """
+    rights = "+dac_override"
+    mine = ["--reuid", str(user), "--inh-caps", rights, "--ambient-caps", rights]
     # If this process is killed, its child must not go on.
-    child = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command])
+    prepared = ["setpriv", "--pdeathsig", "KILL", *([] if user is None else mine)]
+    child = subprocess.Popen([*prepared, *command])
     try:
         udp = _socket_of(child)
     except OSError:
@@ -57,13 +74,31 @@ def run(command: Sequence[str], receive_buffer_bytes: int | None) -> tuple[int, 
     with udp:
         if receive_buffer_bytes is not None:
             set_receive_buffer(udp, receive_buffer_bytes)
+        stopped_s = None if duration_s is None else _stop(child, started_ns, duration_s)
         code = child.wait()
         return code, {
             "local_address": udp.getsockname()[0],
             "receive_buffer_bytes": udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
             "socket_drops": socket_drops(udp),
             "started_ns": started_ns,
+            "stopped_s": stopped_s,
         }
+
+
+def _stop(child: subprocess.Popen[bytes], started_ns: int, duration_s: float) -> float | None:
+    """Ask a child to end so long after it started; return when that was (s), None if it had ended.
+
+    To wait for a signal is exact, whereas select(2) may be late by a thousandth of the time, and
+    `Popen.wait` would look 20 times a second, all of which a guest has to compute.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    while child.poll() is None:
+        lasted_s = (time.monotonic_ns() - started_ns) / NS_PER_S
+        if lasted_s >= duration_s:
+            child.send_signal(signal.SIGINT)
+            return lasted_s
+        signal.sigtimedwait({signal.SIGCHLD}, duration_s - lasted_s)
+    return None
 
 
 def _socket_of(child: subprocess.Popen[bytes]) -> socket.socket | None:
@@ -113,7 +148,8 @@ def main() -> None:
     """Run the program, print the report, and end as the program did."""
     told = ClientSettings.given()
     wait_for_start()
-    code, report = run(told.words, told.receive_buffer_bytes)
+    user = None if os.geteuid() else told.user
+    code, report = run(told.words, told.receive_buffer_bytes, told.duration_s, user)
     print(json.dumps(report), flush=True)  # noqa: T201
     if code < 0:
         os.kill(os.getpid(), -code)

@@ -7,22 +7,27 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.ngtcp2.client import ClientSettings
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import content_sha256, file_sha256
-from minitopo_dc.runners.payload.site import downloaded_file, website
+from minitopo_dc.runners.payload.site import download_directory, downloaded_file, website
 from minitopo_dc.runners.processes.process import last_json, log_tail
-from minitopo_dc.runners.processes.source_address import source_address
+from minitopo_dc.runners.processes.source_address import source_address, user_of
 from minitopo_dc.runners.quic import DatagramRunner
 from minitopo_dc.runners.tools import Tool, not_installed
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
+from minitopo_dc.workloads import Measurement, Workload
 
 QLOG_UNIT_S = 1e-3
 """ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)."""
+PIECE_BYTES = 1 << 20
 REQUEST = '"stream_id":0,'
 """The first request of a client (RFC 9000, section 2.1)."""
 
@@ -35,13 +40,13 @@ class Ngtcp2Runner(DatagramRunner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
+    takes_duration: ClassVar[bool] = True
     compared: ClassVar[bool] = False  # a second QUIC on one path: a minute more
     tools: ClassVar[tuple[Tool, ...]] = (
         Tool("gtlsserver", package="ngtcp2-server"),
         Tool("gtlsclient", package="ngtcp2-client"),
     )
     set_up: ClassVar[bool] = True
-    one_client_address: ClassVar[bool] = True  # `source_address`, in `hosts`
     # The only one that it handles: any other ends it before its qlog is written out.
     stop_signal: ClassVar[signal.Signals | None] = signal.SIGINT
 
@@ -49,14 +54,26 @@ class Ngtcp2Runner(DatagramRunner):
         """Return what this machine lacks of both tools, None if nothing."""
         return not_installed(self.tools, "Debian")
 
+    def guest(self) -> GuestTransport:
+        """Return the same programs in a guest kernel, whose clock is theirs too."""
+        return self._in_guest
+
+    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
+        return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
+
+    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+        """Return also why there is no guest for its programs."""
+        return self.unsupported(congestion_control) or missing_guest()
+
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of the server of the files in the transfer's directory.
 
-        They are not those of `www` alone: to a request for `/N` it would answer with N bytes of its
-        own.
+        They are not those of `www` alone: to a request for `/N` it answers with N zeros, which it
+        does for a duration, as there is no file that is long enough.
         """
         return [
             *(self.tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
+            *("--max-dyn-length", str(transfer.download.requested_bytes)),
             *self._transport(transfer),
             *(
                 ("--qlog-dir", str(_qlogs(transfer, "server")))
@@ -72,6 +89,8 @@ class Ngtcp2Runner(DatagramRunner):
         told = ClientSettings(
             words=self._gtlsclient(transfer),
             receive_buffer_bytes=self._options(transfer).receive_buffer_bytes,
+            duration_s=transfer.download.duration_s,
+            user=user_of(transfer.client_addresses[0]),
         )
         return told.command("minitopo_dc.runners.ngtcp2.client", transfer.client_settings)
 
@@ -81,7 +100,7 @@ class Ngtcp2Runner(DatagramRunner):
 
     def _gtlsclient(self, transfer: Transfer) -> tuple[str, ...]:
         """Return gtlsclient's command line, with which it writes a qlog in any case."""
-        options = self._options(transfer)
+        options, path = self._options(transfer), _path(transfer)
         return (
             *(self.tool("gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
             *self._transport(transfer),
@@ -91,7 +110,7 @@ class Ngtcp2Runner(DatagramRunner):
             *("--sni", SERVER_NAME, "--qlog-file", str(_client_qlog(transfer))),
             *("--download", str(transfer.directory / "download")),
             *(transfer.server_address, str(transfer.port)),
-            f"https://{SERVER_NAME}:{transfer.port}/www/{transfer.download.requested_bytes}",
+            f"https://{SERVER_NAME}:{transfer.port}{path}",
         )
 
     @contextmanager
@@ -100,7 +119,8 @@ class Ngtcp2Runner(DatagramRunner):
         for role in ("server", "client"):
             _qlogs(transfer, role).mkdir(parents=True, exist_ok=True)
         try:
-            with website(transfer):
+            timed = transfer.download.duration_s is not None
+            with download_directory(transfer) if timed else website(transfer):
                 yield
         finally:
             if not self._keeps_qlog(transfer):
@@ -112,27 +132,26 @@ class Ngtcp2Runner(DatagramRunner):
         server: Host,  # noqa: ARG002 (only the client chooses an address)
         client: Host,
     ) -> AbstractContextManager[None]:
-        """Let the client send from its address, as it takes the one that the route names."""
-        return source_address(client, transfer.client_addresses[0], transfer.server_address)
+        """Let the client send from its address, as it takes the one that its user's route names."""
+        address = transfer.client_addresses[0]
+        return source_address(client, address, transfer.server_address, user_of(address))
 
     def read(self, transfer: Transfer) -> Measurement:
-        """Return the times of the client's qlog, after a check of the file's hash and the address.
+        """Return the times of the client's qlog, after a check of what it received and the address.
 
         The client exits with 0 in any case, also after no connection and after status 404.
         """
-        try:
-            body = downloaded_file(transfer)
-        except TransferFailed as failure:
-            raise TransferFailed(f"{failure}: {log_tail(transfer.client_log)}") from None
-        received = body.stat().st_size
-        if file_sha256(body) != content_sha256(received):
-            raise TransferFailed(f"client received {received} bytes, not those sent")
         report = last_json(transfer.client_output, "client")
         started_ns = report.pop("started_ns", None)  # it never had a socket
+        stopped_s = report.pop("stopped_s", None)
+        if stopped_s is not None and not _has_content(transfer):
+            return Measurement(0, stopped_s, report, started_ns)
+        received = _received(transfer)
         if report["local_address"] != transfer.client_addresses[0]:
             raise TransferFailed(f"client used its address {report['local_address']}")
         completion_s, details = read_times(_client_qlog(transfer))
-        return Measurement(received, completion_s, {**report, **details}, started_ns)
+        lasted_s = completion_s if stopped_s is None else stopped_s
+        return Measurement(received, lasted_s, {**report, **details}, started_ns)
 
     def _transport(self, transfer: Transfer) -> list[str]:
         size = self._options(transfer).max_datagram_bytes
@@ -143,6 +162,39 @@ class Ngtcp2Runner(DatagramRunner):
 
     def _keeps_qlog(self, transfer: Transfer) -> bool:
         return self._options(transfer).qlog
+
+
+def _path(transfer: Transfer) -> str:
+    """Return the path of the URL: of a file, or with a duration of zeros without end."""
+    folder = "/www" if transfer.download.duration_s is None else ""
+    return f"{folder}/{transfer.download.requested_bytes}"
+
+
+def _has_content(transfer: Transfer) -> bool:
+    """Return whether the client received anything of an answer."""
+    return any(file.stat().st_size for file in (transfer.directory / "download").iterdir())
+
+
+def _received(transfer: Transfer) -> int:
+    """Return how many bytes the client received.
+
+    Raises:
+        TransferFailed: it wrote no file, or received other bytes than were sent.
+    """
+    try:
+        body = downloaded_file(transfer)
+    except TransferFailed as failure:
+        raise TransferFailed(f"{failure}: {log_tail(transfer.client_log)}") from None
+    received = body.stat().st_size
+    timed = transfer.download.duration_s is not None
+    if not (_is_zeros(body) if timed else file_sha256(body) == content_sha256(received)):
+        raise TransferFailed(f"client received {received} bytes, not those sent")
+    return received
+
+
+def _is_zeros(file: Path) -> bool:
+    with file.open("rb") as body:
+        return not any(piece.strip(b"\0") for piece in iter(partial(body.read, PIECE_BYTES), b""))
 
 
 def read_times(qlog: Path) -> tuple[float, dict[str, Any]]:

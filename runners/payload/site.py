@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from minitopo_dc.runners.base import Transfer, TransferFailed
@@ -14,17 +14,25 @@ from minitopo_dc.runners.payload.content import write_content
 @contextmanager
 def website(transfer: Transfer) -> Iterator[None]:
     """Give directories `www`, with a file named by its size, and `download`, for a block."""
-    www, download = transfer.directory / "www", transfer.directory / "download"
-    try:
-        for directory in (www, download):
-            shutil.rmtree(directory, ignore_errors=True)  # of an earlier run that was killed
-            directory.mkdir()
-        size = transfer.download.requested_bytes
+    size = transfer.download.requested_bytes
+    with _directory(transfer.directory / "www") as www, download_directory(transfer):
         write_content(www / str(size), size)
         yield
+
+
+def download_directory(transfer: Transfer) -> AbstractContextManager[Path]:
+    """Give directory `download` alone, for a block."""
+    return _directory(transfer.directory / "download")
+
+
+@contextmanager
+def _directory(path: Path) -> Iterator[Path]:
+    shutil.rmtree(path, ignore_errors=True)  # of an earlier run that was killed
+    try:
+        path.mkdir()
+        yield path
     finally:
-        for directory in (www, download):
-            shutil.rmtree(directory, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def downloaded_file(transfer: Transfer) -> Path:

@@ -11,8 +11,8 @@ from minitopo_dc import cli
 from minitopo_dc.run.results import exit_status
 from tests.campaign.campaigns import document, write
 
-REASON = "transport quic-ngtcp2 needs the real clock"
-ONLY_NGTCP2 = {"default": {"transport": "quic-ngtcp2"}}
+REASON = "transport mpquic needs the real clock"
+ONLY_MPQUIC = {"default": {"transport": "mpquic", "mode": "multipath"}}
 FOUR = {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10]}}}
 
 
@@ -35,16 +35,17 @@ def test_a_run_that_nothing_here_can_do_ends_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "s.yaml"
-    legs = "legs: [{downlink: {rate_mbps: 9}}]"
-    file.write_text(f"transport: quic-ngtcp2\nclock: virtual\nmode: sc\n{legs}\n", encoding="utf-8")
+    legs = "legs: [{downlink: {rate_mbps: 9}}, {downlink: {rate_mbps: 9}}]"
+    text = f"transport: mpquic\nclock: virtual\nmode: multipath\n{legs}\n"
+    file.write_text(text, encoding="utf-8")
     assert cli.main(["run", str(file), "--output", str(tmp_path / "out")]) == 3
-    assert f"[1] quic-ngtcp2 sc: {REASON}" in capsys.readouterr().out
+    assert f"[1] mpquic multipath: {REASON}" in capsys.readouterr().out
 
 
 def test_a_comparison_that_nothing_here_can_do_ends_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["compare", "--clock", "virtual", "--transports", "quic-ngtcp2", "--jobs", "1"]
+    words = ["compare", "--clock", "virtual", "--transports", "mpquic", "--jobs", "1"]
     assert cli.main([*words, "--output", str(tmp_path / "out")]) == 3
     assert REASON in " ".join(capsys.readouterr().out.split())
 
@@ -52,7 +53,7 @@ def test_a_comparison_that_nothing_here_can_do_ends_with_3(
 def test_a_campaign_says_once_why_its_runs_are_unsupported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = write(tmp_path, document(experiments=FOUR, configurations=ONLY_NGTCP2))
+    path = write(tmp_path, document(experiments=FOUR, configurations=ONLY_MPQUIC))
     output = tmp_path / "out"
     command = ["campaign", "run", str(path), "--output", str(output)]
     assert cli.main([*command, "--dry-run"]) == 0

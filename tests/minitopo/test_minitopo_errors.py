@@ -128,11 +128,6 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:quic\nflow:sc,0,tcp,1\n", "xp:2: flow: 4 fields; write mode"),
     (DUAL, "xpType:quic\nflow:sc,1,smtp\n", "xp:2: flow: transport 'smtp'; allowed: tcp, quic, "),
     (DUAL, "xpType:quic\nflow:dc,mptcp\n", "xp:2: flow: transport 'mptcp'; allowed: tcp, quic, "),
-    (
-        DUAL,
-        "xpType:quic\nclock:virtual\nflow:dc,quic-ngtcp2\n",
-        "xp:3: flow: the virtual clock has",
-    ),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
     (DUAL, "xpType:nc\n", "xp:1: xpType: experiment 'nc'; allowed: .*nc and vlc, run inside"),
@@ -142,16 +137,6 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:iperf\niperfTime:0\n", "xp:2: iperfTime: iperfTime 0 is out of range"),
     (DUAL, "xpType:quic\nduration:0\n", "xp:2: duration: duration 0 is out of range"),
     (DUAL, "xpType:quic\nduration:3min\n", "xp:2: duration: duration '3min' is not a number"),
-    (
-        DUAL,
-        "xpType:quic-ngtcp2\nduration:9\n",
-        "xp:2: duration: .*quic-ngtcp2 .*: tcp",
-    ),
-    (
-        DUAL,
-        "xpType:tcp\nflow:dc,quic-ngtcp2\nduration:9\n",
-        "xp:3: duration: .*transport quic-n",
-    ),
     (
         TWO_PATHS,
         "xpType:mpquic\nduration:9\n",

@@ -99,9 +99,9 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             "allowed: download, request-response",
         ),
         (
-            {"transport": "quic-ngtcp2", "workload": {"duration_s": 3}},
-            "workload: duration_s: the client of transport quic-ngtcp2 stops at the download's "
-            "end only; allowed: tcp, quic, mptcp",
+            {"transport": "mpquic", "mode": "multipath", "workload": {"duration_s": 3}},
+            "workload: duration_s: the client of transport mpquic stops at the download's "
+            "end only; allowed: tcp, quic, ",
         ),
         (
             {"congestion_control": "vegas"},
@@ -179,7 +179,8 @@ def test_a_transport_without_a_virtual_clock_makes_the_run_unsupported() -> None
     check_fields(wanted)
     assert unsupported_reason(wanted, runners_of(wanted)) == (
         "transport icmp needs the real clock (Linux, root, Mininet); "
-        "the virtual clock has tcp, quic, mptcp, quic-picoquic, mpquic-picoquic, command"
+        "the virtual clock has tcp, quic, quic-ngtcp2, mptcp, quic-picoquic, mpquic-picoquic, "
+        "command"
     )
 
 

@@ -458,7 +458,8 @@ def ngtcp2_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def test_ngtcp2s_server_serves_the_file_and_logs_when_asked_to(ngtcp2_tools: Path) -> None:
     runner = get_runner("quic-ngtcp2")
     assert runner.server_command(TRANSFER) == [
-        *(str(ngtcp2_tools / "gtlsserver"), "--quiet", "--htdocs", "run", "--cc", "cubic"),
+        *(str(ngtcp2_tools / "gtlsserver"), "--quiet", "--htdocs", "run"),
+        *("--max-dyn-length", "1000", "--cc", "cubic"),
         *("--no-pmtud", "--max-udp-payload-size", "1200"),
         *("10.0.0.1", "4433", "key.pem", "certificate.pem"),
     ]
@@ -474,6 +475,7 @@ def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: 
     assert command[:-1] == module_command("minitopo_dc.runners.ngtcp2.client")
     given = told(command)
     assert given["receive_buffer_bytes"] == 33_554_432
+    assert given["duration_s"] is None
     assert given["words"] == [
         *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
         *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),

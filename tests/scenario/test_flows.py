@@ -10,6 +10,7 @@ import pytest
 from minitopo_dc.run.check import check_real, chosen_runners, unsupported_reason
 from minitopo_dc.run.judge import blank_result, judge, ok_result
 from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Measurement
@@ -101,6 +102,13 @@ def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
     )
 
 
+@pytest.fixture
+def one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a transport need the same client address for all of its transfers."""
+    kind = type(get_runner("quic-ngtcp2"))
+    monkeypatch.setattr(kind, "one_client_address", True)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
@@ -117,17 +125,26 @@ def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
         ),
     ],
 )
+@pytest.mark.usefixtures("one_address")
 def test_a_transport_of_one_client_address_is_refused_on_two_legs(
     first: dict[str, Any], second: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SettingsError, match=words):
-        chosen_runners(scenario(first, second, transport="quic-ngtcp2"))
+        chosen_runners(scenario(first, second, transport="quic-ngtcp2", clock="real"))
 
 
+@pytest.mark.usefixtures("one_address")
+def test_on_the_virtual_clock_each_flow_has_a_host_and_so_an_address() -> None:
+    each = ({"mode": "dc"}, {"mode": "sc"}, {"mode": "sc", "leg": 2})
+    wanted = scenario(*each, transport="quic-ngtcp2", clock="virtual")
+    assert len(chosen_runners(wanted)) == 3
+
+
+@pytest.mark.usefixtures("one_address")
 def test_a_transport_of_one_client_address_takes_one_leg_beside_others() -> None:
     other = {"mode": "sc", "leg": 2, "transport": "quic"}
     runners = chosen_runners(
-        scenario({"mode": "dc"}, {"mode": "sc"}, other, transport="quic-ngtcp2")
+        scenario({"mode": "dc"}, {"mode": "sc"}, other, transport="quic-ngtcp2", clock="real")
     )
     assert [runner.name for runner in runners] == ["quic-ngtcp2", "quic-ngtcp2", "quic"]
 
@@ -181,7 +198,9 @@ def test_the_real_clock_takes_flows_of_several_transports_for_a_time() -> None:
 
 def test_a_client_that_cannot_stop_at_a_time_is_refused() -> None:
     alone = scenario(mode="multipath", transport="mpquic", workload={"duration_s": 3})
-    with pytest.raises(SettingsError, match=r"duration_s: .*mpquic .*allowed: tcp, quic, m"):
+    with pytest.raises(
+        SettingsError, match=r"duration_s: .*mpquic .*allowed: tcp, quic, quic-ngtcp2, m"
+    ):
         chosen_runners(alone)
 
 

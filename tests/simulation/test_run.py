@@ -155,7 +155,9 @@ def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_another_transport_is_unsupported_and_says_why(tmp_path: Path) -> None:
-    result = run_virtual(scenario(transport="quic-ngtcp2", options={}), tmp_path / "run")
+    result = run_virtual(
+        scenario(transport="mpquic", mode="multipath", options={}), tmp_path / "run"
+    )
     assert result.status == "unsupported"
     assert "real clock" in result.reason
     assert RunResult.load(tmp_path / "run") == result
@@ -214,14 +216,14 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
     assert bearers == {"1", "3", "5"}
 
 
-def test_a_flow_of_another_transport_makes_the_run_unsupported(tmp_path: Path) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "transport": "quic-ngtcp2"}]
+def test_a_flow_that_cannot_run_makes_the_run_unsupported(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "congestion_control": "bbr"}]
     result = run_virtual(
         scenario(mode="flows", flows=flows, workload={"duration_s": 1}),
         tmp_path / "run",
     )
     assert result.status == "unsupported"
-    assert result.reason.startswith("transport quic-ngtcp2 needs the real clock")
+    assert result.reason == "runner quic has no bbr (choose reno or cubic)"
 
 
 def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:

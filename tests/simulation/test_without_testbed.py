@@ -50,7 +50,7 @@ def ordinary_user(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str
 def test_compare_runs_without_root_and_mininet(tmp_path: Path) -> None:
     modes = ("sc", "dc", "dc-duplicate")
     done = ordinary_user(
-        *("compare", "--transports", "quic", "quic-ngtcp2", "--modes", *modes),
+        *("compare", "--transports", "quic", "mpquic", "--modes", *modes, "multipath"),
         *("--json", "--split", "batch"),
         *("--repetitions", "1", "--size", "0.1", "--output", "out"),
         cwd=tmp_path,
@@ -59,7 +59,7 @@ def test_compare_runs_without_root_and_mininet(tmp_path: Path) -> None:
     results = json.loads(done.stdout)
     assert [(each["transport"], each["mode"], each["status"]) for each in results] == [
         *(("quic", mode, "ok") for mode in modes),
-        *(("quic-ngtcp2", mode, "unsupported") for mode in modes),
+        ("mpquic", "multipath", "unsupported"),
     ]
     assert {each["clock"] for each in results} == {"virtual"}
     assert "not root: using the virtual clock" in done.stderr

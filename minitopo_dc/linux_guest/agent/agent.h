@@ -46,6 +46,7 @@ struct orders {
 	int64_t patience; /* after the last request; with programs: with the server, once told to end */
 	int is_download;
 	int programs, ready_port; /* whether both ends are programs, and what tells that the server is ready */
+	int stop_signal; /* which tells a program to end */
 	struct setting setting[SETTINGS];
 	char congestion_control[WORD];
 	struct sockaddr_storage server, client[CLIENTS + 1]; /* by their cards */

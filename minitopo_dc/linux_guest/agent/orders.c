@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,7 @@ static int read_line(struct orders *o, const char *line)
 		return o->programs = 1;
 	return sscanf(line, "begin %ld", &o->begin) == 1 || sscanf(line, "sample %ld", &o->sample) == 1 ||
 	       sscanf(line, "multipath %d", &o->multipath) == 1 || sscanf(line, "subflows %d", &o->subflows) == 1 ||
+	       sscanf(line, "stop-signal %d", &o->stop_signal) == 1 ||
 	       sscanf(line, "mss %d", &o->mss) == 1 || sscanf(line, "earlier %d", &o->earlier) == 1 ||
 	       sscanf(line, "first %d %d", &o->first, &o->client_port) == 2 ||
 	       sscanf(line, "congestion-control %63s", o->congestion_control) == 1 ||
@@ -115,6 +117,7 @@ void read_orders(struct orders *o)
 
 	if (!f)
 		die("/orders");
+	o->stop_signal = SIGTERM;
 	while (fgets(line, sizeof line, f))
 		if (!read_line(o, line)) {
 			errno = EINVAL;

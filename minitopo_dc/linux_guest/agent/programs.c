@@ -131,8 +131,8 @@ static int relay(const char *role, int number, int from)
 	return got > 0 ? 1 : got < 0 && errno == EAGAIN ? 0 : -1;
 }
 
-/* Report what a program prints until it ends; so long after SIGTERM it is killed. Its status of wait(2). */
-static int watch(const char *role, pid_t pid, const int from[2], int64_t patience)
+/* Report what a program prints until it ends; when it is told to, it is killed later. Its status of wait(2). */
+static int watch(const struct orders *o, const char *role, pid_t pid, const int from[2])
 {
 	struct pollfd p[] = { { from[0], POLLIN, 0 }, { from[1], POLLIN, 0 }, { 0, POLLIN, 0 } };
 	int64_t kill_at = NEVER;
@@ -147,8 +147,8 @@ static int watch(const char *role, pid_t pid, const int from[2], int64_t patienc
 
 		if (told_to_end) {
 			told_to_end = 0;
-			kill(pid, SIGTERM);
-			kill_at = now() + (left = patience);
+			kill(pid, o->stop_signal);
+			kill_at = now() + (left = o->patience);
 		} else if (left <= 0) {
 			kill(pid, SIGKILL);
 			kill_at = NEVER;
@@ -170,7 +170,7 @@ static int watch(const char *role, pid_t pid, const int from[2], int64_t patienc
 }
 
 /* Run a program to its end. */
-static void run(const char *role, char **words, int64_t patience)
+static void run(const struct orders *o, const char *role, char **words)
 {
 	struct sigaction action = { .sa_handler = on_term };
 	int output[2], errors[2], status;
@@ -189,7 +189,7 @@ static void run(const char *role, char **words, int64_t patience)
 	close(errors[1]);
 	fcntl(output[0], F_SETFL, O_NONBLOCK);
 	fcntl(errors[0], F_SETFL, O_NONBLOCK);
-	status = watch(role, pid, (int[]){ output[0], errors[0] }, patience);
+	status = watch(o, role, pid, (int[]){ output[0], errors[0] });
 	report("ended %s %ld %d", role, now(), WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
 }
 
@@ -248,7 +248,7 @@ void run_client_program(const struct orders *o)
 {
 	sleep_until(o->begin);
 	report("begin %ld", now());
-	run("client", words_of("/client"), o->patience);
+	run(o, "client", words_of("/client"));
 }
 
 /* Both programs from start to end; the client's host, a process, waits for a byte before it begins. */
@@ -258,7 +258,7 @@ void run_programs(const struct orders *o, pid_t client, int to_client)
 	pid_t server = 0;
 
 	if (words && !(server = fork())) {
-		run("server", words, o->patience);
+		run(o, "server", words);
 		exit(0);
 	}
 	if (server)

@@ -364,6 +364,7 @@ int card_calls(struct card *c)
 		if (!c->ring[i].call)
 			continue;
 		c->ring[i].call = 0;
+		c->told = 1;
 		if (send_all(c->calls, &call, sizeof call))
 			return -1;
 	}

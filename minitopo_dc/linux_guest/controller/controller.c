@@ -27,6 +27,7 @@ enum { ACK, START, REQUEST, WAIT, GET, UPDATE, RUN, FREE_UNTIL, GET_TIME_OF_DAY 
 #define SHARES_MEMORY 1
 #define VERSION 2
 #define TIME_OF_DAY_NS 1700000000000000000ull /* the same in every run */
+#define DELAY_NS 10000 /* the longest that a program's call takes (time_travel_look, in the patch) */
 #define MAX_ROUNDS 100000 /* at one moment; a guest that does its work needs a few */
 
 int gone(struct guest *g, const char *reason)
@@ -253,9 +254,25 @@ static int is_due(const struct guest *g)
 {
 	int due = guest_next(g) <= g->now;
 
-	for (uint32_t i = 0; i < g->cards; i++)
-		due |= g->card[i].ring[RECEIVE].call || g->card[i].ring[TRANSMIT].call;
+	for (uint32_t i = 0; i < g->cards; i++) {
+		const struct card *c = &g->card[i];
+
+		due |= g->now >= c->deaf_until && (c->ring[RECEIVE].call || c->ring[TRANSMIT].call);
+	}
 	return due;
+}
+
+/* While a program's call takes its time the guest takes no interrupts. It remembers one of each card, and is at a loss
+ * if it is woken for another one. So what follows waits until the call is over. */
+static void note_delay(struct guest *g)
+{
+	uint64_t next = guest_next(g);
+
+	for (uint32_t i = 0; i < g->cards; i++) {
+		if (g->card[i].told)
+			g->card[i].deaf_until = next <= g->now + DELAY_NS ? next : 0;
+		g->card[i].told = 0;
+	}
 }
 
 /* Hand the moment over: first what the cards have to tell, then the clock. 0, or -1. */
@@ -289,6 +306,7 @@ int guest_go_on(struct guest *g)
 
 		if (ended != GUEST_WAITS || settle(g))
 			return ended ? ended : GUEST_GONE;
+		note_delay(g);
 		/* Until it has booted, its time is its own: what its cards have to tell waits. */
 		if (!g->now || !is_due(g))
 			return GUEST_WAITS;

@@ -39,6 +39,8 @@ struct card {
 	struct ring ring[RINGS];
 	uint8_t *waiting; /* packets that found the receive ring full, each behind its length */
 	size_t waiting_bytes, waiting_room, waiting_from;
+	int told;	    /* in this round */
+	uint64_t deaf_until; /* the guest may not have taken what it was told last, and must not be woken for more */
 };
 
 /* linux/um_timetravel.h, version 2 of the shared memory. */
