@@ -15,8 +15,8 @@ from minitopo_dc.runners.processes.process import run
 TABLE = 4433
 """A table of its own: the topologies have 101 to 350 (one per leg), Linux 253 to 255."""
 FIRST_USER, USERS = 20_000, 10_000
-"""Of programs that have an address each, whose tables have the same numbers. No user of Debian's
-has one of them (Debian Policy, section 9.2.2), and containers know them."""
+"""Of programs that have an address each, whose tables have the same numbers. Machines seldom have
+so many users, and containers know these numbers (they have 65,536)."""
 PRIORITY = "300"
 """After rules for what has a source address already (the topologies: 200), which thus keeps its
 way; before the main table (32766)."""
