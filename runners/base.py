@@ -379,7 +379,17 @@ class Runner(ABC):
 
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
-STACKS = ("tcp", "aioquic", "ngtcp2", "mptcp", "tquic", "picoquic", "icmp", "command")
+STACKS = (
+    "tcp",
+    "aioquic",
+    "aioquic.v0_8",
+    "ngtcp2",
+    "mptcp",
+    "tquic",
+    "picoquic",
+    "icmp",
+    "command",
+)
 """Folders of the stacks that come with this package; `runner.py` registers their transports."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",

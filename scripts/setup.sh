@@ -52,6 +52,7 @@ main() {
         install_optional_packages
         build_native
         build_picoquic
+        get_aioquic_2020
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
@@ -147,6 +148,7 @@ state() {
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
         cat minitopo_dc/extension/*.py
         cat minitopo_dc/picoquic/{library,build,sources}.py minitopo_dc/picoquic/*.[ch]
+        cat runners/aioquic/v0_8/library.py
         cat minitopo_dc/native/{library,build}.py minitopo_dc/native/*.h minitopo_dc/native/*/*.[ch]
     } | sha256sum
 }
@@ -172,6 +174,13 @@ build_native() {
 build_picoquic() {
     if ! .venv/bin/minitopo-dc build picoquic > /dev/null; then
         say "goes on without picoquic; put that right, then: .venv/bin/minitopo-dc build picoquic"
+    fi
+}
+
+# For the transport quic-aioquic-2020; the command says what it does.
+get_aioquic_2020() {
+    if ! .venv/bin/minitopo-dc build aioquic-2020 > /dev/null; then
+        say "goes on without aioquic of 2020; put that right, then: .venv/bin/minitopo-dc build aioquic-2020"
     fi
 }
 

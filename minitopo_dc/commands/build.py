@@ -7,6 +7,9 @@ the extension. A change of the sources leads to a new build.
 `native`: the native core, by which runs on the virtual clock are faster (docs/native.md). The build
 needs a C compiler and Python's headers, and no network.
 
+`aioquic-2020`: aioquic 0.8.7, for the transport quic-aioquic-2020, on both clocks. pip downloads
+it; nothing is compiled.
+
 `linux`: a Linux kernel as a process, for tcp and mptcp on the virtual clock. The sources are those
 of the distribution's package linux-source-6.12, or what `--source` names. The build needs flex,
 bison, bc and a C compiler, and takes 5 minutes of a processor. An interrupted build goes on.
@@ -29,11 +32,12 @@ from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.linux_guest.sources import SERIES
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
+from minitopo_dc.runners.aioquic.v0_8.library import build as build_aioquic_2020
 from minitopo_dc.runners.tquic.runner import CACHE
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import checkout
 
-HELP = "build the native core, picoquic, the Linux guest or TQUIC"
+HELP = "build the native core, picoquic, the Linux guest or TQUIC, or get aioquic of 2020"
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -60,6 +64,7 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
 TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
     "picoquic": build_picoquic,
     "native": build_native,
+    "aioquic-2020": build_aioquic_2020,
     "linux": build_linux,
     "tquic": build_tquic,
 }

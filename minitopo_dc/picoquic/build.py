@@ -18,15 +18,12 @@ from minitopo_dc.extension.make import (
     python_headers,
     write_glue,
 )
-from minitopo_dc.picoquic.library import EXTENSION, HELPER
+from minitopo_dc.picoquic.library import EXTENSION, HELPER, SOURCE
 from minitopo_dc.picoquic.sources import (
-    ARCHIVE,
-    archive,
     fusion_file,
     include_paths,
     rename,
     source_files,
-    unpack,
 )
 
 FLAGS = ("-O2", "-fPIC", "-w", "-D_GNU_SOURCE", "-DDISABLE_DEBUG_PRINTF")
@@ -50,12 +47,12 @@ def build(say: Callable[[str], None]) -> Path:
     Raises:
         BuildError: a compiler, headers or the sources are missing.
     """
-    return make(EXTENSION, partial(_compile, say), kept=(ARCHIVE,))
+    return make(EXTENSION, partial(_compile, say), kept=(SOURCE.archive,))
 
 
 def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     check_headers(HEADERS)
-    sources = unpack(archive(cache, say), scratch)
+    sources = SOURCE.unpack(SOURCE.fetch(cache, say), scratch) / "third_party"
     rename(sources)
     say("compiling picoquic (10 s on two cores)")
     here = EXTENSION.folder

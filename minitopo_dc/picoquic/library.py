@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from minitopo_dc.extension.place import Extension
+from minitopo_dc.extension.sdist import SourceDistribution
 
-
-class Source(NamedTuple):
-    """A pinned source distribution.
-
-    It is named by its requirement and its SHA-256.
-    """
-
-    requirement: str
-    sha256: str
-
-
-SOURCE = Source(
-    "aiopquic==0.6.1", "72579146e0f22859a5a7c197246604fef460b9e1b578a2910156dff7679efd29"
+SOURCE = SourceDistribution(
+    requirement="aiopquic==0.6.1",  # it wants Python 3.12, its C does not
+    sha256="72579146e0f22859a5a7c197246604fef460b9e1b578a2910156dff7679efd29",
+    title="picoquic",
+    metadata_from=("cython", "setuptools_scm", "packaging"),
 )
-"""It carries picoquic 1.1.53 and the picotls that goes with it."""
+"""It carries picoquic 1.1.53 and the picotls that goes with it, both MIT; nothing else of it is
+used. It stays in the cache, so that a change of this project's helper needs no network."""
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
 HELPER = (

@@ -1,19 +1,11 @@
-"""C sources of picoquic and picotls, from a package registry: which are needed, how to get them.
-
-The source distribution of `aiopquic` carries picoquic and picotls, both MIT; nothing else of it is
-used. It stays in the cache, so that a change of this project's helper needs no network.
-"""
+"""C sources of picoquic and picotls: which of them are needed, and what is changed in them."""
 
 from __future__ import annotations
 
-import hashlib
-import sys
-import tarfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from minitopo_dc.extension.make import BuildError, run
-from minitopo_dc.picoquic.library import SOURCE
+from minitopo_dc.extension.make import BuildError
 
 PICOQUIC = (
     *("bbr", "bbr1", "bytestream", "cc_common", "c4", "config", "cubic", "dualq_aqm", "ech"),
@@ -37,36 +29,6 @@ CIFRA = (
     *("aes", "blockwise", "chacha20", "chash", "curve25519", "drbg", "hmac", "gcm", "gf128"),
     *("modes", "poly1305", "sha256", "sha512"),
 )
-
-
-ARCHIVE = f"{SOURCE.requirement.replace('==', '-')}.tar.gz"
-
-
-def archive(cache: Path, say: Callable[[str], None]) -> Path:
-    """Return the pinned source distribution, fetched into the cache unless it is there.
-
-    Raises:
-        BuildError: pip could not get it, or what is there is something else.
-    """
-    kept = cache / ARCHIVE
-    if not kept.exists():
-        say(f"getting the sources ({SOURCE.requirement}, by pip)")
-        _download(cache)
-    if not kept.exists():
-        raise BuildError(f"pip has left no {kept}")
-    if hashlib.sha256(kept.read_bytes()).hexdigest() != SOURCE.sha256:
-        raise BuildError(f"{kept} is not the file whose hash is known: remove it")
-    return kept
-
-
-def unpack(kept: Path, directory: Path) -> Path:
-    """Return the folder of third-party sources in the archive, unpacked into a directory."""
-    with tarfile.open(kept) as tar:
-        # Python 3.11.4 and newer; before, the hash alone says that nothing leaves the directory.
-        tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-        tar.extractall(directory)
-    return directory / kept.name.removesuffix(".tar.gz") / "third_party"
-
 
 RENAMED = {
     "quicctx.c": ("void picoquic_demote_path(", "void own_demote_path("),
@@ -111,23 +73,6 @@ def include_paths(sources: Path) -> Iterator[Path]:
     yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
     yield picotls / "include"
     yield from (picotls / "deps" / name for name in ("cifra/src/ext", "cifra/src", "micro-ecc"))
-
-
-def _download(cache: Path) -> None:
-    """Download the sources by pip, which checks the hash.
-
-    The files that describe a package have no hash, so they are not kept.
-    """
-    wanted = cache / "requirements.txt"
-    wanted.write_text(f"{SOURCE.requirement} --hash=sha256:{SOURCE.sha256}\n", encoding="ascii")
-    command = [
-        *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
-        *("--no-deps", "--ignore-requires-python"),  # it wants Python 3.12, its C does not
-        *("--no-binary", ":all:", "--only-binary", "setuptools,cython,setuptools_scm,packaging"),
-        *("--dest", str(cache), "--require-hashes", "--requirement", str(wanted)),
-    ]
-    run(command, "pip could not get picoquic's sources, once (is there a network?)")
-    wanted.unlink()
 
 
 def _named(directory: Path, names: Iterable[str]) -> Iterator[Path]:

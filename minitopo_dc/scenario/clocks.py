@@ -13,6 +13,7 @@ from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds, 
 
 Clock = Literal["real", "virtual"]
 Recovery = Literal["modern", "draft-27"]
+UdpMemory = Literal["modern", "linux-4.15"]
 Core = Literal["auto", "native", "python"]
 """What computes a run: `auto` is the native core where it is built and has all that is needed."""
 SysctlName = Annotated[str, Field(pattern=r"^net\.[A-Za-z0-9_.-]+$")]
@@ -66,6 +67,9 @@ class VirtualSettings(Settings):
     """Whether legs and bearers are computed in C or in Python; results are the same."""
     recovery: Recovery = "modern"
     """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
+    udp_memory: LeftOut[UdpMemory] = "modern"
+    """When a UDP socket frees the memory of what was read: as Linux does now, or as 4.14 to 5.4 did
+    (docs/virtual-clock.md)."""
     sysctl: LeftOut[dict[SysctlName, SysctlValue]] = Field(default_factory=dict)
     """Kernel settings of server and client in guests, as `real.sysctl`."""
     earlier_downloads: LeftOut[EarlierDownloads] = 0

@@ -172,6 +172,9 @@ class Connection(AnyConnection):
         client_cpu, server_cpu = cpu_ns(scenario)
         self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
         self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
+        if scenario.virtual.udp_memory == "linux-4.15":
+            self.client_host.free_quarters_only()
+            self.server_host.free_quarters_only()
         transport = get_runner(flow.transport).virtual()
         assert transport is not None  # `unsupported_reason` has asked
         self.ends = transport(

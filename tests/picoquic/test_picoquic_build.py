@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.cli import main
 from minitopo_dc.extension import make, place
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.picoquic import build, library, sources
+from minitopo_dc.picoquic import build, library
 from tests.picoquic.extension import needs_picoquic
 
 
@@ -113,14 +113,14 @@ def test_without_a_network_pip_s_words_are_told(
     with pytest.raises(
         BuildError, match=r"pip could not get picoquic's sources.*ERROR: .*aiopquic"
     ):
-        sources.archive(tmp_path, silent)
+        library.SOURCE.fetch(tmp_path, silent)
 
 
 def test_sources_with_another_hash_are_not_compiled(tmp_path: Path) -> None:
     kept = tmp_path / "aiopquic-0.6.1.tar.gz"
     kept.write_bytes(b"something else")
     with pytest.raises(BuildError, match=r"aiopquic-0\.6\.1\.tar\.gz is not the file whose hash"):
-        sources.archive(tmp_path, silent)
+        library.SOURCE.fetch(tmp_path, silent)
 
 
 def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> None:

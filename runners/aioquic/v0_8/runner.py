@@ -1,0 +1,54 @@
+"""HTTP/3 on aioquic 0.8, with which the papers' QUIC was measured."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from minitopo_dc.runners.aioquic.v0_8.library import missing
+from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings, Options2020, ServerSettings
+from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.virtual import VirtualTransport
+from minitopo_dc.workloads import Measurement
+
+
+@runner("quic-aioquic-2020")
+class Aioquic2020Runner(BuiltInQuicRunner):
+    """QUIC on one path with NewReno, by aioquic of spring 2020 as asyncio drove it."""
+
+    multipath: ClassVar[bool] = False
+    congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
+    workloads: ClassVar[tuple[str, ...]] = ("download",)
+    packages: ClassVar[tuple[str, ...]] = ("aioquic",)  # its buffers and packet protection
+    options_type: ClassVar[type[QuicOptions]] = Options2020
+    compared: ClassVar[bool] = False  # it repeats a paper; its multipath counterpart does not exist
+    set_up: ClassVar[bool] = True
+
+    def missing(self) -> str | None:
+        """Return how to get it, None if it is here."""
+        return missing()
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of `minitopo_dc.runners.aioquic.v0_8.server`."""
+        told = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
+        return told.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of `minitopo_dc.runners.aioquic.v0_8.client`."""
+        told = ClientSettings(
+            **self._end(transfer, "client"),
+            bind=transfer.client_addresses[0],
+            workload=transfer.workload,
+        )
+        return told.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
+
+    def virtual(self) -> VirtualTransport | None:
+        """Return both ends for the virtual clock, as aioquic takes time as an argument."""
+        from minitopo_dc.runners.aioquic.v0_8.virtual import Pair2020  # noqa: PLC0415 (its weight)
+
+        return Pair2020
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return the client's report, after a check of what arrived."""
+        return read_report(last_json(transfer.client_output, "client"), transfer.workload)

@@ -1,0 +1,45 @@
+"""The server of `quic-aioquic-2020`: one connection after the other, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import socket
+import time
+from functools import partial
+
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.aioquic.endpoint import transmit
+from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer
+from minitopo_dc.runners.aioquic.v0_8.library import module
+from minitopo_dc.runners.aioquic.v0_8.settings import ServerSettings
+from minitopo_dc.runners.processes.stop_signal import StopSignal
+from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
+
+
+def serve(udp: socket.socket, stop: StopSignal) -> None:
+    """Serve connections until the signal came and the present one has ended."""
+    server, timer = BodyServer(partial(transmit, udp=udp)), None
+    while not (stop.requested and (server.connection is None or server.ended)):
+        more = [] if stop.requested else [stop.waiting]
+        wait_readable([udp, *more], timer)
+        if stop.requested:
+            server.close()  # once; then it does nothing
+        timer = server.step(time.monotonic(), receive_batch(udp))
+        if server.ended and not stop.requested:
+            server, timer = BodyServer(partial(transmit, udp=udp)), None
+
+
+def main() -> None:
+    """Serve until the signal came."""
+    told = ServerSettings.given()
+    module("h3.connection")  # before the first datagram: it takes a while
+    udp = socket.socket(address_family(told.address), socket.SOCK_DGRAM)
+    udp.bind((told.address, told.port))
+    stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    serve(udp, stop)
+
+
+if __name__ == "__main__":
+    main()

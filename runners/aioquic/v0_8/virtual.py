@@ -1,0 +1,89 @@
+"""Transport `quic-aioquic-2020` on the virtual clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
+from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
+from minitopo_dc.runners.aioquic.virtual import SecondsHost, moment_of, seconds
+from minitopo_dc.runners.quic import read_report
+from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, Received, VirtualFlow
+from minitopo_dc.workloads import Measurement, as_download
+from minitopo_dc.workloads.path_reports import PathSample
+
+
+class Pair2020:
+    """A client and a server on one path."""
+
+    def __init__(self, flow: VirtualFlow) -> None:
+        options = Options2020.check(flow.options, "runner quic-aioquic-2020")
+        if options.receive_buffer_bytes:
+            flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        self._flow = flow
+        workload = as_download(flow.workload)
+        transmit = SecondsHost(flow.client_host).transmit
+        self.client = _Client(flow, DownloadingClient(workload, options, transmit))
+        self.server = _Server(BodyServer(SecondsHost(flow.server_host).transmit))
+
+    def start(self) -> int | None:
+        """Begin to connect; return when the client is to be called again (ns)."""
+        now = seconds(self._flow.client_host.now)
+        return moment_of(self.client.application.start(self._flow.server_address, now))
+
+    def measure(self) -> Measurement:
+        """Return the client's report, and both sockets' drops."""
+        outcome, host = self.client.application.outcome, self._flow.client_host
+        outcome.socket_drops = host.socket_drops
+        outcome.receive_buffer_bytes = host.receive_buffer_bytes
+        drops = {"server_socket_drops": self._flow.server_host.socket_drops}
+        return read_report(asdict(outcome) | drops, self._flow.workload)
+
+    def congestion(self) -> Congestion:
+        """Read from aioquic's own fields."""
+        connection = self.server.application.connection
+        if connection is None:
+            return NO_CONGESTION
+        recovery = connection._loss
+        threshold = recovery._cc.ssthresh
+        return Congestion(
+            recovery.congestion_window,
+            recovery.bytes_in_flight,
+            "" if threshold is None else threshold,
+            f"{recovery._rtt_smoothed * 1000:.3f}",
+        )
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Return no samples, as it has one path."""
+        return ()
+
+    def save_logs(self) -> None:
+        """Write nothing, as it keeps no logs."""
+
+
+class _Client:
+    def __init__(self, flow: VirtualFlow, application: DownloadingClient) -> None:
+        self.application = application
+        self._ended = flow.ended
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; return when to be called again (ns)."""
+        arrived = [(data, source) for data, source, _ in datagrams]
+        timer = self.application.step(seconds(now), arrived)
+        if self.application.ended:
+            self._ended()
+            return None
+        return moment_of(timer)
+
+
+class _Server:
+    def __init__(self, application: BodyServer) -> None:
+        self.application = application
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        """Act on what arrived and on what is due; return when to be called again (ns)."""
+        arrived = [(data, source) for data, source, _ in datagrams]
+        if self.application.ended:
+            return None
+        return moment_of(self.application.step(seconds(now), arrived))
