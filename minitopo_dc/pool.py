@@ -25,6 +25,12 @@ from minitopo_dc.interruption import NUMBERS
 from minitopo_dc.shipped import safe_path
 
 SPAWN = multiprocessing.get_context("spawn")
+_number: int | None = None
+
+
+def worker_number() -> int | None:
+    """Return which process of a pool this is, from 0 on; None: it is none."""
+    return _number
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +61,13 @@ class Ended(NamedTuple):
 class _Worker:
     """A process that makes one call after the other."""
 
-    def __init__(self, call: Callable[..., Any]) -> None:
+    def __init__(self, call: Callable[..., Any], number: int) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self.place: int | None = None
-        self._process: SpawnProcess = SPAWN.Process(target=_serve, args=(theirs, call), daemon=True)
+        self.number = number
+        self._process: SpawnProcess = SPAWN.Process(
+            target=_serve, args=(theirs, call, number), daemon=True
+        )
         with safe_path(), _held_signals():
             self._process.start()
         theirs.close()
@@ -142,7 +151,9 @@ class Pool:
             if left:
                 worker.begin(*left.pop())
         while left and len(self._workers) < self._number:
-            self._workers.append(_Worker(self._call))
+            used = {each.number for each in self._workers}
+            free = min(set(range(self._number)) - used)
+            self._workers.append(_Worker(self._call, free))
             self._workers[-1].begin(*left.pop())
 
     def _end(self, workers: list[_Worker]) -> None:
@@ -180,8 +191,10 @@ def _held_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(connection: Connection, call: Callable[..., Any]) -> None:
+def _serve(connection: Connection, call: Callable[..., Any], number: int) -> None:
     """Make calls until the other end of the connection is closed."""
+    global _number  # noqa: PLW0603 (of the process, as its pid is)
+    _number = number
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's, which the parent has, too
     signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
     follow_parent()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from minitopo_dc.linux_guest import library
 from minitopo_dc.linux_guest.guest import GuestError
 from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.pool import worker_number
 from minitopo_dc.run.check import runners_of
 from minitopo_dc.run.perform import Measured, RunFailedError, perform
 from minitopo_dc.run.results import RunResult
@@ -20,6 +22,7 @@ from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.choice import core_name, core_obstacle
 from minitopo_dc.simulation.connection import AnyConnection
+from minitopo_dc.simulation.guest import GuestConnection
 from minitopo_dc.simulation.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement
 
@@ -57,8 +60,9 @@ def facts(scenario: Scenario) -> dict[str, Any]:
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
     testbed = Testbed(scenario, directory)
+    has_guest = any(isinstance(each, GuestConnection) for each in testbed.connections)
     try:
-        with garbage_collection_off():
+        with garbage_collection_off(), one_processor() if has_guest else nullcontext():
             testbed.run()
     except (PolicyError, GuestError) as error:
         raise RunFailedError(str(error)) from None
@@ -91,6 +95,30 @@ def _is_cut_off(connection: AnyConnection) -> bool:
 
 def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
     return scenario.timeout_s + (connection.workload.lasts_s or 0)
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """Keep this thread, and the processes that it starts, on one processor.
+
+    A guest and this thread take turns, so a second processor gains nothing, and each change of it
+    costs: a run takes half of the CPU time (docs/measurements/guests.md). Processes of a pool have
+    one each, as long as there are enough.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    number = worker_number()
+    chosen = _present_processor() if number is None else allowed[number % len(allowed)]
+    os.sched_setaffinity(0, {chosen})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _present_processor() -> int:
+    """Return the processor that this process ran on last (proc(5), `stat`, field 39)."""
+    fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[36])
 
 
 @contextmanager

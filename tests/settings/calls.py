@@ -6,6 +6,8 @@ import os
 import signal
 import time
 
+from minitopo_dc.pool import worker_number
+
 
 class TwoWordsError(Exception):
     """What cannot be made again of its message."""
@@ -22,4 +24,7 @@ def act(what: str) -> str:
         raise TwoWordsError("a", "b")
     if what == "sleep":
         time.sleep(100)
+    if what == "number":
+        time.sleep(0.5)  # the other process gets a call, too
+        return str(worker_number())
     return str(os.getpid()) if what == "pid" else what

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.simulation.run import run_virtual
+from minitopo_dc.simulation.run import one_processor, run_virtual
 from tests.simulation.processes import in_a_process
 from tests.simulation.scenarios import leg, scenario
 
@@ -326,3 +327,12 @@ def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
         for each in run_all(planned, tmp_path / "2", run_scenario, jobs=2)
     ]
     assert one == two
+
+
+def test_a_run_with_a_guest_keeps_to_one_processor_and_gives_the_others_back() -> None:
+    before = os.sched_getaffinity(0)
+    with one_processor():
+        during = os.sched_getaffinity(0)
+    assert len(during) == 1
+    assert during <= before
+    assert os.sched_getaffinity(0) == before
