@@ -20,7 +20,6 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import __version__
-from minitopo_dc.picoquic.library import EXTENSION
 from minitopo_dc.run.results import NOTHING_RAN
 from tests import REPOSITORY
 
@@ -230,6 +229,7 @@ def test_a_shipped_campaign_is_counted_by_its_name(user: User) -> None:
 
 def test_a_shipped_campaign_is_run_and_reported_beside_the_thesis(user: User) -> None:
     few = ("--experiments", "batch-size", "--configurations", "quic_bm", "--sample")
+    get_for(user, "aioquic-2020")
     user.gets(
         *("campaign", "run", "thesis-throughput", *few),
         *("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "1"),
@@ -245,22 +245,20 @@ def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
     done = user.runs("minitopo-dc", "run", "multipath.yaml", "--json")
     assert done.returncode == NOTHING_RAN
     assert "get it: minitopo-dc build picoquic" in json.loads(done.stdout)["reason"]
-    sources = find_sources()
-    cache.mkdir(parents=True)
-    shutil.copy(sources, cache)  # so that no network is needed
-    made = Path(user.gets("build", "picoquic").strip())
-    assert made.is_relative_to(cache)
+    assert get_for(user, "picoquic").is_relative_to(cache)
     assert json.loads(user.gets("run", "multipath.yaml", "--json"))["status"] == "ok"
 
 
-def find_sources() -> Path:
-    """The archive of picoquic's sources that this checkout's build has kept."""
-    extension = EXTENSION.find()
-    kept = [] if extension is None else list(extension.parents[1].glob("*.tar.gz"))
-    if not kept:
-        reason = "picoquic is not built here (minitopo-dc build picoquic)"
+def get_for(user: User, name: str) -> Path:
+    """Build something for the user, from the sources that this checkout has kept: no network."""
+    sources = list((REPOSITORY / ".cache" / name).glob("*.tar.gz"))
+    if not sources:
+        reason = f"{name} is not built here (minitopo-dc build {name})"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    return kept[0]
+    cache = user.home / ".cache" / "minitopo-dc" / name
+    cache.mkdir(parents=True)
+    shutil.copy(sources[0], cache)
+    return Path(user.gets("build", name).strip())
 
 
 def test_templates_are_listed_and_rendered(user: User) -> None:
