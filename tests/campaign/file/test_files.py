@@ -73,7 +73,7 @@ def test_a_sample_has_the_default_cell_and_one_more_of_each_table(name: str) -> 
 )
 def test_throughput_is_valid_on_the_real_clock(path: Path) -> None:
     plan = read_plan(path, Overrides(clock="real", version="quick", repetitions=1))
-    assert {run.scenario.transport for run in plan.runs} == {"quic", "tcp"}
+    assert {run.scenario.transport for run in plan.runs} == {"quic-aioquic-2020", "tcp"}
 
 
 @pytest.mark.parametrize(("name", "experiment"), CASES)
