@@ -121,6 +121,17 @@ class Wanted:
     datagram_frame: int | None
 
 
+def congestion_of(recovery: Any) -> Congestion:
+    """Return what a `QuicPacketRecovery` knows of congestion; that of aioquic 0.8 has it, too."""
+    threshold = recovery._cc.ssthresh
+    return Congestion(
+        recovery.congestion_window,
+        recovery.bytes_in_flight,
+        "" if threshold is None else threshold,
+        f"{recovery._rtt_smoothed * 1000:.3f}",
+    )
+
+
 class QuicConnectionPair:
     """A client, a server, and their logs, on one path."""
 
@@ -163,14 +174,7 @@ class QuicConnectionPair:
         """Read from aioquic's own fields: it shows them in qlog only."""
         if self.server.session is None:
             return NO_CONGESTION
-        recovery = self.server.session.connection._loss
-        threshold = recovery._cc.ssthresh
-        return Congestion(
-            recovery.congestion_window,
-            recovery.bytes_in_flight,
-            "" if threshold is None else threshold,
-            f"{recovery._rtt_smoothed * 1000:.3f}",
-        )
+        return congestion_of(self.server.session.connection._loss)
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return no samples, as it has one path."""

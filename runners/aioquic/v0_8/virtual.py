@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
 from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
-from minitopo_dc.runners.aioquic.virtual import SecondsHost, moment_of, seconds
+from minitopo_dc.runners.aioquic.virtual import SecondsHost, congestion_of, moment_of, seconds
 from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, Received, VirtualFlow
 from minitopo_dc.workloads import Measurement, as_download
@@ -43,16 +43,7 @@ class Pair2020:
     def congestion(self) -> Congestion:
         """Read from aioquic's own fields."""
         connection = self.server.application.connection
-        if connection is None:
-            return NO_CONGESTION
-        recovery = connection._loss
-        threshold = recovery._cc.ssthresh
-        return Congestion(
-            recovery.congestion_window,
-            recovery.bytes_in_flight,
-            "" if threshold is None else threshold,
-            f"{recovery._rtt_smoothed * 1000:.3f}",
-        )
+        return NO_CONGESTION if connection is None else congestion_of(connection._loss)
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return no samples, as it has one path."""
