@@ -12,9 +12,10 @@ import json
 import math
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Protocol
 
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
@@ -147,7 +148,19 @@ def make_client(
     return Download(connection, path, transmit, clock, duration_s=duration_s)
 
 
-def run(client: Http3Client | CallingClient, udp: socket.socket, server: Address) -> None:
+class SteppedClient(Protocol):
+    """A client without input or output, of either aioquic."""
+
+    ended: bool
+
+    def start(self, server: Address) -> float | None:
+        """Connect; return when to be called again (s)."""
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, do what is due; return when to be called again (s)."""
+
+
+def run(client: SteppedClient, udp: socket.socket, server: Address) -> None:
     """Connect, do what the client is for, close; return when the connection has ended."""
     timer = client.start(server)
     while not client.ended:

@@ -6,18 +6,21 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
-from minitopo_dc.runners.aioquic.client import make_client
+from minitopo_dc.runners.aioquic.call import CallingClient
+from minitopo_dc.runners.aioquic.client import Download, SteppedClient, make_client
+from minitopo_dc.runners.aioquic.requests import RequestClient
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.settings import datagram_frame, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.aioquic.tuning import AioquicOptions
+from minitopo_dc.runners.aioquic.video import VideoClient
 from minitopo_dc.runners.payload.call import ALPN as CALL
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
 from minitopo_dc.runners.quic import read_report
@@ -111,6 +114,9 @@ class VirtualLogger(QuicLogger):
         self._path.write_text(json.dumps(self.to_dict()), encoding="utf-8")
 
 
+AnyApplication = TypeVar("AnyApplication", bound=SteppedClient)
+
+
 @dataclass(frozen=True)
 class Wanted:
     """Settings that both ends of a connection share."""
@@ -151,7 +157,7 @@ class QuicConnectionPair:
         wanted = Wanted(
             flow.congestion_control, flow.recovery, options, datagram_frame(flow.workload)
         )
-        self.client = Client(wanted, flow, client_log)
+        self.client = ClientEnd(flow, make_application(wanted, flow, client_log))
         self.server = Server(wanted, flow.server_host, server_log)
 
     def start(self) -> int | None:
@@ -186,25 +192,11 @@ class QuicConnectionPair:
             log.save()
 
 
-class Client:
+class ClientEnd(Generic[AnyApplication]):
     """The client's end: it does what the workload asks for, and says when it has ended."""
 
-    def __init__(self, wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> None:
-        configuration = QuicConfiguration(
-            is_client=True,
-            alpn_protocols=protocols(flow.workload),
-            max_datagram_frame_size=wanted.datagram_frame,
-            congestion_control_algorithm=wanted.congestion_control,
-            max_datagram_size=wanted.options.max_datagram_bytes,
-            max_data=wanted.options.max_data,
-            max_stream_data=wanted.options.max_stream_data,
-            server_name=SERVER_NAME,
-            quic_logger=qlog,
-        )
-        trust(configuration)
-        connection = _connection(wanted, configuration)
-        host = SecondsHost(flow.client_host)
-        self.application = make_client(flow.workload, connection, host.transmit, host.clock)
+    def __init__(self, flow: VirtualFlow, application: AnyApplication) -> None:
+        self.application = application
         self._ended = flow.ended
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
@@ -215,6 +207,27 @@ class Client:
             self._ended()
             return None
         return moment_of(timer)
+
+
+def make_application(
+    wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None
+) -> Download | RequestClient | VideoClient | CallingClient:
+    """Return the client of a flow's workload, which sends as its host."""
+    configuration = QuicConfiguration(
+        is_client=True,
+        alpn_protocols=protocols(flow.workload),
+        max_datagram_frame_size=wanted.datagram_frame,
+        congestion_control_algorithm=wanted.congestion_control,
+        max_datagram_size=wanted.options.max_datagram_bytes,
+        max_data=wanted.options.max_data,
+        max_stream_data=wanted.options.max_stream_data,
+        server_name=SERVER_NAME,
+        quic_logger=qlog,
+    )
+    trust(configuration)
+    host = SecondsHost(flow.client_host)
+    connection = _connection(wanted, configuration)
+    return make_client(flow.workload, connection, host.transmit, host.clock)
 
 
 class Server:

@@ -10,25 +10,12 @@ from dataclasses import asdict
 from functools import partial
 
 from minitopo_dc.runners.addresses import address_family, socket_address
+from minitopo_dc.runners.aioquic.client import run
 from minitopo_dc.runners.aioquic.endpoint import transmit
 from minitopo_dc.runners.aioquic.v0_8.endpoint import DownloadingClient
 from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings
 from minitopo_dc.runners.processes.start_signal import wait_for_start
-from minitopo_dc.runners.processes.udp_socket import (
-    Address,
-    receive_batch,
-    set_receive_buffer,
-    socket_drops,
-    wait_readable,
-)
-
-
-def run(client: DownloadingClient, udp: socket.socket, server: Address) -> None:
-    """Connect, download, close; return when the connection has ended."""
-    timer = client.start(server, time.monotonic())
-    while not client.ended:
-        wait_readable([udp], timer)
-        timer = client.step(time.monotonic(), receive_batch(udp))
+from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import functools
 import hashlib
 import math
 import ssl
+import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
@@ -113,8 +114,16 @@ class End:
 class DownloadingClient(End):
     """The client: it asks for N bytes, checks them, and stops when its time is over."""
 
-    def __init__(self, workload: Download, options: QuicOptions, transmit: Transmit) -> None:
+    def __init__(
+        self,
+        workload: Download,
+        options: QuicOptions,
+        transmit: Transmit,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what to download, how to send, and a clock in s."""
         super().__init__(transmit)
+        self._clock = clock
         self.outcome = Outcome()
         self.connection = module("quic.connection").QuicConnection(
             configuration=module("quic.configuration").QuicConfiguration(
@@ -138,9 +147,9 @@ class DownloadingClient(End):
         """Return whether it has all that it asked for, or its time is over."""
         return self.outcome.completion_s is not None or self.outcome.stopped_s is not None
 
-    def start(self, server: Address, now: float) -> float | None:
+    def start(self, server: Address) -> float | None:
         """Connect; return when to be called again (s)."""
-        self._start = now
+        self._start = now = self._clock()
         self.connection.connect(server, now=now)
         self._transmit(self.connection)
         return self._earlier(epoll_moment(self.connection.get_timer(), now))
@@ -231,7 +240,7 @@ class BodyServer(End):
         self._unsent = max(0, self._unsent - sent)
         if self._body is not None and self._unsent < LOW_WATER_BYTES:
             self._refill()
-            self._transmit(self.connection)
+            self._unsent = max(0, self._unsent - self._transmit(self.connection))
 
     def _refill(self) -> None:
         """Give the connection more of the body while little of it is left to send."""

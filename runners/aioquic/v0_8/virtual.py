@@ -7,7 +7,13 @@ from dataclasses import asdict
 
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
 from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
-from minitopo_dc.runners.aioquic.virtual import SecondsHost, congestion_of, moment_of, seconds
+from minitopo_dc.runners.aioquic.virtual import (
+    ClientEnd,
+    SecondsHost,
+    congestion_of,
+    moment_of,
+    seconds,
+)
 from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, Received, VirtualFlow
 from minitopo_dc.workloads import Measurement, as_download
@@ -23,14 +29,14 @@ class Pair2020:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         self._flow = flow
         workload = as_download(flow.workload)
-        transmit = SecondsHost(flow.client_host).transmit
-        self.client = _Client(flow, DownloadingClient(workload, options, transmit))
+        host = SecondsHost(flow.client_host)
+        client = DownloadingClient(workload, options, host.transmit, host.clock)
+        self.client = ClientEnd(flow, client)
         self.server = _Server(BodyServer(SecondsHost(flow.server_host).transmit))
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
-        now = seconds(self._flow.client_host.now)
-        return moment_of(self.client.application.start(self._flow.server_address, now))
+        return moment_of(self.client.application.start(self._flow.server_address))
 
     def measure(self) -> Measurement:
         """Return the client's report, and both sockets' drops."""
@@ -51,21 +57,6 @@ class Pair2020:
 
     def save_logs(self) -> None:
         """Write nothing, as it keeps no logs."""
-
-
-class _Client:
-    def __init__(self, flow: VirtualFlow, application: DownloadingClient) -> None:
-        self.application = application
-        self._ended = flow.ended
-
-    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        """Act on what arrived and on what is due; return when to be called again (ns)."""
-        arrived = [(data, source) for data, source, _ in datagrams]
-        timer = self.application.step(seconds(now), arrived)
-        if self.application.ended:
-            self._ended()
-            return None
-        return moment_of(timer)
 
 
 class _Server:

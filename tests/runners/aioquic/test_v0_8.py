@@ -37,12 +37,14 @@ class Wire:
         self.now = 1.0
         self.sent: list[int] = []
         self._arrivals: list[tuple[float, int, End, bytes, tuple[str, int]]] = []
-        self.client = DownloadingClient(workload, options or Options2020(), self._from_client)
+        self.client = DownloadingClient(
+            workload, options or Options2020(), self._from_client, lambda: self.now
+        )
         self.server = BodyServer(self._from_server)
 
     def run(self, seconds: float = 100.0) -> None:
         """Run until the client has ended."""
-        due: dict[int, float | None] = {id(self.client): self.client.start(SERVER, self.now)}
+        due: dict[int, float | None] = {id(self.client): self.client.start(SERVER)}
         while not self.client.ended and self.now < 1.0 + seconds:
             times = [at for at in due.values() if at is not None]
             arrival = self._arrivals[0][0] if self._arrivals else float("inf")
