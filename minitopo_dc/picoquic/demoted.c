@@ -15,12 +15,20 @@ static int has(const picoquic_cnx_t *connection, int behaviour)
     return connection->is_multipath_enabled && (endpoint->demoted & behaviour) != 0;
 }
 
-static void exchange(picoquic_cnx_t *connection, int one, int other)
+/* Put the first path that is in use, or at least has a connection identifier, in the first place.
+ *
+ * Picoquic takes the length of all headers from the first path's identifier. */
+static void replace_first(picoquic_cnx_t *connection)
 {
-    picoquic_path_t *path = connection->path[one];
+    picoquic_path_t *first = connection->path[0];
+    int best = 0;
 
-    connection->path[one] = connection->path[other];
-    connection->path[other] = path;
+    for (int i = connection->nb_paths - 1; i > 0; i--)
+        if (connection->path[i]->first_tuple->p_remote_cnxid != NULL &&
+            (best == 0 || !connection->path[i]->path_is_demoted || connection->path[best]->path_is_demoted))
+            best = i;
+    connection->path[0] = connection->path[best];
+    connection->path[best] = first;
 }
 
 /* The path stays for three probe timeouts of at least 1 s, with its connection identifier. */
@@ -36,20 +44,20 @@ static void linger(picoquic_cnx_t *connection, int index, uint64_t now, uint64_t
     connection->path_demotion_needed = 1;
     if (!path->path_abandon_sent && picoquic_queue_path_abandon_frame(connection, path->unique_path_id, reason) == 0)
         path->path_abandon_sent = 1;
-    if (index > 0 || has(connection, MDC_DEMOTED_FALL_BACK))
-        return;
-    for (int other = 1; other < connection->nb_paths; other++)
-        if (!connection->path[other]->path_is_demoted) {
-            exchange(connection, 0, other);
-            return;
-        }
+    if (index == 0 && !has(connection, MDC_DEMOTED_FALL_BACK))
+        replace_first(connection);
 }
 
 void picoquic_demote_path(picoquic_cnx_t *connection, int index, uint64_t now, uint64_t reason)
 {
-    if (!has(connection, MDC_DEMOTED_LINGER) || picoquic_nb_paths_not_demoted(connection) < 2)
+    if (!has(connection, MDC_DEMOTED_LINGER))
         own_demote_path(connection, index, now, reason);
-    else if (!connection->path[index]->path_is_demoted)
+    else if (connection->path[index]->path_is_demoted)
+        return;
+    else if (picoquic_nb_paths_not_demoted(connection) < 2)
+        picoquic_connection_error_ex(connection, PICOQUIC_TRANSPORT_APPLICATION_ABANDON,
+                                     picoquic_frame_type_path_abandon, "no path is left");
+    else
         linger(connection, index, now, reason);
 }
 
@@ -70,6 +78,8 @@ static int all_are_paced(picoquic_cnx_t *connection, uint64_t now, uint64_t *wak
 void picoquic_select_next_path_tuple(picoquic_cnx_t *connection, uint64_t now, uint64_t *wake, picoquic_path_t **path,
                                      picoquic_tuple_t **tuple)
 {
+    if (has(connection, MDC_DEMOTED_LINGER) && connection->path[0]->first_tuple->p_remote_cnxid == NULL)
+        replace_first(connection);
     own_select_next_path_tuple(connection, now, wake, path, tuple);
     if (!has(connection, MDC_DEMOTED_FALL_BACK) || !connection->path[0]->path_is_demoted || *path == NULL ||
         *tuple != (*path)->first_tuple || !(*tuple)->challenge_verified || (*tuple)->response_required)

@@ -107,6 +107,8 @@ def check_handover(
         raise ValueError("handover.by: paths needs mode multipath; allowed: legs")
     if handover.by == "legs" and handover.former == "backup":
         raise ValueError("handover.former: backup needs by: paths; allowed: abandon")
+    if handover.unused_legs == "down" and handover.former == "backup":
+        raise ValueError("handover.former: backup needs unused_legs: up; allowed: abandon")
 
 
 def check_offset(offset_s: float, legs: Sequence[RadioLeg]) -> None:

@@ -120,12 +120,13 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
     numbers = range(1, len(scenario.legs) + 1)
     followed = PathPlan(plan.initial, tuple(PathEvent(*event) for event in plan.events))
     down = {leg: _absences(rates[leg - 1]) for leg in numbers}
-    if scenario.handover_by == "paths":
-        paths = _schedule(followed)
-    else:
+    if scenario.unused_legs_are_down:
         end = len(rates[0]) * STEP_S
         for leg in numbers:
             down[leg] = _union([*down[leg], *_unused(followed, leg, end)])
+    if scenario.handover_by == "paths":
+        paths = _schedule(followed)
+    else:
         others = [leg for leg in numbers if leg not in plan.initial]
         paths = {"initial": [*plan.initial, *others]}
     paths["each_carries"] = False

@@ -226,6 +226,12 @@ class Scenario(Settings):
         return chosen or ("paths" if several else "legs")
 
     @property
+    def unused_legs_are_down(self) -> bool:
+        """Return whether the legs that `handover` does not use are down."""
+        asked = self.handover is not None and self.handover.unused_legs == "down"
+        return asked or self.handover_by == "legs"
+
+    @property
     def label(self) -> str:
         """Return transport and mode, as one name of a file or of a curve."""
         return f"{self.transport}-{self.mode}"

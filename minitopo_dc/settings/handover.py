@@ -39,6 +39,9 @@ class HandoverSettings(Settings):
     2 s keeps it."""
     former: Literal["abandon", "backup"] = "abandon"
     """What becomes of the path that is replaced; the paper's client abandons it."""
+    unused_legs: Literal["up", "down"] = "up"
+    """What a leg is that no path uses, with `by: paths`: the channel is still received, or it is
+    not, as in the paper's runs of MPTCP, whose client lost the links that it left."""
     by: Literal["paths", "legs"] | None = None
     """Who makes the handover: the transport, which opens and abandons paths; or the network: legs
     that are not used are down, as in the paper's runs of MPTCP. None: `paths` in mode `multipath`,

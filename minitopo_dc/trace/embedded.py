@@ -7,7 +7,7 @@ draws. A drive has all carriers of two operators at once.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minitopo_dc.trace.drives.channels import Capacities
@@ -73,13 +73,9 @@ RECIPES = (
 class DriveRecipe:
     """The parameters of a drive's channels, whose seed was picked: see `traces/README.md`."""
 
+    name: str
     environment: Environment
     seed: int
-
-    @property
-    def name(self) -> str:
-        """Return the name of the file, without its ending."""
-        return f"drive_{self.environment.name}"
 
     def make(self) -> Capacities:
         """Return the channels of the drive."""
@@ -92,15 +88,22 @@ class DriveRecipe:
             f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
             f"Made by: python -m minitopo_dc.trace.embedded traces\n"
             f"that is: trace synthesise-drive cells.csv --environment {self.environment.name} "
-            f"--seed {self.seed} --seconds {DRIVE_S}\n"
+            f"--seed {self.seed} --seconds {DRIVE_S}{self._noise()}\n"
             f"and: trace channels cells.csv {self.name}.csv --scale {self.environment.scale:g}"
         )
 
+    def _noise(self) -> str:
+        noise_db = self.environment.noise_db
+        return f" --noise {noise_db:g}" if noise_db else ""
+
 
 DRIVES = (
-    DriveRecipe(RESIDENTIAL, 1),
-    DriveRecipe(ROAD, 8),
+    DriveRecipe("drive_residential", RESIDENTIAL, 1),
+    DriveRecipe("drive_road", ROAD, 8),
+    DriveRecipe("drive_residential_noisy", replace(RESIDENTIAL, noise_db=2.0, scale=0.4929), 1),
+    DriveRecipe("drive_road_noisy", replace(ROAD, noise_db=2.0, scale=0.5948), 8),
 )
+"""The noise makes the best channel better, and the scale keeps its mean as it is without noise."""
 
 
 def write_embedded(directory: Path) -> None:

@@ -384,6 +384,7 @@ def test_a_drive_is_shown_beside_the_published_one(
         (["channels", "cells.csv", "no/out.csv"], "no/out.csv: No such file"),
         (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
         (["synthesise-drive", "out.csv", "--seconds", "0"], "duration = 0: must be 1"),
+        (["synthesise-drive", "out.csv", "--noise", "21"], "noise = 21 dB: allowed: 0 to 20"),
         (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
         (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
     ],

@@ -121,6 +121,14 @@ def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> 
     assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
 
 
+def test_legs_that_no_path_uses_may_be_down(tmp_path: Path) -> None:
+    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
+    derived = resolve_scenario(scenario(legs, handover={"case": 1, "unused_legs": "down"}))
+    assert plan(derived) == PathPlan((2,), (PathEvent(4, "open", 1), PathEvent(4.02, "abandon", 2)))
+    assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
+    assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
+
+
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5] * 6, [7] * 6)
     derived = resolve_scenario(scenario(legs, transport="quic", mode="dc", handover={"case": 2}))
@@ -170,6 +178,10 @@ def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
         (
             {"handover": {"case": 1, "by": "legs", "former": "backup"}},
             "handover.former: backup needs by: paths",
+        ),
+        (
+            {"handover": {"case": 1, "unused_legs": "down", "former": "backup"}},
+            "handover.former: backup needs unused_legs: up",
         ),
         ({"handover": {"case": 1}, "mode": "sc", "transport": "tcp"}, "mode sc uses one leg"),
         (

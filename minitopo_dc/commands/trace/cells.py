@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -65,6 +65,13 @@ def add(actions: Any) -> None:
     drive.add_argument(
         "--seconds", type=whole, default=1800, metavar="S", help="duration (default: 1800)"
     )
+    drive.add_argument(
+        "--noise",
+        type=real,
+        default=0.0,
+        metavar="DB",
+        help="standard deviation of each cell's RSRP from second to second in dB (default: 0)",
+    )
 
 
 def execute(arguments: argparse.Namespace) -> None:
@@ -76,12 +83,13 @@ def execute(arguments: argparse.Namespace) -> None:
             capacities = _channels(arguments)[0]
             _checked(lambda: write_channels(capacities, arguments.output))
         case "synthesise-drive":
-            log = _checked(
-                lambda: synthesise_drive(
-                    arguments.seed, arguments.seconds, ENVIRONMENTS[arguments.environment]
-                )
-            )
+            log = _checked(lambda: _synthesise(arguments))
             _checked(lambda: write_cells(log, arguments.output))
+
+
+def _synthesise(arguments: argparse.Namespace) -> CellLog:
+    environment = replace(ENVIRONMENTS[arguments.environment], noise_db=arguments.noise)
+    return synthesise_drive(arguments.seed, arguments.seconds, environment)
 
 
 def is_drive(path: Path) -> bool:

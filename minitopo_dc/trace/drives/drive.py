@@ -2,14 +2,15 @@
 
 Each second, for every cell of the sites around the bus, in dB::
 
-    RSRP = power of the cell - path loss(distance) + common, site's and carrier's shadowing
+    RSRP = power of the cell - path loss(distance) + common, site's and carrier's shadowing + noise
 
 * path loss: 37.6 dB a decade, 3GPP TR 36.942 section 4.5 (urban macro cell at 2 GHz);
 * shadowing: log-normal; part of it is the surroundings' and common to all sites (TR 36.942 section
   4.5), part the site's own, and a little its second carrier's; all correlated over the distance
   driven (Gudmundson, "Correlation model for shadow fading in mobile radio systems", Electronics
   Letters 27(23), 1991);
-* the bus drives at constant speed and stops at regular distances.
+* the bus drives at constant speed and stops at regular distances;
+* noise of each cell and second, which the receiver's detection does not see (default: none).
 
 A cell is in the log while the receiver detects it: above its threshold, and not too far below the
 strongest cell of the same carrier.
@@ -104,6 +105,7 @@ class _Reception:
         self._rng = Random(f"{seed} {operator} shadowing")
         self._route = sites_along(Random(f"{seed} {operator} sites"), environment, operator)
         self._of_carriers = Random(f"{seed} {operator} carriers")
+        self._noise = Random(f"{seed} {operator} noise")
         self._near: list[tuple[Site, _Shadowing, _Shadowing]] = []
 
     def heard(self, place_m: float, kept: float, common_db: float) -> Iterator[HeardCell]:
@@ -119,7 +121,8 @@ class _Reception:
                 carriers.setdefault(carrier, []).append((cell, power + fading[carrier]))
         for carrier, cells in carriers.items():
             for cell, rsrp in self._detected(cells):
-                yield HeardCell(self._operator, carrier, cell, round(rsrp, 1))
+                noise_db = self._noise.gauss(0.0, self._environment.noise_db)
+                yield HeardCell(self._operator, carrier, cell, round(rsrp + noise_db, 1))
 
     def _look_around(self, place_m: float) -> None:
         near = self._near

@@ -8,6 +8,10 @@ OPERATORS = ("OP1", "OP2")
 """As in table 3 of Krämer et al., Electronics 11 (2022) 1492."""
 
 
+MAX_NOISE_DB = 20.0
+"""More than the whole range between a cell that is heard well and one that is hardly heard."""
+
+
 @dataclass(frozen=True, slots=True)
 class Environment:
     """How sites stand along a route, how they are heard, and how the bus drives.
@@ -49,6 +53,9 @@ class Environment:
     speed_kmh: float = 30.0
     stop_every_m: float = 500.0
     stop_s: int = 20
+    # Of a cell's RSRP, independent in each second: a measurement's error, and what is left of
+    # small-scale fading in a sample. The cells that are detected stay the same.
+    noise_db: float = 0.0
     # The capacity of a `segment` relative to formula (2) (docs/cellular.md).
     scale: float = 1.0
 
@@ -64,6 +71,8 @@ class Environment:
         ):
             if getattr(self, field) <= 0:
                 raise ValueError(f"{field} = {getattr(self, field)}: must be above 0")
+        if not 0 <= self.noise_db <= MAX_NOISE_DB:
+            raise ValueError(f"noise = {self.noise_db:g} dB: allowed: 0 to {MAX_NOISE_DB:g}")
         if not 0 <= self.dense_share <= 1 or (self.dense_share and self.dense_spacing_m <= 0):
             raise ValueError(f"dense_share = {self.dense_share}: 0 to 1, with a dense_spacing_m")
 

@@ -163,6 +163,16 @@ def test_the_fitted_drive_is_near_the_published_numbers() -> None:
     assert means == {level: pytest.approx(mean, rel=0.2) for level, mean in published.items()}
 
 
+def test_noise_changes_the_power_of_the_same_cells_by_its_standard_deviation() -> None:
+    quiet, noisy = (
+        [cell for second in synthesise_drive(1, 1000, each).seconds for cell in second]
+        for each in (ROAD, replace(ROAD, noise_db=2.0))
+    )
+    assert [cell.name for cell in noisy] == [cell.name for cell in quiet]
+    changes = [one.rsrp_dbm - other.rsrp_dbm for one, other in zip(noisy, quiet, strict=True)]
+    assert pstdev(changes) == pytest.approx(2.0, rel=0.05)
+
+
 def test_a_drive_where_nothing_is_heard_is_refused() -> None:
     with pytest.raises(ValueError, match="no cell in any second"):
         synthesise_drive(1, 10, replace(ROAD, threshold_dbm=0.0))
