@@ -175,13 +175,11 @@ class VirtualFlow(FlowFacts):
     """Facts about a flow whose ends are objects in this process.
 
     Attributes:
-        recovery: `modern`, or another loss recovery that the transport knows.
         client_host: the client's.
         server_host: the server's.
         ended: to be called once, when the client has ended.
     """
 
-    recovery: str
     client_host: VirtualHost
     server_host: VirtualHost
     ended: Callable[[], None]

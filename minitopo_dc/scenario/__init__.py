@@ -1,7 +1,7 @@
 """Scenarios: all that fixes one run (docs/scenarios.md)."""
 
 from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings
-from minitopo_dc.scenario.clocks import Clock, Core, RealSettings, Recovery, VirtualSettings
+from minitopo_dc.scenario.clocks import Clock, Core, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
@@ -16,7 +16,6 @@ __all__ = [
     "Mode",
     "RadioLeg",
     "RealSettings",
-    "Recovery",
     "ResolvedFlow",
     "ResolvedScenario",
     "Scenario",

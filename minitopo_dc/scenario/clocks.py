@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from minitopo_dc.scenario.radio import RadioLeg
 from minitopo_dc.settings import Settings
@@ -12,7 +12,6 @@ from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds, within
 
 Clock = Literal["real", "virtual"]
-Recovery = Literal["modern", "draft-27"]
 UdpMemory = Literal["modern", "linux-4.15"]
 Core = Literal["auto", "native", "python"]
 """What computes a run: `auto` is the native core where it is built and has all that is needed."""
@@ -65,8 +64,6 @@ class VirtualSettings(Settings):
     """The same of the clients alone; None: as `cpu_us_per_packet`."""
     core: LeftOut[Core] = "auto"
     """Whether legs and bearers are computed in C or in Python; results are the same."""
-    recovery: Recovery = "modern"
-    """The installed aioquic's loss recovery, or that of aioquic in 2020 (docs/virtual-clock.md)."""
     udp_memory: LeftOut[UdpMemory] = "modern"
     """When a UDP socket frees the memory of what was read: as Linux does now, or as 4.14 to 5.4 did
     (docs/virtual-clock.md)."""
@@ -78,3 +75,13 @@ class VirtualSettings(Settings):
     Each has a connection of its own. What the kernel keeps of it, the next one finds."""
     packet_trace: bool = False
     """Write `packets.csv`: time, flow, direction and size of every datagram at the end hosts."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_recovery(cls, values: Any) -> Any:
+        """Leave out `recovery`, which files of version 0.1 have."""
+        if not isinstance(values, dict) or "recovery" not in values:
+            return values
+        if values["recovery"] != "modern":
+            raise ValueError("recovery: has gone; transport quic-aioquic-2020 is that of 2020")
+        return {name: value for name, value in values.items() if name != "recovery"}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minitopo_dc.settings.base import Settings
+from minitopo_dc.settings.base import LeftOut, Settings
 from minitopo_dc.settings.ranges import Factor, Number, Seconds, SecondsOrNone
 from minitopo_dc.trace.drives.handover import HandoverRule
 
@@ -39,7 +39,7 @@ class HandoverSettings(Settings):
     2 s keeps it."""
     former: Literal["abandon", "backup"] = "abandon"
     """What becomes of the path that is replaced; the paper's client abandons it."""
-    unused_legs: Literal["up", "down"] = "up"
+    unused_legs: LeftOut[Literal["up", "down"]] = "up"
     """What a leg is that no path uses, with `by: paths`: the channel is still received, or it is
     not, as in the paper's runs of MPTCP, whose client lost the links that it left."""
     by: Literal["paths", "legs"] | None = None

@@ -180,7 +180,6 @@ class Connection(AnyConnection):
         self.ends = transport(
             VirtualFlow(
                 **vars(self.facts),
-                recovery=scenario.virtual.recovery,
                 client_host=self.client_host,
                 server_host=self.server_host,
                 ended=self.end,

@@ -11,7 +11,7 @@ from typing import Any
 
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.congestion.base import QuicCongestionControl, QuicRttMonitor
-from aioquic.quic.connection import NetworkAddress, QuicConnection, QuicReceiveContext
+from aioquic.quic.connection import NetworkAddress, QuicReceiveContext
 from aioquic.quic.packet_builder import QuicPacketBuilder, QuicSentPacket
 from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketPacer, QuicPacketRecovery, QuicPacketSpace
@@ -19,39 +19,6 @@ from aioquic.tls import Epoch
 
 from minitopo_dc.runners.aioquic.endpoint import OrderedConnection
 from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
-
-
-class Draft27Recovery(QuicPacketRecovery):
-    """aioquic 1.7's recovery, but for two rules of aioquic 0.8 and 0.9 (spring 2020).
-
-    - A probe timeout declares no application data lost and sends none again: the probe is a bare
-      PING, as draft-ietf-quic-recovery-27 allows. The acknowledgement of the probe makes what is
-      missing lost by packet threshold, a congestion event. aioquic 1.7 sends the oldest data
-      again, and that is no congestion event (RFC 9002, section 6.2.4).
-    - There is no persistent congestion, which draft 27 has but aioquic had not: the window never
-      collapses to its minimum (RFC 9002, section 7.6).
-
-    CRYPTO data is sent again by both. State is that of the base class, so that a connection's
-    recovery may become this class (`use_draft_27`).
-    """
-
-    def reschedule_data(self, *, now: float, speed_up_handshake: bool = False) -> None:  # noqa: ARG002
-        """Send CRYPTO data again at a probe timeout, if there is any, and a probe."""
-        super().reschedule_data(now=now, speed_up_handshake=True)
-
-    def _in_persistent_congestion(self, *, packets: list[QuicSentPacket]) -> bool:  # noqa: ARG002
-        return False
-
-
-def use_draft_27(connection: QuicConnection) -> None:
-    """Let a connection that was just made recover like aioquic in 2020.
-
-    aioquic has no parameter for this, and a second constructor call would have to repeat all
-    arguments that its own connection passes.
-    """
-    recovery = connection._loss
-    recovery.__class__ = Draft27Recovery
-
 
 SAMPLES = 8
 """Of a round's round-trip times (RFC 9406, section 4.3: N_RTT_SAMPLE)."""
@@ -72,7 +39,6 @@ def make_connection(
     tuning: Tuning,
     *,
     destination: bytes | None = None,
-    draft_27: bool = False,
 ) -> OrderedConnection:
     """Return a client's connection, or with its first packet's destination a server's.
 
@@ -80,16 +46,12 @@ def make_connection(
         configuration: aioquic's.
         tuning: what is to be different.
         destination: the connection ID that a client has sent its first packet to.
-        draft_27: whether it recovers as in 2020 (`quic_recovery`).
     """
     if tuning != MODERN:
-        return TunedConnection(configuration, tuning, destination=destination, draft_27=draft_27)
-    connection = OrderedConnection(
+        return TunedConnection(configuration, tuning, destination=destination)
+    return OrderedConnection(
         configuration=configuration, original_destination_connection_id=destination
     )
-    if draft_27:
-        use_draft_27(connection)
-    return connection
 
 
 class TunedConnection(OrderedConnection):
@@ -105,7 +67,6 @@ class TunedConnection(OrderedConnection):
         tuning: Tuning,
         *,
         destination: bytes | None,
-        draft_27: bool,
     ) -> None:
         """Take the arguments of `make_connection`."""
         super().__init__(
@@ -119,8 +80,6 @@ class TunedConnection(OrderedConnection):
         self._most_delay = _number(tuning.ack_delay_ms, ACK_DELAY_S * MS_PER_S) / MS_PER_S
         self._unacknowledged = 0
         self._early: list[tuple[bytes, NetworkAddress]] = []
-        if draft_27:
-            use_draft_27(self)
         tune_recovery(self._loss, tuning, configuration.max_datagram_size)
 
     def receive_datagram(self, data: bytes, addr: NetworkAddress, now: float) -> None:
@@ -272,10 +231,6 @@ class TunedRecovery(QuicPacketRecovery):
         )
 
 
-class TunedDraft27Recovery(TunedRecovery, Draft27Recovery):
-    """Other loss detection thresholds with the probe timeouts of 2020."""
-
-
 class TunedPacer(QuicPacketPacer):
     """Paces by a number of windows in a round-trip time, in slow start and after it."""
 
@@ -298,8 +253,7 @@ class TunedPacer(QuicPacketPacer):
 def tune_recovery(recovery: QuicPacketRecovery, tuning: Tuning, datagram_bytes: int) -> None:
     """Tune the recovery of a connection that was just made, and its monitor and pacer."""
     control: Any = recovery._cc  # reno or cubic, both of which have a monitor
-    is_draft_27 = isinstance(recovery, Draft27Recovery)
-    recovery.__class__ = TunedDraft27Recovery if is_draft_27 else TunedRecovery
+    recovery.__class__ = TunedRecovery
     assert isinstance(recovery, TunedRecovery)
     recovery.time_threshold = _number(tuning.loss_time_threshold, TIME_THRESHOLD)
     recovery.packet_threshold = _number(tuning.packet_threshold, PACKET_THRESHOLD)

@@ -122,7 +122,6 @@ class Wanted:
     """Settings that both ends of a connection share."""
 
     congestion_control: str
-    recovery: str
     options: AioquicOptions
     datagram_frame: int | None
 
@@ -154,9 +153,7 @@ class QuicConnectionPair:
             if options.qlog
         ]
         client_log, server_log = self._logs or (None, None)
-        wanted = Wanted(
-            flow.congestion_control, flow.recovery, options, datagram_frame(flow.workload)
-        )
+        wanted = Wanted(flow.congestion_control, options, datagram_frame(flow.workload))
         self.client = ClientEnd(flow, make_application(wanted, flow, client_log))
         self.server = Server(wanted, flow.server_host, server_log)
 
@@ -270,9 +267,4 @@ class Server:
 def _connection(
     wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
 ) -> QuicConnection:
-    return make_connection(
-        configuration,
-        wanted.options.tuning,
-        destination=destination,
-        draft_27=wanted.recovery == "draft-27",
-    )
+    return make_connection(configuration, wanted.options.tuning, destination=destination)

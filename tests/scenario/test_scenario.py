@@ -20,11 +20,17 @@ DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}
 GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
 
 
+def test_a_run_of_an_earlier_version_is_still_read() -> None:
+    virtual = {"recovery": "modern", "processing_delay_ms": 1}
+    assert Scenario.check(GOOD | {"virtual": virtual}, "x").virtual.processing_delay_ms == 1
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'multipath' or 'flows'"),
         ({"legs": []}, "legs"),
+        ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
         ({"legs": [LEG]}, "mode dc needs at least two legs"),
         ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
         ({"workload": {"size_mb": 0}}, "size_mb"),

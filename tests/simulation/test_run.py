@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis.logs.qlog import server_recovery
+from minitopo_dc.analysis.logs.quic import quic_log
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.compare import planned_runs, run_all
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import one_processor, run_virtual
+from tests.runners.aioquic.test_v0_8 import needs_it
 from tests.simulation.processes import in_a_process
 from tests.simulation.scenarios import leg, scenario
 
@@ -44,7 +46,7 @@ def rows(path: Path) -> list[dict[str, str]]:
     "fields",
     [
         {"legs": [leg(loss_percent=0.3), leg(burst_loss={"p": 0.001, "r": 0.3})]},
-        {"mode": "dc-duplicate", "virtual": {"recovery": "draft-27", "cpu_us_per_packet": 100}},
+        {"mode": "dc-duplicate", "virtual": {"cpu_us_per_packet": 100}},
     ],
 )
 def test_the_same_scenario_gives_the_same_files_to_the_byte(
@@ -291,6 +293,19 @@ def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
         times = [event["time"] for event in trace["events"]]
         assert times[0] >= 1000
         assert times[-1] < 1000 * (1 + (result.completion_s or 0) + 5)
+
+
+@needs_it
+def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
+    transport = "quic-aioquic-2020"
+    run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
+    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
+    delay_s = log.packets["received_s"] - log.packets["sent_s"]
+    assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
+    assert log.packets["bytes"].max() == 1280
+    assert recovery.rtt_ms is not None
+    assert recovery.rtt_ms >= 20
+    assert recovery.window["cwnd_bytes"].is_monotonic_increasing or recovery.drop_occasions > 0
 
 
 def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The congestion control of a server by its qlog (aioquic's, ngtcp2's or picoquic's)."""
+"""The congestion control of a server by its qlog: that of aioquic, ngtcp2 or picoquic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Event = dict[str, Any]
 
 
 def field_events(trace: dict[str, Any]) -> list[Event]:
-    """Return the events of a trace as aioquic writes them, as far as this project reads them.
+    """Return the events of a trace of draft 00 or 01 as aioquic of today writes them.
+
+    picoquic has draft 00. aioquic of 2020 has draft 01, whose numbers are text, and whose times
+    count from the trace's reference time. Only what this project reads is there.
 
     Raises:
         ResultError: it is of several paths, whose windows are in `paths.csv`.
@@ -34,32 +37,45 @@ def field_events(trace: dict[str, Any]) -> list[Event]:
 
 
 def _translated(trace: dict[str, Any]) -> Iterator[Event]:
+    text = "event_type" in trace[FIELDS]
+    begin = int(trace["common_fields"]["reference_time"]) if text else 0
     for values in trace["events"]:
         event = dict(zip(trace[FIELDS], values, strict=True))
-        name, data = f"{event['category']}:{event['event']}", event["data"]
+        name = f"{event['category']}:{event['event_type' if text else 'event']}"
+        data = event["data"]
         if name == "recovery:metrics_updated":
             data = {key: _in_ms(key, value) for key, value in data.items()}
         elif name == "recovery:packet_lost":
-            data = {"type": data["packet_type"], "packet_number": data["packet_number"]}
+            lost = data["type" if text else "packet_type"]
+            data = {"type": lost, "packet_number": int(data["packet_number"])}
         elif name in ("transport:packet_received", "transport:packet_sent"):
-            header = {"packet_type": data["packet_type"], **data["header"]}
-            frames = [_frame(frame) for frame in data.get("frames", ())]
-            data = {**data, "header": header, "frames": frames}
-        yield {"time": event["relative_time"] / US_PER_MS, "name": name, "data": data}
+            data = _packet(data)
+        time = (begin + int(event["relative_time"])) / US_PER_MS
+        yield {"time": time, "name": name, "data": data}
 
 
 def _in_ms(key: str, value: float) -> float:
     return value / US_PER_MS if key in ROUND_TRIPS else value
 
 
-def _frame(frame: Event) -> Event:
-    """Return a frame as aioquic writes it.
+def _packet(data: Event) -> Event:
+    header = {"packet_type": data["packet_type"], **data["header"]}
+    if "packet_number" in header:
+        header["packet_number"] = int(header["packet_number"])
+    raw = {"length": header.get("packet_size"), **data.get("raw", {})}
+    frames = [_frame(frame) for frame in data.get("frames", ())]
+    return {**data, "header": header, "raw": raw, "frames": frames}
 
-    In an acknowledgement, a range of one packet has one number here and two with aioquic.
+
+def _frame(frame: Event) -> Event:
+    """Return a frame as aioquic of today writes it.
+
+    In an acknowledgement, picoquic's range of one packet has one number, and aioquic's has two.
     """
     if frame["frame_type"] != "ack":
         return frame
-    return {**frame, "acked_ranges": [[each[0], each[-1]] for each in frame["acked_ranges"]]}
+    ranges = [[int(each[0]), int(each[-1])] for each in frame["acked_ranges"]]
+    return {**frame, "acked_ranges": ranges}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.aioquic.client import run
 from minitopo_dc.runners.aioquic.endpoint import transmit
 from minitopo_dc.runners.aioquic.v0_8.endpoint import DownloadingClient
+from minitopo_dc.runners.aioquic.v0_8.log import Log2020
 from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
@@ -25,13 +26,17 @@ def main() -> None:
         if told.options.receive_buffer_bytes:
             set_receive_buffer(udp, told.options.receive_buffer_bytes)
         udp.bind((told.bind, 0))
-        client = DownloadingClient(told.workload, told.options, partial(transmit, udp=udp))
+        log = Log2020(time.time) if told.qlog else None
+        send = partial(transmit, udp=udp)
+        client = DownloadingClient(told.workload, told.options, send, log=log)
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         wait_for_start()
         started_ns = time.monotonic_ns()
         run(client, udp, socket_address(told.address, told.port))
         client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         client.outcome.socket_drops = socket_drops(udp)
+    if log is not None and told.qlog is not None:
+        log.save(told.qlog / "1.qlog")
     print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 

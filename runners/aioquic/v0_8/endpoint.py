@@ -27,6 +27,7 @@ from cryptography.x509.oid import NameOID
 from minitopo_dc.runners.aioquic.client import Outcome
 from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
 from minitopo_dc.runners.aioquic.v0_8.library import module
+from minitopo_dc.runners.aioquic.v0_8.log import Log2020
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.payload.content import requested_content
 from minitopo_dc.runners.processes.udp_socket import Address
@@ -51,9 +52,10 @@ class End:
     connection: Any = None
     """None: a server's client has not sent anything yet."""
 
-    def __init__(self, transmit: Transmit) -> None:
+    def __init__(self, transmit: Transmit, log: Log2020 | None) -> None:
         self.ended = False
         self._transmit = transmit
+        self._log = log
         self._http: Any = None
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
@@ -120,9 +122,10 @@ class DownloadingClient(End):
         options: QuicOptions,
         transmit: Transmit,
         clock: Callable[[], float] = time.monotonic,
+        log: Log2020 | None = None,
     ) -> None:
-        """Take what to download, how to send, and a clock in s."""
-        super().__init__(transmit)
+        """Take what to download, how to send, a clock in s, and what logs the connection."""
+        super().__init__(transmit, log)
         self._clock = clock
         self.outcome = Outcome()
         self.connection = module("quic.connection").QuicConnection(
@@ -135,6 +138,7 @@ class DownloadingClient(End):
                 verify_mode=ssl.CERT_NONE,
                 max_data=options.max_data,
                 max_stream_data=options.max_stream_data,
+                quic_logger=log,
             )
         )
         self._size = workload.requested_bytes
@@ -204,8 +208,12 @@ class DownloadingClient(End):
 class BodyServer(End):
     """The server: it accepts one connection and answers `GET /bytes/N`."""
 
-    def __init__(self, transmit: Transmit) -> None:
-        super().__init__(transmit)
+    def __init__(
+        self, transmit: Transmit, log: Log2020 | None = None, *, pacing: bool = True
+    ) -> None:
+        """Take how to send, what logs the connection, and whether its pacer works."""
+        super().__init__(transmit, log)
+        self._pacing = pacing
         self._body: Iterator[bytes] | None = None
         self._stream = 0
         self._unsent = 0
@@ -218,10 +226,14 @@ class BodyServer(End):
 
     def _accept(self, data: bytes) -> None:  # noqa: ARG002 (0.8 takes what it needs of it itself)
         configuration = module("quic.configuration").QuicConfiguration(
-            is_client=False, alpn_protocols=module("h3.connection").H3_ALPN
+            is_client=False,
+            alpn_protocols=module("h3.connection").H3_ALPN,
+            quic_logger=self._log,
         )
         configuration.certificate, configuration.private_key = _certificate()
         self.connection = module("quic.connection").QuicConnection(configuration=configuration)
+        if not self._pacing:
+            self.connection._loss._pacer.next_send_time = lambda now: None  # noqa: ARG005
 
     def _on_http(self, event: Any, now: float) -> None:  # noqa: ARG002
         if not isinstance(event, module("h3.events").HeadersReceived):

@@ -7,6 +7,7 @@ protection) is the installed aioquic's, which has the same interface: nothing is
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
 import shutil
 import sys
@@ -36,6 +37,14 @@ REPLACED = {
     "_crypto.py": "from aioquic._crypto import AEAD, CryptoError, HeaderProtection\n",
 }
 """Modules that stand for what it has in C."""
+MENDED = {
+    "quic/stream.py": (
+        "            frame.offset -= pos\n            pos = 0\n",
+        "            frame.offset -= pos\n            pos, count = 0, len(frame.data)\n",
+    )
+}
+"""A piece of each file, and what takes its place. A frame that is partly a duplicate cut bytes out
+of what had arrived behind it, so that content was lost. Packets and their times stay the same."""
 
 
 def missing() -> str | None:
@@ -74,7 +83,7 @@ def build(say: Callable[[str], None]) -> Path:
     if found is not None:
         return found.parent
     with build_lock(build_directory(NAME)) as cache:
-        target = cache / SOURCE.sha256[:16] / PACKAGE
+        target = cache / _folder() / PACKAGE
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             made = _rewritten(SOURCE.unpack(SOURCE.fetch(cache, say), Path(scratch)))
             target.parent.mkdir(exist_ok=True)
@@ -85,11 +94,16 @@ def build(say: Callable[[str], None]) -> Path:
 
 
 def _place() -> Path | None:
-    return find_file(NAME, f"{SOURCE.sha256[:16]}/{PACKAGE}/about.py")
+    return find_file(NAME, f"{_folder()}/{PACKAGE}/about.py")
+
+
+def _folder() -> str:
+    """Return the name of the folder in the cache, which follows from all that is put into it."""
+    return hashlib.sha256(f"{SOURCE.sha256} {REPLACED} {MENDED}".encode()).hexdigest()[:16]
 
 
 def _rewritten(unpacked: Path) -> Path:
-    """Return the package with its own name in its imports, and without C."""
+    """Return the package with its own name in its imports, without C, and mended."""
     package = unpacked / "src" / "aioquic"
     if not (package / "about.py").exists():
         raise BuildError(f"{SOURCE.archive} has no src/aioquic/about.py")
@@ -98,4 +112,9 @@ def _rewritten(unpacked: Path) -> Path:
         file.write_text(text.replace("from aioquic.", f"from {PACKAGE}."), encoding="utf-8")
     for name, text in REPLACED.items():
         (package / name).write_text(text, encoding="utf-8")
+    for name, (piece, mended) in MENDED.items():
+        text = (package / name).read_text(encoding="utf-8")
+        if text.count(piece) != 1:
+            raise BuildError(f"{SOURCE.archive}: {name} has not the piece that is mended")
+        (package / name).write_text(text.replace(piece, mended), encoding="utf-8")
     return package

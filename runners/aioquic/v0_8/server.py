@@ -12,22 +12,32 @@ from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.endpoint import transmit
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer
 from minitopo_dc.runners.aioquic.v0_8.library import module
+from minitopo_dc.runners.aioquic.v0_8.log import Log2020
 from minitopo_dc.runners.aioquic.v0_8.settings import ServerSettings
 from minitopo_dc.runners.processes.stop_signal import StopSignal
 from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
 
 
-def serve(udp: socket.socket, stop: StopSignal) -> None:
+def serve(udp: socket.socket, stop: StopSignal, told: ServerSettings) -> None:
     """Serve connections until the signal came and the present one has ended."""
-    server, timer = BodyServer(partial(transmit, udp=udp)), None
-    while not (stop.requested and (server.connection is None or server.ended)):
+    qlog, pacing = told.qlog, told.options.pacing
+    while not stop.requested:
+        log = Log2020(time.time) if qlog else None
+        server = BodyServer(partial(transmit, udp=udp), log, pacing=pacing)
+        _serve_one(server, udp, stop)
+        if log is not None and qlog is not None and server.connection is not None:
+            log.save(qlog / f"{len(list(qlog.glob('*.qlog'))) + 1}.qlog")
+
+
+def _serve_one(server: BodyServer, udp: socket.socket, stop: StopSignal) -> None:
+    """Serve the next connection until it has ended, or until the signal if there is none."""
+    timer: float | None = None
+    while not (server.ended or (stop.requested and server.connection is None)):
         more = [] if stop.requested else [stop.waiting]
         wait_readable([udp, *more], timer)
         if stop.requested:
             server.close()  # once; then it does nothing
         timer = server.step(time.monotonic(), receive_batch(udp))
-        if server.ended and not stop.requested:
-            server, timer = BodyServer(partial(transmit, udp=udp)), None
 
 
 def main() -> None:
@@ -38,7 +48,7 @@ def main() -> None:
     udp.bind((told.address, told.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    serve(udp, stop)
+    serve(udp, stop, told)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,11 @@ class Options2020(QuicOptions):
     # Its own defaults, which its example client has too; a window that is half used is doubled.
     max_data: Size = MEBIBYTE
     max_stream_data: Size = MEBIBYTE
+    # Whether packets are spread over the round-trip time, as in its code; the thesis (section 6.1)
+    # also measured without.
+    pacing: bool = True
     # A constant of its code (PACKET_MAX_SIZE).
     max_datagram_bytes: Literal[1280] = 1280
-    # Its format is another one (draft 01).
-    qlog: Literal[False] = False
 
 
 class ServerSettings(QuicEnd):

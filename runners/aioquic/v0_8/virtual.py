@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
+from minitopo_dc.runners.aioquic.v0_8.log import Log2020
 from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
 from minitopo_dc.runners.aioquic.virtual import (
     ClientEnd,
@@ -30,9 +31,15 @@ class Pair2020:
         self._flow = flow
         workload = as_download(flow.workload)
         host = SecondsHost(flow.client_host)
-        client = DownloadingClient(workload, options, host.transmit, host.clock)
+        roles = ("client", "server") if options.qlog else ()
+        self._logs = {role: Log2020(host.clock) for role in roles}
+        client = DownloadingClient(
+            workload, options, host.transmit, host.clock, self._logs.get("client")
+        )
         self.client = ClientEnd(flow, client)
-        self.server = _Server(BodyServer(SecondsHost(flow.server_host).transmit))
+        transmit = SecondsHost(flow.server_host).transmit
+        body = BodyServer(transmit, self._logs.get("server"), pacing=options.pacing)
+        self.server = _Server(body)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -56,7 +63,9 @@ class Pair2020:
         return ()
 
     def save_logs(self) -> None:
-        """Write nothing, as it keeps no logs."""
+        """Write both ends' qlog files."""
+        for role, log in self._logs.items():
+            log.save(self._flow.directory / "qlog" / role / "1.qlog")
 
 
 class _Server:

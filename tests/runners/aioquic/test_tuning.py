@@ -16,7 +16,6 @@ from minitopo_dc.runners.aioquic.tuned import (
     SAMPLES,
     RoundMonitor,
     TunedConnection,
-    TunedDraft27Recovery,
     TunedPacer,
     make_connection,
 )
@@ -241,9 +240,3 @@ def test_pacing_has_a_gain_in_slow_start_and_another_one_after_it() -> None:
     control.ssthresh = window
     pacer.update_rate(window, rtt)
     assert pacer.packet_time == pytest.approx(rtt / 50 / 1.25)
-
-
-def test_the_recovery_of_2020_can_be_tuned_too() -> None:
-    configuration = QuicConfiguration(is_client=True)
-    connection = make_connection(configuration, V43, draft_27=True)
-    assert isinstance(connection._loss, TunedDraft27Recovery)

@@ -33,14 +33,17 @@ SIZE = 300_000
 class Wire:
     """Both ends, 10 ms apart, and a clock that jumps to what happens next."""
 
-    def __init__(self, workload: Download, options: Options2020 | None = None) -> None:
+    def __init__(
+        self, workload: Download, options: Options2020 | None = None, *, pacing: bool = True
+    ) -> None:
         self.now = 1.0
+        self.server_sent_at: set[float] = set()
         self.sent: list[int] = []
         self._arrivals: list[tuple[float, int, End, bytes, tuple[str, int]]] = []
         self.client = DownloadingClient(
             workload, options or Options2020(), self._from_client, lambda: self.now
         )
-        self.server = BodyServer(self._from_server)
+        self.server = BodyServer(self._from_server, pacing=pacing)
 
     def run(self, seconds: float = 100.0) -> None:
         """Run until the client has ended."""
@@ -64,7 +67,10 @@ class Wire:
         return self._send(connection, self.server, CLIENT)
 
     def _from_server(self, connection: Any) -> int:
-        return self._send(connection, self.client, SERVER)
+        sent = self._send(connection, self.client, SERVER)
+        if sent:
+            self.server_sent_at.add(self.now)
+        return sent
 
     def _send(self, connection: Any, to: End, source: tuple[str, int]) -> int:
         datagrams = [data for data, _ in connection.datagrams_to_send(now=self.now)]
@@ -112,6 +118,16 @@ def test_flow_control_begins_with_the_windows_of_the_options() -> None:
     assert wire.client.outcome.bytes_received == 100_000
 
 
+@needs_it
+def test_without_pacing_all_that_the_window_allows_goes_at_once() -> None:
+    moments: dict[bool, int] = {}
+    for pacing in (True, False):
+        wire = Wire(Download(size_mb=SIZE / 1e6), pacing=pacing)
+        wire.run()
+        moments[pacing] = len(wire.server_sent_at)
+    assert moments[False] < moments[True] / 2
+
+
 @pytest.mark.parametrize(
     ("timer", "acts"), [(1.0004, 1.001), (1.001, 1.001), (0.5, 1.0), (1.0032, 1.004)]
 )
@@ -131,7 +147,6 @@ def test_its_flow_control_is_that_of_the_thesis_listing() -> None:
     ("option", "words"),
     [
         ({"max_datagram_bytes": 1200}, "max_datagram_bytes must be 1280"),
-        ({"qlog": True}, "qlog must be False"),
         ({"preset": "v43"}, "no option 'preset'"),
     ],
 )
@@ -153,6 +168,19 @@ def test_it_is_a_package_of_its_own_beside_the_installed_aioquic() -> None:
     old = library.module("quic.connection").QuicConnection
     assert old is not QuicConnection
     assert library.module("about").__version__ == library.VERSION
+
+
+@needs_it
+def test_a_frame_that_is_partly_a_duplicate_leaves_what_is_behind_it() -> None:
+    frame = library.module("quic.packet").QuicStreamFrame
+    stream = library.module("quic.stream").QuicStream(0)
+    content = bytes(range(100))
+    pieces = [(0, 20), (60, 100), (10, 30), (30, 60)]
+    events = [
+        stream.add_frame(frame(data=content[begin:end], fin=end == 100, offset=begin))
+        for begin, end in pieces
+    ]
+    assert b"".join(event.data for event in events if event is not None) == content
 
 
 @needs_it

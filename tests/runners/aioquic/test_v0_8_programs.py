@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.analysis.logs.qlog import read_recovery
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Download
@@ -34,6 +35,18 @@ def test_every_byte_arrives_over_sockets(hosts: TwoHosts, tmp_path: Path) -> Non
     runner = get_runner("quic-aioquic-2020")
     measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
     assert measured.bytes_received == 1_000_000
+
+
+def test_both_programs_write_their_qlogs(hosts: TwoHosts, tmp_path: Path) -> None:
+    transfer = replace(
+        transfer_between(tmp_path, Download(size_mb=0.1)),
+        congestion_control="reno",
+        options={"qlog": True},
+    )
+    runner = get_runner("quic-aioquic-2020")
+    run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
+    assert (transfer.directory / "qlog/client/1.qlog").exists()
 
 
 def test_a_client_over_sockets_stops_when_its_time_is_over(hosts: TwoHosts, tmp_path: Path) -> None:
