@@ -321,7 +321,7 @@ OPTIONS = (
     *("compare --split threshold --split-parameter threshold_bytes=100 --pdcp numbering=late",),
     *("compare --workload request-response:count=5,interval_s=1 --transports quic",),
     *("trace synthesise OUT.csv --seconds 5 --mean 10 --sinr 8 --speed 10 --users 1 --seed 1",),
-    *("trace synthesise-drive OUT.csv --seconds 5 --environment entire --seed 1",),
+    *("trace synthesise-drive OUT.csv --seconds 5 --environment entire --seed 1 --noise 2",),
     *("trace convert TRACE.csv OUT.mahimahi --step 100",),
     *("trace info TRACE.csv",),
     *("campaign run CAMPAIGN.yaml --dry-run --repetitions 2 --size 1 --seed 1 --jobs 2",),
