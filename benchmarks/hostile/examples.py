@@ -82,7 +82,11 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         ],
         "pdcp": {"numbering": "late", "t_reordering_ms": 100, "sn_bits": 18},
         "options": {"preset": "bquic", "ack_every": 2, "max_datagram_bytes": 1280},
-        "virtual": {"udp_memory": "linux-4.15", "client_cpu_us_per_packet": 5.0, "packet_trace": True},
+        "virtual": {
+            "udp_memory": "linux-4.15",
+            "client_cpu_us_per_packet": 5.0,
+            "packet_trace": True,
+        },
     },
     {
         **COMMON_FIELDS,
