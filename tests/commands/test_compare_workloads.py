@@ -15,6 +15,7 @@ from minitopo_dc.commands.compare import base_of
 from minitopo_dc.commands.options.scenario import rows
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
+from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
 
 PLUGIN = '''
 """A workload of a test's own."""
@@ -187,6 +188,14 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     assert 15 < median <= p95 <= largest
 
 
+@pytest.fixture
+def forgotten_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workloads that plugins register are unknown to later tests."""
+    known = {name: get_workload(name) for name in workload_names()}
+    monkeypatch.setattr(_WORKLOADS, "_found", known)
+
+
+@pytest.mark.usefixtures("forgotten_workloads")
 def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "twice.py"
     path.write_text(PLUGIN.format(name="compare-twice"), encoding="utf-8")
@@ -195,6 +204,7 @@ def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
     assert made.plugins == (str(path),)
 
 
+@pytest.mark.usefixtures("forgotten_workloads")
 def test_a_plugin_s_download_is_carried_by_who_carries_a_download(tmp_path: Path) -> None:
     path = tmp_path / "carried.py"
     path.write_text(PLUGIN.format(name="compare-carried"), encoding="utf-8")
