@@ -11,7 +11,11 @@ from typing import Any, Literal
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.logs.qlog_sequence import RECORD_SEPARATOR, sequence_events
+from minitopo_dc.analysis.logs.qlog_sequence import (
+    RECORD_SEPARATOR,
+    frame_of_today,
+    sequence_events,
+)
 from minitopo_dc.analysis.tables.run_files import MAX_QLOG, read_text_in
 from minitopo_dc.run.results import of_first_flow
 
@@ -63,19 +67,8 @@ def _packet(data: Event) -> Event:
     if "packet_number" in header:
         header["packet_number"] = int(header["packet_number"])
     raw = {"length": header.get("packet_size"), **data.get("raw", {})}
-    frames = [_frame(frame) for frame in data.get("frames", ())]
+    frames = [frame_of_today(frame) for frame in data.get("frames", ())]
     return {**data, "header": header, "raw": raw, "frames": frames}
-
-
-def _frame(frame: Event) -> Event:
-    """Return a frame as aioquic of today writes it.
-
-    In an acknowledgement, picoquic's range of one packet has one number, and aioquic's has two.
-    """
-    if frame["frame_type"] != "ack":
-        return frame
-    ranges = [[int(each[0]), int(each[-1])] for each in frame["acked_ranges"]]
-    return {**frame, "acked_ranges": ranges}
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def _translated(records: list[Event]) -> Iterator[Event]:
             header = data["header"]
             data = {"type": header["packet_type"], "packet_number": header["packet_number"]}
         elif name == "transport:packet_received":
-            data = {**data, "frames": [_frame(frame) for frame in data["frames"]]}
+            data = {**data, "frames": [frame_of_today(frame) for frame in data["frames"]]}
             acknowledged = _largest_acknowledged(data)
             largest, sampled = max(largest, acknowledged), acknowledged > largest
         yield {"time": record["time"], "name": name, "data": data}
@@ -60,14 +60,16 @@ def _metrics(data: Event, *, sampled: bool) -> Event:
     return {"cwnd": data["congestion_window"], "bytes_in_flight": data["bytes_in_flight"], **latest}
 
 
-def _frame(frame: Event) -> Event:
-    """Return a frame as aioquic writes it.
+def frame_of_today(frame: Event) -> Event:
+    """Return a frame as aioquic of today writes it.
 
-    In an acknowledgement, a range of one packet has one number here and two with aioquic.
+    In an acknowledgement of ngtcp2 or picoquic a range of one packet has one number, in one of
+    aioquic two. In one of aioquic of 2020 numbers are text.
     """
     if frame["frame_type"] != "ack":
         return frame
-    return {**frame, "acked_ranges": [[each[0], each[-1]] for each in frame["acked_ranges"]]}
+    ranges = [[int(each[0]), int(each[-1])] for each in frame["acked_ranges"]]
+    return {**frame, "acked_ranges": ranges}
 
 
 def _largest_acknowledged(packet: Event) -> int:
