@@ -26,7 +26,7 @@ def main() -> None:
         if told.options.receive_buffer_bytes:
             set_receive_buffer(udp, told.options.receive_buffer_bytes)
         udp.bind((told.bind, 0))
-        log = Log2020(time.time) if told.qlog else None
+        log = Log2020(told.qlog / "1.qlog", time.time) if told.qlog else None
         send = partial(transmit, udp=udp)
         client = DownloadingClient(told.workload, told.options, send, log=log)
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
@@ -35,8 +35,8 @@ def main() -> None:
         run(client, udp, socket_address(told.address, told.port))
         client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
         client.outcome.socket_drops = socket_drops(udp)
-    if log is not None and told.qlog is not None:
-        log.save(told.qlog / "1.qlog")
+    if log is not None:
+        log.save()
     print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 

@@ -52,10 +52,9 @@ class End:
     connection: Any = None
     """None: a server's client has not sent anything yet."""
 
-    def __init__(self, transmit: Transmit, log: Log2020 | None) -> None:
+    def __init__(self, transmit: Transmit) -> None:
         self.ended = False
         self._transmit = transmit
-        self._log = log
         self._http: Any = None
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
@@ -125,7 +124,7 @@ class DownloadingClient(End):
         log: Log2020 | None = None,
     ) -> None:
         """Take what to download, how to send, a clock in s, and what logs the connection."""
-        super().__init__(transmit, log)
+        super().__init__(transmit)
         self._clock = clock
         self.outcome = Outcome()
         self.connection = module("quic.connection").QuicConnection(
@@ -212,7 +211,8 @@ class BodyServer(End):
         self, transmit: Transmit, log: Log2020 | None = None, *, pacing: bool = True
     ) -> None:
         """Take how to send, what logs the connection, and whether its pacer works."""
-        super().__init__(transmit, log)
+        super().__init__(transmit)
+        self._log = log
         self._pacing = pacing
         self._body: Iterator[bytes] | None = None
         self._stream = 0

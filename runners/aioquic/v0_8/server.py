@@ -20,13 +20,14 @@ from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readabl
 
 def serve(udp: socket.socket, stop: StopSignal, told: ServerSettings) -> None:
     """Serve connections until the signal came and the present one has ended."""
-    qlog, pacing = told.qlog, told.options.pacing
+    number = 0
     while not stop.requested:
-        log = Log2020(time.time) if qlog else None
-        server = BodyServer(partial(transmit, udp=udp), log, pacing=pacing)
+        number += 1
+        log = Log2020(told.qlog / f"{number}.qlog", time.time) if told.qlog else None
+        server = BodyServer(partial(transmit, udp=udp), log, pacing=told.options.pacing)
         _serve_one(server, udp, stop)
-        if log is not None and qlog is not None and server.connection is not None:
-            log.save(qlog / f"{len(list(qlog.glob('*.qlog'))) + 1}.qlog")
+        if log is not None and server.connection is not None:
+            log.save()
 
 
 def _serve_one(server: BodyServer, udp: socket.socket, stop: StopSignal) -> None:

@@ -31,15 +31,16 @@ class Pair2020:
         self._flow = flow
         workload = as_download(flow.workload)
         host = SecondsHost(flow.client_host)
-        roles = ("client", "server") if options.qlog else ()
-        self._logs = {role: Log2020(host.clock) for role in roles}
-        client = DownloadingClient(
-            workload, options, host.transmit, host.clock, self._logs.get("client")
-        )
+        self._logs = [
+            Log2020(flow.directory / "qlog" / role / "1.qlog", host.clock)
+            for role in ("client", "server")
+            if options.qlog
+        ]
+        client_log, server_log = self._logs or (None, None)
+        client = DownloadingClient(workload, options, host.transmit, host.clock, client_log)
         self.client = ClientEnd(flow, client)
         transmit = SecondsHost(flow.server_host).transmit
-        body = BodyServer(transmit, self._logs.get("server"), pacing=options.pacing)
-        self.server = _Server(body)
+        self.server = _Server(BodyServer(transmit, server_log, pacing=options.pacing))
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -64,8 +65,8 @@ class Pair2020:
 
     def save_logs(self) -> None:
         """Write both ends' qlog files."""
-        for role, log in self._logs.items():
-            log.save(self._flow.directory / "qlog" / role / "1.qlog")
+        for log in self._logs:
+            log.save()
 
 
 class _Server:
