@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 
 OPERATORS = ("OP1", "OP2")
 """As in table 3 of Krämer et al., Electronics 11 (2022) 1492."""
-
-
 MAX_NOISE_DB = 20.0
 """More than the whole range between a cell that is heard well and one that is hardly heard."""
 
