@@ -47,6 +47,7 @@ DEVELOPMENT = [
     "pandas-stubs",
     "pre-commit>=3.7",
     "pytest>=8.2",
+    "pytest-rerunfailures>=16.0",
     "pytest-xdist>=3.6",
     "ruff>=0.6",
     "scipy-stubs",
