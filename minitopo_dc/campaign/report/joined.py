@@ -177,24 +177,28 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
     rows: list[dict[str, Any]] = []
     runs: list[dict[str, float]] = []
     apart = experiment.joint_factors(experiment.across)
-    numbers = sorted(source.cells_of(name)["repetition"].unique())
+    there = source.cells_of(name)
+    # Once for the whole table: pandas takes as long for the few runs of a point as for thousands.
+    all_runs = dict(zip(there.index, there.to_dict("records"), strict=True))
+    numbers = sorted(there["repetition"].unique())
     each: dict[int, list[dict[str, float]]] = {number: [] for number in numbers}
     values_across = experiment.values(experiment.across)
     rule = _Rule(experiment.across, values_across, source.plan.file.endless)
     for cells in points_of(source, name, experiment):
-        factors = _without(cells["factors"].iloc[0], apart)
-        values, rest_on = _point(source, (name, experiment), cells, factors, rule)
-        ok = int((cells["status"] == "ok").sum())
-        rows.append(factors | values | {RUNS: len(cells), RUNS_OK: ok})
+        here = [all_runs[index] for index in cells.index]
+        factors = _without(here[0]["factors"], apart)
+        values, rest_on = _point(source, (name, experiment), here, factors, rule)
+        ok = sum(run["status"] == "ok" for run in here)
+        rows.append(factors | values | {RUNS: len(here), RUNS_OK: ok})
         runs.append(rest_on)
         for number in numbers if len(numbers) > 1 else ():
-            alone = cells[cells["repetition"] == number]
+            alone = [run for run in here if run["repetition"] == number]
             each[number].append(_point(source, (name, experiment), alone, factors, rule)[0])
     columns = None if rows else [*measures, RUNS, RUNS_OK]
     return Joined(
         pd.DataFrame(rows, columns=columns),
         pd.DataFrame(runs, columns=measures),
-        failed_runs_text(source.cells_of(name)),
+        failed_runs_text(there),
         [pd.DataFrame(found, columns=measures) for found in each.values() if found],
     )
 
@@ -202,7 +206,7 @@ def _join(source: Source, name: str, experiment: Experiment) -> Joined:
 def _point(
     source: Source,
     asked: tuple[str, Experiment],
-    cells: pd.DataFrame,
+    here: Iterable[dict[Any, Any]],
     factors: Mapping[str, Any],
     rule: _Rule,
 ) -> tuple[dict[str, float], dict[str, float]]:
@@ -214,7 +218,7 @@ def _point(
     names = {
         NOTHING: math.nan,
         **labels(factors),
-        **_configurations(source.plan.file.configurations, cells, rule),
+        **_configurations(source.plan.file.configurations, here, rule),
     }
     return _joined(*asked, names, rule.counted)
 
@@ -237,11 +241,11 @@ def _without(factors: Mapping[str, Any], left_out: Container[str]) -> dict[str, 
 
 
 def _configurations(
-    known: Iterable[str], cells: pd.DataFrame, rule: _Rule
+    known: Iterable[str], here: Iterable[dict[Any, Any]], rule: _Rule
 ) -> dict[str, _Configuration]:
     """Return the file's configurations by their names in expressions; some may have no run."""
     runs: dict[str, list[dict[Any, Any]]] = {name: [] for name in known}
-    for run in cells.to_dict("records"):
+    for run in here:
         runs[run["configuration"]].append(run)
     return {identifier(name): _Configuration(found, rule) for name, found in runs.items()}
 
