@@ -82,17 +82,17 @@ def test_the_example_runs_as_it_is_printed() -> None:
     )
     assert len(EXAMPLE.read_text().splitlines()) <= 25
     both, one = (float(rate) for rate in re.findall(r"([\d.]+) Mbits/sec", done.stdout))
-    assert 0 < both < 30.5
-    assert 0 < one < 20.5
+    assert 12 < both < 30.5
+    assert 12 < one < 20.5
     first, second = (
         [int(count) for count in re.findall(r"'(\d+) bytes'", line)]
         for line in done.stdout.splitlines()
         if "bytes" in line
     )
-    assert min(first) > 200_000  # the machine's load decides how much, the split which share
+    assert min(first) > 1_000_000  # the machine's load decides how much, the split which share
     assert 1.5 < first[0] / first[1] < 2.5
-    assert second[0] - first[0] > 200_000
-    assert second[1] - first[1] < 0.1 * (second[0] - first[0])
+    assert second[0] - first[0] > 2_000_000
+    assert second[1] - first[1] < 200_000
     assert with_word(PROCESS) == before
 
 
@@ -145,7 +145,7 @@ def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
     finally:
         net.stop()
     assert ", 0% packet loss" in replies
-    assert 30 < float(re.findall(r"= ([\d.]+)/", replies)[0]) < 33
+    assert 30 < float(re.findall(r"= [\d.]+/([\d.]+)", replies)[0]) < 33
     assert [each["pushed_packets"] for each in counted.values()] == [5, 5]
 
 
@@ -176,4 +176,4 @@ def test_late_numbering_works_over_legs_of_the_element_s_own() -> None:
         net.stop()
     assert "Mbits/sec" in said
     delivered = [counters["delivered_bytes"] for counters in counted.values()]
-    assert min(delivered) > 0.25 * max(delivered) > 50_000
+    assert min(delivered) > 0.25 * max(delivered) > 150_000
