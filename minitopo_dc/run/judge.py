@@ -1,7 +1,8 @@
 """The result of a run from the measurements of its flows, on either clock.
 
-A run fails if a client started too late for the scenario's changes, if a multipath transport left a
-leg unused that it should have used, or if it used a leg on which its schedule opens no path.
+A run fails if a client started too late for the scenario's changes, if a multipath transport could
+not use a path although there was time for it (`path_use`), or if it used a leg on which its
+schedule opens no path.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.plugins import place_in_plugins
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
+from minitopo_dc.run.path_use import PATH_USE, FlowPaths
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, settings_of
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs
 
@@ -65,14 +66,16 @@ def judge(
     """Return the result of flows that measured what was asked for, and save their rows as files.
 
     The run failed when a client started too late for what its scenario has, or when a multipath
-    transport left a path unused that its workload should have filled, or used a leg on which its
+    transport could not use a path although there was time for it, or used a leg on which its
     schedule opens no path.
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
+    measurements = _with_path_use(scenario, measurements, leg_bytes)
     reason = _first_fault(scenario, measurements, leg_bytes)
     if reason is not None:
-        return replace(blank, reason=reason, leg_bytes=leg_bytes)
+        details = {} if scenario.flows else _path_use_of(measurements[0])
+        return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
 
 
@@ -111,57 +114,47 @@ def _first_fault(
     return None
 
 
-def _wrong_path(
+def _paths_of(
     scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
-) -> str | None:
+) -> FlowPaths | None:
+    """Return the paths of a flow that has a plan of them, with what its legs carried for it."""
     if flow.paths is None:
         return None
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)
     carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
-    usable = _usable_legs(scenario, flow.paths, measured)
-    what = _wrong_leg(flow, flow.paths, usable, carried)
-    return None if what is None else f"{what}: bytes per leg {carried}"
+    return FlowPaths(scenario, flow, flow.paths, measured, carried)
 
 
-def _wrong_leg(
-    flow: ResolvedFlow, plan: PathPlan, usable: Sequence[int], carried: Sequence[int]
+def _wrong_path(
+    scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
 ) -> str | None:
-    """Return what is wrong with the legs that a flow used, or None."""
-    used = [leg for leg, count in enumerate(carried, start=1) if count >= MINIMUM_PATH_BYTES]
-    if closed := [leg for leg in used if leg not in plan.legs]:
-        return f"leg {closed[0]} carried data, although the schedule opens no path on it"
-    if not flow.workload.has_goodput:  # small answers may all take one path
+    paths = _paths_of(scenario, flow, measured, leg_bytes)
+    if paths is None:
         return None
-    unused = [leg for leg in usable if leg not in used]
-    return f"leg {unused[0]} carried no data" if unused else None
+    what = None
+    if (closed := paths.forbidden()) is not None:
+        what = f"leg {closed} carried data, although the schedule opens no path on it"
+    elif (fault := paths.fault()) is not None:
+        what = fault.words
+    return None if what is None else f"{what}: bytes per leg {list(paths.carried)}"
 
 
-def _usable_legs(scenario: Scenario, plan: PathPlan, measured: Measurement) -> list[int]:
-    """Return the legs that had a path open and available, and were up, for long enough.
-
-    Where not each path has to carry data, these are the legs with enough capacity in one period.
-    Without a schedule, legs that were never down count as well, however short the flow was.
-    """
-    start = measured.started_s
-    end = start + measured.completion_s
-    down = {number: leg.down_periods() for number, leg in enumerate(scenario.legs, start=1)}
-    periods = plan.usable_periods(start, end, MINIMUM_PATH_S, down)
-    if not plan.each_carries:
-        return [leg for leg in periods if _most_bytes(scenario, leg, periods[leg]) >= WORTH_USING]
-    whole = plan.is_whole(len(scenario.legs))
-    return [
-        leg
-        for leg in sorted(plan.legs)
-        if periods.get(leg)
-        or (whole and not any(since < end and until > start for since, until in down[leg]))
-    ]
+def _with_path_use(
+    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
+) -> list[Measurement]:
+    """Return the measurements with what became of each path in their details."""
+    found = []
+    for flow, measured in zip(scenario.resolved_flows, measurements, strict=True):
+        paths = _paths_of(scenario, flow, measured, leg_bytes)
+        uses = {} if paths is None else {str(leg): use for leg, use in paths.uses.items()}
+        own = {PATH_USE: uses} if uses else {}
+        found.append(replace(measured, details={**measured.details, **own}))
+    return found
 
 
-def _most_bytes(scenario: Scenario, leg: int, periods: Sequence[tuple[float, float]]) -> float:
-    """Return the most bytes that a leg could have carried in any one of the periods."""
-    bits = (available_bits(scenario, begin, end)[leg - 1] for begin, end in periods)
-    return max(bits, default=0) / 8
+def _path_use_of(measured: Measurement) -> dict[str, Any]:
+    return {name: value for name, value in measured.details.items() if name == PATH_USE}
 
 
 def ok_result(
@@ -266,15 +259,3 @@ def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
     if flow.paths is not None:
         yield from (event.at_s for event in flow.paths.events)
 
-
-MINIMUM_PATH_BYTES = 15_000
-"""A path that carried less than ten full packets carried a handshake, not data."""
-MINIMUM_PATH_S = 1.0
-"""With a schedule or outages, a path must have carried data if it was asked to be open and
-available, and its leg was up, for so long: at the papers' longest round trip of 400 ms that is
-enough to open it (MPTCP: two round trips, RFC 8684, section 3.2; QUIC: one, RFC 9000, section 8.2)
-and for a first window of ten packets."""
-WORTH_USING = 100 * MINIMUM_PATH_BYTES
-"""The bytes that a leg could have carried in one period, of which a transport must have used at
-least 1 % where not each path has to carry data: a drive also has channels of 0.01 Mbit/s, for one
-second."""
