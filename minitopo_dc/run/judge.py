@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,9 +71,11 @@ def judge(
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
+    if (reason := _first_fault(scenario, measurements, late_start_reason)) is not None:
+        return replace(blank, reason=reason, leg_bytes=leg_bytes)
     measurements = _with_path_use(scenario, measurements, leg_bytes)
-    reason = _first_fault(scenario, measurements, leg_bytes)
-    if reason is not None:
+    wrong_path = partial(_wrong_path, leg_bytes=leg_bytes)
+    if (reason := _first_fault(scenario, measurements, wrong_path)) is not None:
         details = {} if scenario.flows else _path_use_of(measurements[0])
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -102,15 +104,18 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
                 file.write(number, measured.path_samples)
 
 
+Check = Callable[[Scenario, ResolvedFlow, Measurement], str | None]
+"""Returns what is wrong with a flow, or None."""
+
+
 def _first_fault(
-    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
+    scenario: Scenario, measurements: Sequence[Measurement], check: Check
 ) -> str | None:
-    """Return the first fault, with its flow where there are several; a late start comes first."""
-    for check in (late_start_reason, partial(_wrong_path, leg_bytes=leg_bytes)):
-        flows = zip(scenario.resolved_flows, measurements, strict=True)
-        for number, (flow, measured) in enumerate(flows, start=1):
-            if (reason := check(scenario, flow, measured)) is not None:
-                return f"flow-{number}: {reason}" if scenario.flows else reason
+    """Return the first flow's fault, with the flow where there are several; None: there is none."""
+    flows = zip(scenario.resolved_flows, measurements, strict=True)
+    for number, (flow, measured) in enumerate(flows, start=1):
+        if (reason := check(scenario, flow, measured)) is not None:
+            return f"flow-{number}: {reason}" if scenario.flows else reason
     return None
 
 
@@ -192,7 +197,7 @@ def ok_result(
 
 
 def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]) -> dict[str, Any]:
-    """Return each flow's own goodput over its own time, and Jain's index of those that have one."""
+    """Return each flow's own goodput over its own time, and Jain's index where two have one."""
     rows = [
         {
             **each.details,
@@ -213,7 +218,7 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
         for flow, each in zip(flows, measurements, strict=True)
     ]
     goodputs = [row["goodput_mbps"] for row in rows if row["goodput_mbps"] is not None]
-    return {"flows": rows, "jain_index": jain_index(goodputs) if goodputs else None}
+    return {"flows": rows, "jain_index": jain_index(goodputs) if len(goodputs) > 1 else None}
 
 
 def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
@@ -258,4 +263,3 @@ def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
         yield from leg.moments()
     if flow.paths is not None:
         yield from (event.at_s for event in flow.paths.events)
-

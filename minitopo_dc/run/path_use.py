@@ -168,7 +168,7 @@ class FlowPaths:
         return {number: leg.down_periods() for number, leg in legs}
 
     def _is_always_there(self, leg: int) -> bool:
-        """Return whether there is no schedule, and the leg is up from the flow's start to its end."""
+        """Return whether there is no schedule, and the leg was up during the whole flow."""
         start, end = self.measured.started_s, self._end_s
         down = any(since < end and until > start for since, until in self._down()[leg])
         return self.plan.is_whole(len(self.scenario.legs)) and not down

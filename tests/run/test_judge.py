@@ -127,11 +127,17 @@ def test_requests_may_leave_a_path_of_a_multipath_transport_unused(tmp_path: Pat
     assert judged(wanted, tmp_path, ASKED, legs=[30_000, 400]).status == "ok"
 
 
-def test_a_download_may_not_leave_a_path_unused(tmp_path: Path) -> None:
+def test_a_download_whose_leg_carried_less_than_a_validation_has_fallen_back(
+    tmp_path: Path,
+) -> None:
     wanted = scenario(transport="mptcp", mode="multipath")
     result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), legs=[10_500_000, 400])
     assert (result.status, result.goodput_mbps) == ("failed", None)
-    assert result.reason == "leg 2 carried no data: bytes per leg [10500000, 400]"
+    assert result.reason == (
+        "the path on leg 2 was never validated, although 4 s were there: "
+        "bytes per leg [10500000, 400]"
+    )
+    assert result.details == {"path_use": {"1": "used", "2": "not validated"}}
     assert result.leg_bytes == [10_500_000, 400]
 
 
@@ -153,6 +159,13 @@ def test_jain_s_index_is_of_the_flows_that_have_a_goodput(tmp_path: Path) -> Non
     assert [flow["goodput_mbps"] for flow in result.details["flows"]] == [20.0, 10.0, None]
     assert result.details["jain_index"] == pytest.approx(0.9)
     assert (result.goodput_mbps, result.completion_s) == (None, 8.0)
+
+
+def test_one_flow_with_a_goodput_has_no_jain_s_index(tmp_path: Path) -> None:
+    asking = {"mode": "dc", "workload": {"kind": "request-response", "count": 3}}
+    wanted = scenario(mode="flows", flows=[{"mode": "sc"}, asking])
+    details = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), ASKED).details
+    assert details["jain_index"] is None
 
 
 def test_flows_without_any_goodput_have_no_jain_s_index(tmp_path: Path) -> None:
@@ -183,14 +196,22 @@ def scheduled(*events: tuple[float, str, int], **more: Any) -> Scenario:
     [
         ((), [9_000_000, 400], ""),
         (((3.5, "open", 2),), [9_000_000, 400], ""),
-        (((1, "open", 2), (2, "backup", 2)), [9_000_000, 400], "leg 2 carried no data"),
+        (
+            ((1, "open", 2), (2, "backup", 2)),
+            [9_000_000, 400],
+            "the path on leg 2 was never validated",
+        ),
         (((1, "open", 2), (1.9, "backup", 2)), [9_000_000, 400], ""),
-        (((1, "open", 2),), [9_000_000, 400], "leg 2 carried no data"),
-        (((1, "open", 2), (1.9, "abandon", 1)), [400, 9_000_000], "leg 1 carried no data"),
+        (((1, "open", 2),), [9_000_000, 400], "the path on leg 2 was never validated"),
+        (
+            ((1, "open", 2), (1.9, "abandon", 1)),
+            [400, 9_000_000],
+            "the path on leg 1 was never validated",
+        ),
         ((), [9_000_000, 900_000], "leg 2 carried data, although the schedule opens no path on it"),
     ],
 )
-def test_with_a_schedule_the_legs_that_had_a_path_for_a_second_must_carry_data(
+def test_with_a_schedule_the_legs_that_could_have_a_path_for_a_second_must_have_had_one(
     events: tuple[tuple[float, str, int], ...], legs: list[int], reason: str, tmp_path: Path
 ) -> None:
     result = judged(scheduled(*events), tmp_path, Measurement(10_000_000, 4.0), legs=legs)
@@ -204,15 +225,15 @@ def test_the_second_counts_from_the_client_s_start_of_connecting(tmp_path: Path)
     assert judged(wanted, tmp_path, late, legs=[400, 9_000_000]).status == "ok"
 
 
-@pytest.mark.parametrize(("sent", "status"), [(400, "failed"), (900_000, "ok")])
-def test_beside_other_flows_a_schedule_is_judged_by_what_the_flow_s_paths_carried(
-    sent: int, status: str, tmp_path: Path
+@pytest.mark.parametrize(("legs", "status"), [((1,), "failed"), ((1, 2), "ok")])
+def test_beside_other_flows_a_schedule_is_judged_by_the_flow_s_own_paths(
+    legs: tuple[int, ...], status: str, tmp_path: Path
 ) -> None:
     flow = {"mode": "multipath", "transport": "mptcp"} | {
         "paths": {"initial": [1], "schedule": [{"at_s": 1, "open": 2}]}
     }
     wanted = scenario(mode="flows", flows=[{"mode": "dc"}, flow])
-    paths = [{"leg": 1, "bytes_sent": 9_000_000}, {"leg": 2, "bytes_sent": sent}]
+    paths = [{"leg": leg, "bytes_sent": 9_000_000} for leg in legs]
     measured = Measurement(10_000_000, 4.0, {"paths": paths})
     result = judged(wanted, tmp_path, Measurement(10_000_000, 4.0), measured)
     assert result.status == status
@@ -301,7 +322,8 @@ def test_a_path_that_was_worth_using_may_not(tmp_path: Path) -> None:
     result = judged_with_a_poor_leg(tmp_path, 5)
     assert (result.status, result.reason) == (
         "failed",
-        "leg 2 carried no data: bytes per leg [1000000, 0]",
+        "the path on leg 2 was never validated, although 4 s were there: "
+        "bytes per leg [1000000, 0]",
     )
 
 

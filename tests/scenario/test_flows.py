@@ -252,14 +252,21 @@ def test_a_result_has_each_flow_s_goodput_over_its_own_time(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("sent", "status"), [((900_000, 1_448), "failed"), ((900_000, 8_000, 8_000), "ok")]
+    ("sent", "use"),
+    [
+        ((900_000,), "not validated"),
+        ((900_000, 1_448), "unused by scheduler"),
+        ((900_000, 8_000, 8_000), "used"),
+    ],
 )
-def test_a_multipath_flow_needs_more_than_a_handshake_on_each_path(
-    sent: tuple[int, ...], status: str, tmp_path: Path
+def test_a_multipath_flow_needs_a_path_on_each_leg_and_may_leave_it_unused(
+    sent: tuple[int, ...], use: str, tmp_path: Path
 ) -> None:
     wanted = scenario({"mode": "multipath", "transport": "mptcp"}, {"mode": "sc"})
     paths = [{"leg": leg, "bytes_sent": n} for leg, n in zip((1, 2, 2), sent, strict=False)]
     measured = [Measurement(1_000_000, 1.0, {"paths": paths}), Measurement(1_000_000, 1.0)]
     result = judge(blank_result(wanted, tmp_path), wanted, measured, [10**6, 10**6])
-    assert result.status == status
-    assert ("flow-1: leg 2 carried no data" in result.reason) is (status == "failed")
+    if use == "not validated":
+        assert result.reason.startswith("flow-1: the path on leg 2 was never validated")
+    else:
+        assert result.details["flows"][0]["path_use"] == {"1": "used", "2": use}

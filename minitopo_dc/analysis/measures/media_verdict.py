@@ -21,7 +21,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
-from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor, sign_values
+from minitopo_dc.analysis.measures.verdict import (
+    by_stack,
+    limiting_factor,
+    seeds_text,
+    sign_values,
+)
 from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.numbers import significant
 
@@ -90,6 +95,8 @@ class MediaFinding:
     second: str
     pairs: int
     """The number of seeds of which both rows have a run."""
+    seeds: int
+    """The number of seeds that were asked for."""
     differences: tuple[Difference, ...]
     why: str = ""
     """The reason why one is clearly worse; empty: neither is, or no counter tells."""
@@ -110,9 +117,8 @@ class MediaFinding:
     @property
     def sentence(self) -> str:
         """Return what was found, in one sentence."""
-        how = "one seed, so no interval"
-        if self.pairs > 1:
-            how = f"with 95 % intervals, {self.pairs} seeds"
+        seeds = seeds_text(self.pairs, self.seeds)
+        how = f"with 95 % intervals, {seeds}" if self.pairs > 1 else f"{seeds}, so no interval"
         numbers = ", ".join(each.phrase(self.first) for each in self.differences)
         words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}"
         return f"{'Warning: ' if self.warning else ''}{words}{self._because}."
@@ -140,12 +146,13 @@ def media_findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Med
         return []
     ok = results[results["status"] == "ok"]
     values = {each.name: [_value(run, each) for run in ok["details"]] for each in felt}
+    seeds = results["seed"].nunique()
     known = ok.assign(**values).dropna(subset=[felt[0].name])
     return [
         finding
         for stack, runs in by_stack(known, stacks)
         for pair in pairs(runs, lambda row: _goodness(row, felt[0]))
-        for finding in _compared(stack, pair, felt)
+        for finding in _compared(stack, pair, felt, seeds)
     ]
 
 
@@ -162,7 +169,9 @@ def _goodness(runs: pd.DataFrame, felt: PerceivedMeasure) -> float:
     return mean if felt.higher_is_better else -mean
 
 
-def _compared(stack: str, pair: Pair, felt: tuple[PerceivedMeasure, ...]) -> Iterator[MediaFinding]:
+def _compared(
+    stack: str, pair: Pair, felt: tuple[PerceivedMeasure, ...], seeds: int
+) -> Iterator[MediaFinding]:
     """Compare two rows by their runs of one seed; yield nothing without a common seed.
 
     With `warning`, yield a finding only if the first row is clearly worse by the first number.
@@ -179,7 +188,7 @@ def _compared(stack: str, pair: Pair, felt: tuple[PerceivedMeasure, ...]) -> Ite
     ends = [Path(runs[name].iloc[0]) for name in ("directory_x", "directory_y")]
     worse_first = ends if better == names[1] else ends[::-1]
     why = limiting_factor(*worse_first) if better else {}
-    yield MediaFinding(stack, *names, len(runs), found, warning=pair.warning, **why)
+    yield MediaFinding(stack, *names, len(runs), seeds, found, warning=pair.warning, **why)
 
 
 def _difference(runs: pd.DataFrame, felt: PerceivedMeasure, names: tuple[str, str]) -> Difference:

@@ -166,7 +166,9 @@ def _on_links(row: dict[Any, Any], name: str) -> float:
         if math.isnan(goodput):
             break
         rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)
-    return jain_index(list(rates.values())) if name == "jain_index" else rates.get(name, math.nan)
+    if name != "jain_index":
+        return rates.get(name, math.nan)
+    return jain_index(list(rates.values())) if len(rates) > 1 else math.nan
 
 
 def _float(value: Any) -> float:

@@ -54,6 +54,8 @@ class Finding:
     """The upper end of the 95 % interval; NaN of one pair."""
     pairs: int
     """The number of seeds of which both rows have a run."""
+    seeds: int
+    """The number of seeds that were asked for: with more than `pairs`, runs are not ok."""
     why: str
     """The reason why the slower one was slower; empty: no counter tells."""
     sign: str = ""
@@ -77,9 +79,13 @@ class Finding:
         """Return what was found, in one sentence."""
         against = f"{self.ratio:.3g} times the goodput of {self.second}"
         if self.pairs == 1:
-            interval = "one seed, so no interval"
+            interval = f"{seeds_text(1, self.seeds)}, so no interval"
+        elif math.isclose(self.low, self.high, rel_tol=1e-9):
+            seeds = seeds_text(self.pairs, self.seeds)
+            interval = f"{seeds} with the same ratio, so no interval"
         else:
-            interval = f"95 % interval {self.low:.3g} to {self.high:.3g}, {self.pairs} seeds"
+            interval = f"95 % interval {self.low:.3g} to {self.high:.3g}, "
+            interval += seeds_text(self.pairs, self.seeds)
         words = f"{self.stack}: {self.first} has {against} ({interval}): {self._conclusion}"
         return f"{'Warning: ' if self.warning else ''}{words}{self._reason_clause}."
 
@@ -89,19 +95,38 @@ class Finding:
             return ""
         slower, faster = (self.first, self.second)[:: 1 if self.ratio < 1 else -1]
         values = sign_values(self.sign, self.sign_slower, faster, self.sign_faster)
-        clear = self.low > 1 or self.high < 1  # not where there is one pair: its interval is NaN
-        was = "is slower" if clear else "was slower with the first seed"
+        was = "is slower" if self._is_clear else "was slower with the first seed"
         return f"; {slower} {was} because {self.why} ({values})"
 
     @property
     def _conclusion(self) -> str:
         if self.pairs == 1:
             return "more seeds would tell whether they differ"
-        if self.low > 1:
-            return f"{self.first} is faster"
-        if self.high < 1:
-            return f"{self.second} is faster"
-        return "no clear difference"
+        if not self._is_clear:
+            return "no clear difference"
+        return f"{self.first if self.ratio > 1 else self.second} is faster"
+
+    @property
+    def is_slower(self) -> bool:
+        """Return whether the first row is slower, clearly so where there is an interval."""
+        return self._is_seen and self.ratio < 1 and not self.high >= 1
+
+    @property
+    def _is_clear(self) -> bool:
+        """Return whether they differ; one pair never tells."""
+        return self._is_seen and (self.low > 1 or self.high < 1)
+
+    @property
+    def _is_seen(self) -> bool:
+        """Return whether the ratio differs from 1 as it is printed, in three digits."""
+        return f"{self.ratio:.3g}" != "1"
+
+
+def seeds_text(pairs: int, seeds: int) -> str:
+    """Return of how many of all seeds both rows have a run: `3 seeds`, `2 of 3 seeds`."""
+    if pairs < seeds:
+        return f"{pairs} of {seeds} seeds"
+    return "one seed" if pairs == 1 else f"{pairs} seeds"
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
@@ -112,11 +137,12 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
         stacks: the stack of each transport; other transports are left out.
     """
     ok = results[(results["status"] == "ok") & results["goodput_mbps"].notna()]
+    seeds = results["seed"].nunique()
     return [
         finding
         for stack, runs in by_stack(ok, stacks)
         for pair in pairs(runs, _mean_goodput)
-        for finding in _compared(stack, pair)
+        for finding in _compared(stack, pair, seeds)
     ]
 
 
@@ -130,7 +156,7 @@ def _mean_goodput(runs: pd.DataFrame) -> float:
     return float(runs["goodput_mbps"].mean())
 
 
-def _compared(stack: str, pair: Pair) -> Iterator[Finding]:
+def _compared(stack: str, pair: Pair, seeds: int) -> Iterator[Finding]:
     """Compare two rows by their runs of one seed; yield nothing without a common seed.
 
     With `warning`, yield a finding only if the first row is clearly slower.
@@ -144,11 +170,9 @@ def _compared(stack: str, pair: Pair) -> Iterator[Finding]:
         for mine, theirs in zip(runs["goodput_mbps_x"], runs["goodput_mbps_y"], strict=True)
     ]
     middle, interval = sum(logs) / len(logs), mean_interval(logs)
-    if pair.warning and (middle >= 0 or interval.high >= 0):
-        return
     directories = [Path(runs[name].iloc[0]) for name in ("directory_x", "directory_y")]
     slower, faster = directories if middle < 0 else reversed(directories)
-    yield Finding(
+    finding = Finding(
         stack=stack,
         first=pair.first[0],
         second=pair.second[0],
@@ -156,9 +180,12 @@ def _compared(stack: str, pair: Pair) -> Iterator[Finding]:
         low=math.exp(interval.low),
         high=math.exp(interval.high),
         pairs=len(logs),
+        seeds=seeds,
         warning=pair.warning,
         **limiting_factor(slower, faster),
     )
+    if not pair.warning or finding.is_slower:
+        yield finding
 
 
 def limiting_factor(slower: Path, faster: Path) -> dict[str, Any]:

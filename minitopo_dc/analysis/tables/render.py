@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -21,7 +21,7 @@ STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupporte
 def render_table(
     comparison: pd.DataFrame, labels: Mapping[str, str] = MappingProxyType({})
 ) -> Sheet:
-    """Lay out `compare_table` for a terminal; reasons of runs that are not ok are below it.
+    """Lay out `compare_table` for a terminal; what is to be known of runs is below it.
 
     A transport without a run that is ok has no numbers. `labels` has the name that is shown for a
     transport.
@@ -38,19 +38,20 @@ def render_table(
     sheet = Sheet(heads, styles=status_styles(STATUS_STYLES))
     notes: dict[str, list[str]] = {}
     for row in comparison.to_dict("records"):
-        name, reason = f"{row['transport']} {row_name(row)}", " ".join(row["reason"].split())
-        if reason:
-            notes.setdefault(reason, []).append(name)
+        told = [text for text in (" ".join(row["reason"].split()), row["paths"]) if text]
+        for text in told:
+            notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
         cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]
+        cells[:1] = [f"{_of_runs(row)}{cell}" for cell in cells[:1]]
         sheet.add(
             labels.get(row["transport"], row["transport"]),
             row_name(row),
-            _runs(row, [*notes].index(reason) + 1 if reason else None),
+            _runs(row, [[*notes].index(text) + 1 for text in told]),
             *(cells if row["ok"] else "-" * len(cells)),
             *(_numbers(row, last) if row["ok"] else "-" * len(last)),
         )
-    for number, (reason, names) in enumerate(notes.items(), start=1):
-        sheet.notes.append(f"[{number}] {', '.join(names)}: {reason}")
+    for number, (text, names) in enumerate(notes.items(), start=1):
+        sheet.notes.append(f"[{number}] {', '.join(names)}: {text}")
     sheet.notes += _machine(comparison)
     return sheet
 
@@ -66,10 +67,15 @@ def _machine(comparison: pd.DataFrame) -> Iterator[str]:
         yield f"{words}; {repeats} repeated" if repeats else words
 
 
-def _runs(row: dict[Any, Any], note: int | None) -> str:
-    """Return how many runs have each status, and where the reason is."""
+def _runs(row: dict[Any, Any], notes: Sequence[int]) -> str:
+    """Return how many runs have each status, and the numbers of the notes on them."""
     parts = ", ".join(f"{row[status]} {status}" for status in STATUS_STYLES if row[status])
-    return parts if note is None else f"{parts} [{note}]"
+    return " ".join([parts, *(f"[{note}]" for note in notes)])
+
+
+def _of_runs(row: dict[Any, Any]) -> str:
+    """Return what stands before a mean of some runs only, so that it is not taken for the mean."""
+    return "" if row["ok"] == row["runs"] else f"{row['ok']} of {row['runs']} runs: "
 
 
 def _numbers(row: dict[Any, Any], columns: list[Column]) -> Iterator[str]:

@@ -39,8 +39,28 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
     assert (finding.ratio, finding.low, finding.high) == pytest.approx((1.1, 1.1, 1.1))
     assert finding.sentence == (
         "picoquic: DC (least-delay) has 1.1 times the goodput of multipath "
-        "(95 % interval 1.1 to 1.1, 3 seeds): DC (least-delay) is faster."
+        "(3 seeds with the same ratio, so no interval): DC (least-delay) is faster."
     )
+
+
+def test_a_difference_that_is_not_printed_is_none() -> None:
+    rows = row("tcp", "sc", 20, 30, 40), row("tcp", "dc", 19.999, 29.998, 39.997)
+    assert not found(*rows)
+    (finding,) = found(
+        row("quic-picoquic", "dc", 19.999, 29.998, 39.997),
+        row("mpquic-picoquic", "multipath", 20, 30, 40),
+    )
+    assert finding.sentence.endswith("no clear difference.")
+
+
+def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
+    failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
+    (finding,) = found(
+        row("quic-picoquic", "dc", 10, 11, 12),
+        [*row("mpquic-picoquic", "multipath", 20, 23), failed],
+    )
+    assert (finding.pairs, finding.seeds) == (2, 3)
+    assert ", 2 of 3 seeds): " in finding.sentence
 
 
 def test_scatter_over_seeds_leaves_it_open() -> None:

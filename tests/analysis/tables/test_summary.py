@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from minitopo_dc.analysis import compare_table, load_results, render_table
+from minitopo_dc.analysis import compare_table, load_results, render_table, results_table
 from minitopo_dc.run.results import RunResult
 from tests.analysis.synthetic_runs import no_result, result, save
 
@@ -112,6 +112,28 @@ def test_the_terminal_shows_both_numbers_and_reason_of_a_mixed_row(tmp_path: Pat
     assert "1 ok, 1 failed [1]" in text
     assert "20.0 " in text
     assert "[1] quic dc: it died" in text
+
+
+def test_a_mean_of_some_runs_says_of_how_many() -> None:
+    failed = no_result("quic", "dc", "failed", "died", repetition=3)
+    runs = [result(goodput_mbps=20.0), result(goodput_mbps=22.0, repetition=2), failed]
+    shown = "\n".join(render_table(compare_table(results_table(runs))).lines(200))
+    assert "2 of 3 runs: 21.0 ± 1.4" in shown
+
+
+def test_a_note_says_why_a_path_of_a_right_run_was_not_used() -> None:
+    uses = [{"1": "used", "2": "over first"}, {"1": "used", "2": "unused by scheduler"}]
+    runs = [
+        result("mptcp", "multipath", repetition=n, details={"path_use": use})
+        for n, use in enumerate(uses, start=1)
+    ]
+    lines = render_table(compare_table(results_table(runs))).lines(300)
+    shown = " ".join(" ".join(lines).split())
+    assert "2 ok [1]" in shown
+    assert (
+        "[1] mptcp multipath: the transfer was over before the path on leg 2 carried data "
+        "(1 of 2 runs); its scheduler left the path on leg 2 unused (1 of 2 runs)"
+    ) in shown
 
 
 def test_one_reason_of_several_rows_is_one_note(tmp_path: Path) -> None:
