@@ -12,6 +12,7 @@ from minitopo_dc.run.check import check_scenario, runners_of, unsupported_reason
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 
 # ruff: noqa: PLC0415
 # Each clock is imported when it is used: the virtual one must work without what the real one needs.
@@ -20,11 +21,18 @@ from minitopo_dc.settings import SettingsError
 def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
     """Check a scenario, then run it on its clock (`run_checked`).
 
+    Args:
+        scenario: what is run.
+        directory: new or empty, so that results are never mixed or lost.
+
     Raises:
-        SettingsError, TraceError: the scenario is wrong, or its clock cannot run here.
+        SettingsError, TraceError: the scenario is wrong, its clock cannot run here, or the
+            directory holds something.
     """
     check_scenario(scenario)
     require_clock(scenario.clock)
+    if directory.exists() and not (directory.is_dir() and not any(directory.iterdir())):
+        raise SettingsError(f"{quoted(directory)} exists; give a new directory or an empty one")
     return run_checked(scenario, directory)
 
 

@@ -68,7 +68,7 @@ def flip_sentence(flip: Flip) -> str:
     now, near, far = (significant(each, 2) for each in (flip.now, flip.near, flip.far))
     if flip.outcome == "open":
         way = "up" if flip.upwards else "down"
-        return f"Nothing changes with the {flip.factor} {way} to {far} {flip.unit} (now {now})."
+        return f"The verdict stays with the {flip.factor} {way} to {far} {flip.unit} (now {now})."
     border = math.sqrt(flip.near * flip.far) if flip.near > 0 else flip.far
     side = "above" if flip.upwards else "below"
     ends = f"{near} to {far}" if flip.upwards else f"{far} to {near}"

@@ -17,6 +17,7 @@ from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
+from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.run.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
@@ -155,6 +156,9 @@ def _disturb(arguments: argparse.Namespace) -> int:
         )
     except OSError as error:
         raise SettingsError(f"--output: {directory}: {error.strerror}") from None
+    except KeyboardInterrupt:
+        done = len(disturbance.load(directory / "runs.jsonl"))
+        raise KeyboardInterrupt(resume_text(done, total)) from None
     limits = disturbance.fit(rows)
     limits.save(directory / "trust-limits.yaml")
     if arguments.save:
@@ -190,7 +194,7 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
                 "runs": len(found),
                 "wrong": len(wrong),
                 "told": sum(wrong),
-                "told_share": share.share,
+                "told_share": share.share if wrong else None,
                 "told_low": share.low,
                 "told_high": share.high,
                 "alarms": alarms.count,

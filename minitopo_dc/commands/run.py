@@ -40,6 +40,7 @@ from minitopo_dc.run.results import RunResult, exit_status
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Download, get_workload
 
 if TYPE_CHECKING:
     from minitopo_dc.analysis.tables.sheet import Sheet
@@ -162,14 +163,20 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
 
 
 def _flows(details: Mapping[str, Any]) -> Sheet:
-    """Return a row of the table for each of several flows."""
+    """Return a row of the table for each of several flows, with the numbers of their workloads."""
     from minitopo_dc.analysis.tables.sheet import Head, Sheet
 
+    flows = details.get("flows", ())
+    columns = dict.fromkeys(
+        column
+        for kind in (Download.kind, *(each.get("workload", Download.kind) for each in flows))
+        for column in get_workload(kind).columns
+        if any(column.measure in flow for flow in flows)
+    )
     heads = [Head("flow", text=True), Head("transport", text=True), Head("mode", text=True)]
-    sheet = Sheet([*heads, Head("goodput", "Mbit/s"), Head("time", "s")])
-    for number, flow in enumerate(details.get("flows", ()), start=1):
-        numbers = (flow["goodput_mbps"], flow["completion_s"])
-        shown = ("-" if each is None else significant(each) for each in numbers)
+    sheet = Sheet([*heads, *(Head(*column.name_and_unit) for column in columns)])
+    for number, flow in enumerate(flows, start=1):
+        shown = (column.shown(flow.get(column.measure)) for column in columns)
         sheet.add(f"flow {number}", flow["transport"], flow["mode"], *shown)
     return sheet
 

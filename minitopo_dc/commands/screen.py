@@ -44,6 +44,11 @@ class StatusLine:
         return time.monotonic() - self._begin
 
 
+def resume_text(done: int, planned: int) -> str:
+    """Return how many runs an interrupted command keeps, where repeating it does the rest."""
+    return f"{done} of {planned} runs are finished; the same command runs the rest"
+
+
 def time_left_text(seconds: float) -> str:
     """Return the time left in words, in minutes or seconds."""
     return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"

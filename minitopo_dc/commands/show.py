@@ -29,6 +29,7 @@ from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.compare import tell_comparison
 from minitopo_dc.commands.options.scenario import add_plugin_option
 from minitopo_dc.commands.run import tell_run
+from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.compare import ASKED, differing_fields, runs_asked
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import significant
@@ -119,7 +120,7 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
     tell_comparison(results, root)
     asked = runs_asked(root)
     if asked is not None and len(results) < asked:
-        words = f"{len(results)} of {asked} runs are finished; the same command runs the rest"
+        words = resume_text(len(results), asked)
         Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
 
 

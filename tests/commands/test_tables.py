@@ -267,3 +267,33 @@ def test_what_does_not_fit_is_a_record_with_units() -> None:
         "    leg 6 12.3 MB, leg 7 12.3 MB,",
         "    leg 8 48.2 kB",
     ]
+
+
+def test_a_flow_of_requests_has_its_delays_beside_the_goodput_of_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    common = {"mode": "dc", "transport": "quic", "completion_s": 4.0}
+    download = common | {"goodput_mbps": 12.0, "workload": "download"}
+    asking = common | {"goodput_mbps": None, "workload": "request-response"}
+    asking |= {"answered": 75, "unanswered": 0, "delay_median_ms": 31.25}
+    several = result(mode="flows", goodput_mbps=None, details={"flows": [download, asking]})
+    run.tell_run(several, tmp_path, as_json=False)
+    printed = capsys.readouterr().out.splitlines()
+    rows = [line.split() for line in printed if line.startswith("flow ")]
+    assert [row[4:] for row in rows[-2:]] == [
+        ["12.0", "4.00", *"---"],
+        ["-", "4.00", "75", "0", "31.2"],
+    ]
+
+
+def test_runs_of_several_workloads_have_the_columns_of_each() -> None:
+    delays = {"answered": 75, "unanswered": 0, "delay_median_ms": 31.25}
+    asking = result(
+        mode="multipath", workload="request-response", goodput_mbps=None, details=delays
+    )
+    table = compare_table(results_table([result(), asking]))
+    assert table["goodput_mbps"].tolist()[0] == 20.0
+    assert table["delay_median_ms"].tolist()[1] == 31.25
+    assert {"goodput", "median delay"} <= {
+        " ".join(h.name.split()) for h in render_table(table).heads
+    }

@@ -43,10 +43,11 @@ def row_name(row: Mapping[Any, Any]) -> str:
 
 
 def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
-    """Return the columns for these runs: those of their workload, or a download's if it differs."""
-    kinds = set(table["workload"])
-    kind = kinds.pop() if len(kinds) == 1 else Download.kind
-    known = get_workload(kind if kind in workload_names() else Download.kind).columns
+    """Return the columns for these runs: those of their workloads, a download's if unknown."""
+    kinds = [kind for kind in table["workload"].unique() if kind in workload_names()]
+    known = dict.fromkeys(
+        column for kind in kinds or [Download.kind] for column in get_workload(kind).columns
+    )
     own = _units(table).items()
     named = (Column(name, f"{name.replace('_', ' ')}\n{unit}", spread=True) for name, unit in own)
     return (*known, *named)

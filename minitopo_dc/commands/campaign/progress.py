@@ -9,7 +9,7 @@ from typing import Self
 from minitopo_dc.campaign.execution.cost import Observed
 from minitopo_dc.campaign.execution.time_left import TimeLeft
 from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.commands.screen import StatusLine, time_left_text
+from minitopo_dc.commands.screen import StatusLine, resume_text, time_left_text
 from minitopo_dc.run.results import FINE, RunResult
 
 LINE_EVERY_S = 30.0
@@ -42,11 +42,14 @@ class CampaignProgress(StatusLine):
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
+        """End the display; an interruption says what is kept (`say_interrupted`).
+
+        Raises:
+            KeyboardInterrupt: there was one.
+        """
         super().__exit__(*error)
         if error[0] is KeyboardInterrupt:
-            self._console.print(
-                f"{self._done} of {self._planned} runs are finished; the same command runs the rest"
-            )
+            raise KeyboardInterrupt(resume_text(self._done, self._planned)) from None
 
     def end(self, run: Run, result: RunResult) -> None:
         """Count a run that has ended and is recorded, and print its failure, if any."""
