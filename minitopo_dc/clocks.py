@@ -67,9 +67,18 @@ def unavailable_reason(scenario: Scenario) -> str | None:
     if scenario.clock == "real":
         from minitopo_dc.emulation.run.real import lacking
 
-        if (reason := lacking(scenario)) is not None:
-            return reason
-    return unsupported_reason(scenario, runners_of(scenario))
+        reason = lacking(scenario)
+    else:
+        from minitopo_dc.simulation.choice import core_obstacle
+
+        reason = core_obstacle(scenario)
+    runners = runners_of(scenario)
+    reason = reason or unsupported_reason(scenario, runners)
+    if reason is None and scenario.clock == "virtual" and any(each.guest() for each in runners):
+        from minitopo_dc.linux_guest.guest import boot_obstacle
+
+        reason = boot_obstacle()
+    return reason
 
 
 def clean_killed(clock: Clock) -> None:

@@ -23,7 +23,7 @@ from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import ATTEMPTS, Retries, check_retries, tried
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.run.check import check_rows
 from minitopo_dc.run.judge import blank_result, crashed
 from minitopo_dc.run.results import MAX_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
@@ -63,9 +63,8 @@ def run_comparison(
     """
     check_retries(retry_disturbed)
     planned = list(planned_runs(base, rows, repetitions))
-    for _, scenario in planned[: len(rows)]:  # repetitions differ in their seed only
-        check_scenario(scenario)
-        require_clock(scenario.clock)
+    check_rows([scenario for _, scenario in planned[: len(rows)]])  # others differ in their seed
+    require_clock(base.clock)
     jobs = chosen_jobs(jobs, base.clock)
     directory.mkdir(parents=True, exist_ok=True)
     with held(directory, planned):

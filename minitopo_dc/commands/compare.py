@@ -18,7 +18,14 @@ from minitopo_dc.analysis.measures.expected_losses import few_losses
 from minitopo_dc.analysis.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.labels import compared_labels, labelled
-from minitopo_dc.clocks import chosen_jobs, clean_killed, default_clock, require_clock, run_checked
+from minitopo_dc.clocks import (
+    chosen_jobs,
+    clean_killed,
+    default_clock,
+    require_clock,
+    run_checked,
+    unavailable_reason,
+)
 from minitopo_dc.commands.options.pdcp import add_dc_options, each_pdcp
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
@@ -38,13 +45,21 @@ from minitopo_dc.commands.options.scenario import (
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory
-from minitopo_dc.compare import ASKED, Planned, finished_runs, held, planned_runs, run_all
+from minitopo_dc.compare import (
+    ASKED,
+    Planned,
+    finished_runs,
+    held,
+    planned_runs,
+    run_all,
+    variants,
+)
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.run.attempts import check_retries
 from minitopo_dc.run.capacity import capacity_over_time
-from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import RunResult, exit_status, flow_windows
+from minitopo_dc.run.check import check_rows
+from minitopo_dc.run.results import RunResult, exit_status, flow_windows, mode_and_variant
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
@@ -76,6 +91,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         parser, "compare", "new, or that of an unfinished comparison, which is resumed"
     )
     parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check the options, count the runs and say which this machine cannot do",
+    )
+    parser.add_argument(
         "--json", action="store_true", help="print the rows as a JSON list instead of the table"
     )
 
@@ -97,9 +117,11 @@ def execute(arguments: argparse.Namespace) -> int:
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload)
     planned = list(planned_runs(base, wanted, arguments.repetitions))
-    for _, scenario in planned[: len(wanted)]:  # repetitions differ in their seed only
-        check_scenario(scenario)
+    shown = [scenario for _, scenario in planned[: len(wanted)]]  # others differ in their seed
+    check_rows(shown)
     require_clock(base.clock, base.virtual.core)
+    if arguments.dry_run:
+        return _dry_run(shown, len(planned))
     root = _directory(arguments.output)
     with held(root, planned):
         clean_killed(base.clock)
@@ -110,6 +132,21 @@ def execute(arguments: argparse.Namespace) -> int:
             words = _resume_hint(arguments, planned, root)
             raise KeyboardInterrupt(words) from None
     return exit_status([result.status for result in results]) if written else 1
+
+
+def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
+    """Print how many runs there are, and the rows that would be unsupported, with the reasons.
+
+    Returns:
+        0, or 3 when nothing can run.
+    """
+    print(f"{len(rows)} rows, {runs} runs on the {rows[0].clock} clock")  # noqa: T201
+    found = [unavailable_reason(scenario) for scenario in rows]
+    for scenario, variant, reason in zip(rows, variants(rows), found, strict=True):
+        if reason is not None:
+            name = f"{scenario.transport} {mode_and_variant(scenario.mode, variant)}"
+            print(f"unsupported here: {name}: {reason}")  # noqa: T201
+    return exit_status(["ok" if reason is None else "unsupported" for reason in found])
 
 
 def base_of(arguments: argparse.Namespace) -> Scenario:

@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from cffi import FFI
@@ -39,6 +40,27 @@ _NEVER = (1 << 64) - 1
 
 class GuestError(MinitopoDcError, RuntimeError):
     """Error: a guest could not be started, died or hangs; the text has its last words."""
+
+
+class GuestUnavailableError(GuestError):
+    """Error: a guest ended before it was up, so that this machine cannot run one."""
+
+
+@functools.cache
+def boot_obstacle() -> str | None:
+    """Return why a guest does not boot here, tried once in this process' life; None: it does."""
+    with TemporaryDirectory() as directory:
+        try:
+            guest = Guest(Path(directory) / "guest", cards=2, files={}, seed=1, begin=0)
+            try:
+                guest.boot()
+            finally:
+                guest.close()
+        except GuestUnavailableError as error:
+            return str(error)
+        except GuestError:  # it hangs, for want of a processor perhaps
+            return None
+    return None
 
 
 class Frame(NamedTuple):
@@ -84,6 +106,7 @@ class Guest:
         self._count = self._ffi.new("uint32_t *")
         self._patience_s = PATIENCE_S if patience_s is None else patience_s
         self.pid = 0
+        self._is_up = False
         directory.mkdir(parents=True, exist_ok=True)
         self._console = os.memfd_create("console")
         self._files = [directory / name for name in ("initrd", "clock", *_cards(cards))]
@@ -103,6 +126,7 @@ class Guest:
             GuestError: it has ended, or hangs.
         """
         self._wait(self._lib.guest_boot(self._guest))
+        self._is_up = True
         self._remove_files()
         return self._frames()
 
@@ -170,7 +194,8 @@ class Guest:
             os.close(program)
         if self.pid < 0:
             self.pid = 0
-            raise self._failure("cannot be started", self._reason() or os.strerror(self._ffi.errno))
+            why = self._reason() or os.strerror(self._ffi.errno)
+            raise self._failure("cannot be started", why, GuestUnavailableError)
 
     def _text(self, word: str) -> Any:
         return self._ffi.new("char[]", word.encode())
@@ -182,7 +207,8 @@ class Guest:
             ended = lib.guest_go_on(self._guest)
         if ended == lib.GUEST_GONE:
             forbidden = any("ptrace" in line for line in self._last_lines())
-            raise self._failure("has ended", NO_PTRACE if forbidden else self._reason())
+            kind = GuestError if self._is_up else GuestUnavailableError
+            raise self._failure("has ended", NO_PTRACE if forbidden else self._reason(), kind)
         if ended == lib.GUEST_SILENT:
             why = BUSY.format(seconds=self._patience_s) if self._computes() else "it did not answer"
             raise self._failure("hangs", why)
@@ -196,12 +222,10 @@ class Guest:
     def _reason(self) -> str:
         return str(self._ffi.string(self._lib.guest_reason(self._guest)).decode())
 
-    def _failure(self, what: str, why: str) -> GuestError:
+    def _failure(self, what: str, why: str, kind: type[GuestError] = GuestError) -> GuestError:
         said = " | ".join(self._last_lines())
         self.close()
-        return GuestError(
-            f"the guest kernel {what}: {why}" + (f" (it said: {said})" if said else "")
-        )
+        return kind(f"the guest kernel {what}: {why}" + (f" (it said: {said})" if said else ""))
 
     def _last_lines(self) -> list[str]:
         size = os.fstat(self._console).st_size

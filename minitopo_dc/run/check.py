@@ -16,6 +16,14 @@ from minitopo_dc.settings import (
 )
 from minitopo_dc.workloads import Download, Realtime, Workload
 
+
+class TransportLimitError(SettingsError):
+    """A transport cannot do what a scenario asks for, anywhere; another one may.
+
+    Where there are other runs, only this one is `unsupported`.
+    """
+
+
 REAL_DEFAULT = {name: getattr(RealSettings(), name) for name in RealSettings.model_fields}
 
 
@@ -25,7 +33,34 @@ def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
     Raises:
         SettingsError: there is no such transport, or it lacks the mode or an option; the message
             says what is allowed.
+        TransportLimitError: a transport cannot carry its flow (`transport_limit`).
     """
+    runners = _known_runners(scenario)
+    _check_limits(scenario, runners)
+    return runners
+
+
+def _check_limits(scenario: Scenario, runners: Sequence[Runner]) -> None:
+    if (reason := transport_limit(scenario, runners)) is not None:
+        raise TransportLimitError(reason)
+
+
+def transport_limit(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
+    """Return the first limit of a flow's own transport that the scenario exceeds, or None.
+
+    A limit is of the workload, of the path schedule, or of the number of legs.
+    """
+    legs = len(scenario.legs)
+    for n, (runner, flow) in enumerate(zip(runners, scenario.resolved_flows, strict=True)):
+        where = f"flows.{n}." if scenario.flows else ""
+        if (refusal := runner.refusal(flow.workload)) is not None:
+            return f"{where}workload: {refusal}"
+        if (refusal := _path_limit(runner, flow, legs)) is not None:
+            return f"{where}{refusal}"
+    return None
+
+
+def _known_runners(scenario: Scenario) -> tuple[Runner, ...]:
     _known_runner(scenario.transport, scenario.options, scenario.ip_version, "")
     flows = scenario.resolved_flows
     if not scenario.flows:
@@ -70,8 +105,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
     if flow.mode not in runner.modes():
         allowed = ", ".join(runner.modes()) + ("" if runner.multipath else more)
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
-    _check_load(runner, flow, len(scenario.legs), where)
-    _check_paths(runner, flow, len(scenario.legs), where)
+    _check_load(flow, len(scenario.legs), where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
         able = ", ".join(each.name for each in all_runners() if each.checks_paths)
@@ -82,24 +116,25 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
     return runner
 
 
-def _check_paths(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
-    """Refuse a path schedule that a transport cannot keep, and more paths than it has room for."""
-    if flow.paths and not flow.paths.is_whole(legs) and not runner.takes_paths:
+def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
+    """Return why a transport cannot keep a path schedule, or has no room for its paths; or None."""
+    if flow.paths is None:
+        return None
+    if not flow.paths.is_whole(legs) and not runner.takes_paths:
         able = ", ".join(each.name for each in all_runners() if each.takes_paths)
-        raise SettingsError(
-            f"{where}paths: transport {runner.name} has a path on every leg from the beginning to "
-            f"the end; with a schedule allowed: {able}"
+        return (
+            f"paths: transport {runner.name} has a path on every leg from the beginning to the "
+            f"end; with a schedule allowed: {able}"
         )
-    if flow.paths and not runner.takes_paths and legs < 2:
-        raise SettingsError(
-            f"{where}mode multipath: transport {runner.name} needs at least two legs"
-        )
-    used = 0 if flow.paths is None else len(flow.paths.legs)
+    if not runner.takes_paths and legs < 2:
+        return f"mode multipath: transport {runner.name} needs at least two legs"
+    used = len(flow.paths.legs)
     if used > (runner.path_limit or used):
-        raise SettingsError(
-            f"{where}paths: on {used} legs; transport {runner.name} allows {runner.path_limit} at "
-            "most: leave legs out of the schedule"
+        return (
+            f"paths: on {used} legs; transport {runner.name} allows {runner.path_limit} at most: "
+            "leave legs out of the schedule"
         )
+    return None
 
 
 def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
@@ -115,9 +150,9 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _check_load(runner: Runner, flow: ResolvedFlow, legs: int, where: str) -> None:
-    """Refuse a workload that the transport cannot do, and an unknown congestion control."""
-    reason = runner.refusal(flow.workload) or flow.workload.refusal(legs)
+def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
+    """Refuse a workload that makes no sense here, and an unknown congestion control."""
+    reason = flow.workload.refusal(legs)
     if reason is not None:
         raise SettingsError(f"{where}workload: {reason}")
     known = {name: None for each in all_runners() for name in each.congestion_controls}
@@ -219,9 +254,27 @@ def check_scenario(scenario: Scenario) -> None:
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
+        TransportLimitError: a transport cannot do what is asked of it.
     """
     check_fields(scenario)
     resolve_scenario(scenario).scenario.read_traces()
+
+
+def check_rows(rows: Sequence[Scenario]) -> None:
+    """Do the checks of `check_scenario` on runs beside each other: one may be beyond a transport.
+
+    Raises:
+        SettingsError, TraceError: something is refused; the message says what is allowed.
+        TransportLimitError: not one of them is within its transport's limits.
+    """
+    limits = []
+    for scenario in rows:
+        try:
+            check_scenario(scenario)
+        except TransportLimitError as limit:
+            limits.append(limit)
+    if limits and len(limits) == len(rows):
+        raise limits[0]
 
 
 def check_fields(scenario: Scenario) -> None:
@@ -231,10 +284,12 @@ def check_fields(scenario: Scenario) -> None:
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
+        TransportLimitError: a transport cannot do what is asked of it, and all else is right.
     """
     scenario = resolve_scenario(scenario).scenario
-    chosen_runners(scenario)
+    runners = _known_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
+    _check_limits(scenario, runners)
 
 
 def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
@@ -243,7 +298,9 @@ def runners_of(scenario: Scenario) -> tuple[Runner, ...]:
 
 
 def unsupported_reason(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
-    """Return what the first transport that cannot run on this clock here lacks, or None."""
+    """Return why the first transport that cannot run on this clock here cannot, or None."""
+    if (limit := transport_limit(scenario, runners)) is not None:
+        return limit
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
         if is_virtual and not runner.has_virtual:

@@ -31,6 +31,10 @@ class Measured(NamedTuple):
     """The verdict on the machine's part in it; None: it had none, as on the virtual clock."""
 
 
+class RunUnsupportedError(MinitopoDcError, RuntimeError):
+    """Error: this machine cannot run the scenario, as turned out at its start; the text says why."""
+
+
 class RunFailedError(MinitopoDcError, RuntimeError):
     """A failure of the testbed, which makes the run's numbers meaningless; the message names it."""
 
@@ -94,5 +98,7 @@ def _attempt(
         measured = measure(scenario)
         result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
         return result if measured.trust is None else with_trust(result, measured.trust)
+    except RunUnsupportedError as lack:
+        return replace(blank, status="unsupported", reason=str(lack))
     except (TransferFailed, RunFailedError) as failure:
         return replace(blank, reason=str(failure))

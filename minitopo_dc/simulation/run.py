@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.linux_guest import library
-from minitopo_dc.linux_guest.guest import GuestError
+from minitopo_dc.linux_guest.guest import GuestError, GuestUnavailableError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
 from minitopo_dc.run.check import runners_of
-from minitopo_dc.run.perform import Measured, RunFailedError, perform
+from minitopo_dc.run.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.scenario import Scenario
@@ -64,6 +64,8 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
             testbed.run()
+    except GuestUnavailableError as error:
+        raise RunUnsupportedError(str(error)) from None
     except (PolicyError, GuestError) as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]

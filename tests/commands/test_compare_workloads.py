@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
+from minitopo_dc.analysis import load_results
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.compare import base_of
 from minitopo_dc.commands.options.scenario import rows
@@ -138,6 +139,22 @@ def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
         "minitopo-dc: workload: transport mpquic does not carry workload request-response; "
         "allowed: download\n"
     )
+
+
+def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
+    asked = ["--clock", "virtual", *named, "--legs", "20", "20", "--workload"]
+    asked.append("request-response:count=2")
+    reason = "workload: transport mpquic does not carry workload request-response"
+    output, code = run(tmp_path, *asked, "--dry-run")
+    assert (code, output.exists()) == (0, False)
+    assert f"unsupported here: mpquic multipath: {reason}" in capsys.readouterr().out
+    output, code = run(tmp_path, *asked)
+    assert code == 0
+    status = dict(load_results(output)[["transport", "status"]].to_numpy())
+    assert status == {"quic": "ok", "mpquic": "unsupported"}
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,14 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minitopo_dc.clocks import run_scenario
+from minitopo_dc.clocks import run_scenario, unavailable_reason
+from minitopo_dc.linux_guest import guest
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
@@ -251,3 +253,28 @@ def legs_of(result: RunResult) -> list[int]:
 def rows(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def mute_kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Make the guest's kernel a program that ends at once, as where ptrace is forbidden."""
+    real = guest.parts()
+    monkeypatch.setattr(guest, "parts", lambda: real._replace(kernel=Path("/bin/false")))
+    guest.boot_obstacle.cache_clear()
+    yield
+    guest.boot_obstacle.cache_clear()
+
+
+@pytest.mark.usefixtures("mute_kernel")
+def test_where_no_guest_boots_a_run_is_unsupported_and_is_known_to_be_beforehand(
+    tmp_path: Path,
+) -> None:
+    reason = "the guest kernel has ended: its process has ended"
+    assert unavailable_reason(scenario()) == reason
+    result = run_scenario(scenario(), tmp_path)
+    assert (result.status, result.reason) == ("unsupported", reason)
+
+
+def test_where_a_guest_boots_nothing_is_in_the_way() -> None:
+    guest.boot_obstacle.cache_clear()
+    assert unavailable_reason(scenario()) is None

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc.run.check import (
+    TransportLimitError,
     check_fields,
     check_real,
+    check_rows,
     check_scenario,
     check_virtual,
     chosen_runners,
@@ -259,6 +261,33 @@ def test_mptcp_has_no_more_paths_than_the_kernel_lets_it_have() -> None:
     check_fields(scenario(**MULTIPATH | {"legs": [LEG] * 9}))
     with pytest.raises(SettingsError, match=r"paths: on 10 legs; transport mptcp allows 9 at most"):
         check_fields(scenario(**MULTIPATH | {"legs": [LEG] * 10}))
+
+
+def test_beside_other_runs_a_limit_of_one_transport_is_no_mistake() -> None:
+    many = [LEG] * 10
+    beyond, within = scenario(**MULTIPATH | {"legs": many}), scenario(mode="sc", legs=many)
+    check_rows([beyond, within])
+    assert unsupported_reason(beyond, runners_of(beyond)) == (
+        "paths: on 10 legs; transport mptcp allows 9 at most: leave legs out of the schedule"
+    )
+    with pytest.raises(TransportLimitError, match="transport mptcp allows 9 at most"):
+        check_rows([beyond, beyond])
+    with pytest.raises(SettingsError, match="congestion_control: vegas"):
+        check_rows([beyond, scenario(mode="sc", legs=many, congestion_control="vegas")])
+
+
+def test_without_the_kernel_s_queues_its_legs_are_unsupported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from minitopo_dc.emulation.run import real
+
+    leg = {"downlink": {"rate_mbps": 9}, "jitter_ms": 0}
+    wanted = scenario(mode="sc", legs=[leg, leg], real={"backend": "kernel"})
+    for why, reason in (("", None), ("No such file", "real.backend: kernel: sch_netem: No such")):
+        found = {"sch_tbf": "", "sch_netem": why}
+        monkeypatch.setattr(real, "probe_kernel", lambda found=found: found)
+        assert (real.lacking(wanted) or "").startswith(reason or "")
+        assert bool(real.lacking(wanted)) is bool(reason)
 
 
 def test_legs_of_the_kernel_s_are_checked_for_the_kernel_only() -> None:

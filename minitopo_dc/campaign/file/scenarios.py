@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -19,7 +20,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.measure_names import check_measures
 from minitopo_dc.campaign.file.parameters import changed, numbers_of, placed
-from minitopo_dc.run.check import check_fields
+from minitopo_dc.run.check import TransportLimitError, check_fields
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.trace import TraceError
@@ -173,7 +174,8 @@ class Planner:
     def _check(self, scenario: Scenario, where: str) -> None:
         """Check what the fields alone do not tell: transport, clock, options, traces."""
         try:
-            check_fields(scenario)
+            with suppress(TransportLimitError):  # only its own runs are `unsupported`
+                check_fields(scenario)
             self._check_traces(scenario)
         except (SettingsError, TraceError) as error:
             raise SettingsError(f"{self._path}: {where}: {error}") from None

@@ -49,7 +49,7 @@ from minitopo_dc.commands.options.scenario import (
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import check_retries
-from minitopo_dc.scenario import Clock
+from minitopo_dc.scenario import Clock, ResolvedFlow
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.ranges import MAX_REPETITIONS
@@ -254,15 +254,21 @@ def _unsupported(weighted: Iterable[Weighted]) -> Counter[str]:
     found: Counter[str] = Counter()
     for scenario, runs in weighted:
         flows = (
-            (each.transport, each.congestion_control, repr(each.workload))
+            (each.transport, each.congestion_control, *map(repr, _of_limits(each)))
             for each in scenario.resolved_flows
         )
-        decides = (scenario.ip_version, scenario.real.client_cpu_percent, *flows)
+        machine = (repr(scenario.real), repr(scenario.virtual))
+        decides = (scenario.ip_version, len(scenario.legs), *machine, *flows)
         if decides not in known:
             known[decides] = unavailable_reason(scenario)
         if (reason := known[decides]) is not None:
             found[reason] += runs
     return found
+
+
+def _of_limits(flow: ResolvedFlow) -> tuple[object, ...]:
+    """Return what transports have limits of."""
+    return flow.workload, flow.options, flow.paths
 
 
 def _status(arguments: argparse.Namespace) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.machine.machine import facts
+from minitopo_dc.emulation.machine.machine import facts, probe_kernel
 from minitopo_dc.emulation.network.cpu_limit import cpu_limit, cpu_limit_obstacle
 from minitopo_dc.emulation.network.elements import stop_all
 from minitopo_dc.emulation.network.leftovers import ending_leftovers
@@ -29,6 +29,8 @@ DATA_BYTES = 16
 """`runners.icmp_client.DATA_BYTES`; a test keeps them equal."""
 
 
+KERNEL_QUEUES = ("sch_tbf", "sch_netem")
+"""The probes of the kernel's queues that legs of `backend: kernel` are made of."""
 Disturb = Callable[[Watch], AbstractContextManager[object]]
 """Disturbs a run's processes on purpose, from the elements' start to the transfers' end."""
 
@@ -58,6 +60,12 @@ def lacking(scenario: Scenario) -> str | None:
     if reason is None and scenario.real.client_cpu_percent is not None:
         missing = cpu_limit_obstacle()
         reason = missing and f"real.client_cpu_percent: {missing}"
+    if reason is None and scenario.real.backend == "kernel":
+        refused = ((name, probe_kernel()[name]) for name in KERNEL_QUEUES)
+        reason = next(
+            (f"real.backend: kernel: {name}: {why}" for name, why in refused if why), None
+        )
+        reason = reason and f"{reason}; allowed: backend: user"
     return reason
 
 
