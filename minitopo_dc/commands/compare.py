@@ -14,6 +14,7 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
+from minitopo_dc.analysis.measures.better_leg import better_legs
 from minitopo_dc.analysis.measures.expected_losses import few_losses
 from minitopo_dc.analysis.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.analysis.measures.verdict import Finding, findings
@@ -39,7 +40,7 @@ from minitopo_dc.commands.options.scenario import (
     add_retry_option,
     add_transfer_options,
     base_scenario,
-    better_leg,
+    over_each_leg,
     rows,
     with_core,
 )
@@ -111,11 +112,12 @@ def execute(arguments: argparse.Namespace) -> int:
         allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_of(arguments)
-    leg = arguments.leg or better_leg(base)
-    base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
+    base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload)
+    if arguments.leg is None:
+        wanted = over_each_leg(wanted, base)
     planned = list(planned_runs(base, wanted, arguments.repetitions))
     shown = [scenario for _, scenario in planned[: len(wanted)]]  # others differ in their seed
     check_rows(shown)
@@ -223,8 +225,9 @@ def tell_results(frame: pd.DataFrame, found: Iterable[Finding | MediaFinding]) -
     """Print the table of runs, its conclusions, and the losses that are to be expected."""
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
-    console.print(render_table(compare_table(frame), labels))
-    for sentence in (*(each.sentence for each in found), *few_losses(frame)):
+    legs = better_legs(frame)
+    console.print(render_table(compare_table(legs.runs), labels))
+    for sentence in (*legs.sentences, *(each.sentence for each in found), *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
 
 
@@ -244,12 +247,12 @@ def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: P
 
     save_tables(labelled(frame, compared_labels(frame)), root)
     longest = max((_end_s(result) for result in results), default=0) or 1.0
-    figure = root / _figure_name(base.workload)
+    figure, shown = root / _figure_name(base.workload), better_legs(frame).runs
     if base.workload.figure is None:
         capacity = capacity_over_time(resolve_scenario(base).scenario, longest, _step(longest))
-        goodput_figure(frame, capacity, figure)
+        goodput_figure(shown, capacity, figure)
     else:
-        rows_figure(frame, base.workload, figure)
+        rows_figure(shown, base.workload, figure)
     paths_figure(_first_of_each(results), root / "paths.png")
 
 

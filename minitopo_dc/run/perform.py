@@ -32,7 +32,7 @@ class Measured(NamedTuple):
 
 
 class RunUnsupportedError(MinitopoDcError, RuntimeError):
-    """Error: this machine cannot run the scenario, as turned out at its start; the text says why."""
+    """Error: this machine turns out not to be able to run the scenario; the text says why."""
 
 
 class RunFailedError(MinitopoDcError, RuntimeError):

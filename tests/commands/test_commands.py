@@ -12,7 +12,7 @@ from minitopo_dc import cli, clocks
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.compare import base_of
-from minitopo_dc.commands.options.scenario import MODES, better_leg, rows
+from minitopo_dc.commands.options.scenario import MODES, over_each_leg, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
@@ -201,9 +201,14 @@ def test_an_uplink_does_not_follow_a_curve() -> None:
     assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
 
 
-def test_one_leg_alone_is_the_better_one() -> None:
-    assert better_leg(base_of(parsed("--legs", "20", "100"))) == 2
-    assert better_leg(base_of(parsed("--legs", "20", "20"))) == 1
+@pytest.mark.parametrize(
+    ("legs", "alone"), [(["20", "100"], [1, 2]), (["20", "20"], [1]), (["5", "9", "5"], [1, 2])]
+)
+def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
+    given = parsed("--legs", *legs, "--transports", "quic")
+    found = over_each_leg(rows(given, "virtual", Download()), base_of(given))
+    assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
+    assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:

@@ -274,3 +274,18 @@ def test_rows_as_json_have_the_delays(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (code, row["workload"], row["goodput_mbps"]) == (0, "request-response", None)
     assert row["details"]["answered"] == 2
     assert row["details"]["delay_median_ms"] > 15
+
+
+def test_the_better_leg_alone_is_the_measured_one_and_not_the_one_with_the_higher_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    links = ["--legs", "30", "20", "--delay", "60", "5", "--jitter", "0", "--size", "0.3"]
+    named = ["--clock", "virtual", "--transports", "quic", "--modes", "sc", "--repetitions", "1"]
+    output, code = run(tmp_path, *named, *links)
+    assert code == 0
+    printed = capsys.readouterr().out
+    assert "sc leg 2" in printed
+    assert "over one leg: leg 2 is the better one" in " ".join(printed.split())
+    runs = load_results(output).set_index("variant")["goodput_mbps"]
+    assert runs["leg 2"] > 1.5 * runs["leg 1"]
+    assert run(tmp_path, *named, *links)[1] == 0  # it is resumed, with nothing left to run

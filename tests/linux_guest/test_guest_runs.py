@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario, unavailable_reason
-from minitopo_dc.linux_guest import guest
+from minitopo_dc.linux_guest import guest, library
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
@@ -258,7 +258,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 @pytest.fixture
 def mute_kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Make the guest's kernel a program that ends at once, as where ptrace is forbidden."""
-    real = guest.parts()
+    real = library.parts()
     monkeypatch.setattr(guest, "parts", lambda: real._replace(kernel=Path("/bin/false")))
     guest.boot_obstacle.cache_clear()
     yield

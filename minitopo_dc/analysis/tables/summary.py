@@ -92,14 +92,14 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
 def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
     found = {}
     for column in columns:
-        values = pd.Series(_values(ok, column.measure), dtype="float64")
+        values = pd.Series(values_of(ok, column.measure), dtype="float64")
         found[column.measure] = float(values.mean())
         if column.spread:
             found[spread_name(column.measure)] = float(values.std(ddof=1))
     return found
 
 
-def _values(ok: pd.DataFrame, measure: str) -> list[Any]:
+def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
     """Return a measure of each run, from a column of the table or from its details."""
     if measure in ok.columns:
         return list(ok[measure])

@@ -14,7 +14,6 @@ from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.run.attempts import MAX_DISTURBED, Retries
-from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
 from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, defaults
@@ -25,8 +24,6 @@ EMBEDDED = shipped("traces")
 DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
-BETTER_OVER_S = 60.0
-"""The time over which the rates of legs are compared: as long as the embedded traces."""
 BOTH = {"delay": "delay_ms", "jitter": "jitter_ms", "loss": "loss_percent"} | {
     "queue": "queue_packets"
 }
@@ -246,7 +243,7 @@ def add_transfer_options(parser: argparse.ArgumentParser) -> None:
         "--leg",
         type=whole,
         metavar="N",
-        help="leg of mode sc (default: the leg with the highest capacity)",
+        help="leg of mode sc (default: each leg runs, and the table has the better one)",
     )
     add_load_options(group)
 
@@ -416,10 +413,26 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
     return found
 
 
-def better_leg(scenario: Scenario) -> int:
-    """Return the leg that could carry the most in its first minute; the first of equal ones."""
-    bits = available_bits(scenario, 0, BETTER_OVER_S)
-    return bits.index(max(bits)) + 1
+def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[str, Any]]:
+    """Return the rows, with one for each leg in place of one over a single leg.
+
+    Which of the legs is the better one is measured (`analysis.measures.better_leg`). Of legs that
+    are equal the first one stands for all.
+
+    Args:
+        given: the rows (`rows`).
+        base: what they have in common.
+    """
+    different = [n for n, leg in enumerate(base.legs, 1) if leg not in base.legs[: n - 1]]
+    return [
+        row | {"leg": leg}
+        for row in given
+        for leg in (different if _is_over_one_leg(row) else [base.leg])
+    ]
+
+
+def _is_over_one_leg(row: dict[str, Any]) -> bool:
+    return row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
 
 
 def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
