@@ -226,7 +226,7 @@ def tell_results(frame: pd.DataFrame, found: Iterable[Finding | MediaFinding]) -
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
     legs = better_legs(frame)
-    console.print(render_table(compare_table(legs.runs), labels))
+    console.print(render_table(compare_table(legs.runs), labels, compare_table(frame)))
     for sentence in (*legs.sentences, *(each.sentence for each in found), *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
 

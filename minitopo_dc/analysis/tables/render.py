@@ -19,12 +19,14 @@ STATUS_STYLES = {"ok": "green", "failed": "red", "disturbed": "red", "unsupporte
 
 
 def render_table(
-    comparison: pd.DataFrame, labels: Mapping[str, str] = MappingProxyType({})
+    comparison: pd.DataFrame,
+    labels: Mapping[str, str] = MappingProxyType({}),
+    every_row: pd.DataFrame | None = None,
 ) -> Sheet:
     """Lay out `compare_table` for a terminal; what is to be known of runs is below it.
 
     A transport without a run that is ok has no numbers. `labels` has the name that is shown for a
-    transport.
+    transport, `every_row` the rows whose runs are counted for the machine, if more than are shown.
     """
     columns = columns_of(comparison)
     # A part of all legs' capacity comes after the legs' bytes.
@@ -52,7 +54,7 @@ def render_table(
         )
     for number, (text, names) in enumerate(notes.items(), start=1):
         sheet.notes.append(f"[{number}] {', '.join(names)}: {text}")
-    sheet.notes += _machine(comparison)
+    sheet.notes += _machine(comparison if every_row is None else every_row)
     return sheet
 
 
