@@ -43,7 +43,7 @@ class GuestError(MinitopoDcError, RuntimeError):
 
 
 class GuestUnavailableError(GuestError):
-    """Error: a guest ended before it was up, so that this machine cannot run one."""
+    """Error: a guest ended before it was up."""
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.linux_guest import library
-from minitopo_dc.linux_guest.guest import GuestError, GuestUnavailableError
+from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
 from minitopo_dc.run.check import runners_of
@@ -64,9 +64,12 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
             testbed.run()
-    except GuestUnavailableError as error:
-        raise RunUnsupportedError(str(error)) from None
-    except (PolicyError, GuestError) as error:
+    except GuestError as error:
+        # What the scenario asks for may end a guest, too: then another one boots.
+        if (reason := boot_obstacle()) is not None:
+            raise RunUnsupportedError(reason) from None
+        raise RunFailedError(str(error)) from None
+    except PolicyError as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]
     return Measured(measurements, testbed.gnb.delivered_bytes())
