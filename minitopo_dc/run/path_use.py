@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -176,7 +176,8 @@ class FlowPaths:
     def _needed_s(self, leg: int) -> float:
         """Return how long a path must be there before it must have been opened, in s."""
         first, own = (self.scenario.legs[each - 1] for each in (self.plan.initial[0], leg))
-        opening = PROGRAMS_S + ROUND_TRIPS * (round_trip_s(first) + round_trip_s(own))
+        trips = sum(round_trip_s(leg, self._end_s) for leg in (first, own))
+        opening = PROGRAMS_S + ROUND_TRIPS * trips
         if _loses(first) or _loses(own):
             opening += MINIMUM_PATH_S
         return opening if self._is_always_there(leg) else max(opening, MINIMUM_PATH_S)
@@ -194,14 +195,15 @@ def _overlap(path: Mapping[str, Any], begin: float, end: float) -> Period:
     return since, end if closed is None else min(end, closed)
 
 
-def round_trip_s(leg: RadioLeg) -> float:
-    """Return the longest round trip of a leg without queues, in s."""
-    return _longest_delay_s(leg.downlink) + _longest_delay_s(leg.uplink)
+def round_trip_s(leg: RadioLeg, end_s: float) -> float:
+    """Return the longest round trip of a leg without queues until a moment, in s."""
+    return _longest_delay_s(leg.downlink, end_s) + _longest_delay_s(leg.uplink, end_s)
 
 
-def _longest_delay_s(radio: LegSettings) -> float:
-    if radio.delay_curve is not None:
-        return max(model.mean_ns for _, model in radio.delays()) / NS_PER_S
+def _longest_delay_s(radio: LegSettings, end_s: float) -> float:
+    if radio.delay_curve is not None:  # a trace that loops has delays without end
+        until = takewhile(lambda step: step[0] <= end_s * NS_PER_S, radio.delays())
+        return max(model.mean_ns for _, model in until) / NS_PER_S
     return max(each.delay_ms for each in _stages(radio)) / 1000
 
 

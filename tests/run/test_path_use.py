@@ -81,6 +81,15 @@ def test_the_time_that_a_path_needs_follows_from_its_round_trip(
     assert result.details["path_use"]["2"] == use
 
 
+def test_a_delay_that_follows_a_looping_trace_is_read_to_the_flow_s_end(tmp_path: Path) -> None:
+    trace = tmp_path / "drive.csv"
+    trace.write_text("0,20\n1,5\n2,20\n", encoding="utf-8")
+    down = {"trace": str(trace), "delay_curve": "power"}
+    legs = [LEG, {"downlink": down, "uplink": {"rate_mbps": 20, "delay_ms": 10}}]
+    result = judged(tmp_path, [9_000_000, 0], LONG, FIRST, legs=legs)
+    assert result.details["path_use"]["2"] == "not validated"
+
+
 def test_a_leg_that_loses_packets_has_time_to_send_a_handshake_again(tmp_path: Path) -> None:
     lossy = LEG | {"downlink": {"rate_mbps": 20, "loss_percent": 5}}
     for seconds, use in ((0.5, "over first"), (2.0, "not validated")):
