@@ -13,7 +13,7 @@ from minitopo_dc.trace.model import Source
 
 DEFAULT_COLUMN = "DL_bitrate"
 """Raca's downlink: what a file of the formats that need no column is read with."""
-ISO, RACA_CLOCK = Unit("iso", 0), Unit("raca", 0)
+ISO, RACA_CLOCK = Unit("iso", 0), Unit("dates", 0)
 """Dates and times, which have no size: those of ISO 8601, and those of Raca et al."""
 MBPS, KBPS = Unit("Mbit/s", 1_000_000), Unit("kbit/s", 1_000)
 SECONDS = Unit("s", 1_000_000_000)

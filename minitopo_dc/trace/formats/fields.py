@@ -69,7 +69,7 @@ def rows_of(path: Path, text: str) -> list[Row]:
     ]
     if not lines:
         raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
-    separator = _separator([line for _, line in lines[:2]])
+    separator = _separator([line[:LONGEST_LINE] for _, line in lines[:2]])
     return [(number, _fields(path, number, line, separator)) for number, line in lines]
 
 
