@@ -58,6 +58,12 @@ def test_the_capacity_is_that_of_the_trace_so_much_later(
     assert abs(later.bits_between(start, start + length) - expected) <= 1  # both are rounded down
 
 
+@given(rate_traces(), st.integers(1, 3), st.integers(0, 20 * S))
+def test_an_offset_of_whole_laps_changes_no_rate(trace: RateTrace, laps: int, end: int) -> None:
+    later = make_capacity(trace, "loop", laps * trace.duration_ns)
+    assert later.bits_between(0, end) == make_capacity(trace).bits_between(0, end)
+
+
 @given(
     st.lists(st.integers(0, 51), min_size=1, max_size=8).map(sorted),
     st.one_of(st.integers(0, 120), st.sampled_from([51, 102])),

@@ -78,10 +78,12 @@ def index_of(path: Path, line: int, header: Sequence[str], name: str) -> int:
     """Return at which index the header has a column.
 
     Raises:
-        TraceError: it has none of this name.
+        TraceError: it has none of this name, or several.
     """
     if name not in header:
         raise TraceError(path, line, f"no column {name!r}", ", ".join(header))
+    if header.count(name) > 1:
+        raise TraceError(path, line, f"{header.count(name)} columns {name!r}", "different names")
     return header.index(name)
 
 

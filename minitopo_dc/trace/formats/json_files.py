@@ -1,4 +1,4 @@
-"""Readers of JSON: `network.json` of Sabre (as of Puffer's traces), and what `iperf3 -J` prints."""
+"""Readers of JSON: `network.json` of Sabre (Spiteri et al., MMSys 2018), and iperf3's `-J`."""
 
 from __future__ import annotations
 

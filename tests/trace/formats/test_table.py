@@ -137,6 +137,7 @@ def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
             "'stamp' names no unit.*ns, us, ms, s, min, h, iso",
         ),
         (["time_s,cell,dl", "0,1,2"], "dl:kbps", "at:s", ":1: no column 'at'"),
+        (["time_s,dl,dl", "0,1,2"], "dl:kbps", None, ":1: 2 columns 'dl' .*different names"),
         (["time_s,cell,dl", "0,1"], "dl:kbps", None, ":2: 2 columns .*3 columns"),
         (["time_s,cell,dl", "0,1,2", "-1,1,2"], "dl:kbps", None, ":3: '-1' is out of range"),
         (["time_s,cell,dl", "2,1,2", "1,1,2"], "dl:kbps", None, ":3: time goes backwards"),
