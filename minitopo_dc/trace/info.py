@@ -148,9 +148,10 @@ def _reasons(most_bps: float, duration_ns: int, steps: Steps) -> Iterator[str]:
             significant(each / _SECOND) for each in (steps.longest_at_ns, steps.longest_ns)
         )
         ratio = significant(steps.longest_ns / steps.median_ns)
+        which = "a gap" if steps.gaps == 1 else f"{steps.gaps} gaps, the longest"
         yield (
-            f"{steps.gaps} {'gap' if steps.gaps == 1 else 'gaps'} of more than {GAP_STEPS} median "
-            f"steps, over which the rate before holds: {length} s ({ratio} steps) from {at} s on"
+            f"{which} of {length} s ({ratio} median steps) from {at} s on, over which the rate "
+            "before holds"
         )
 
 

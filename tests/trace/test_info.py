@@ -90,8 +90,11 @@ def _steps(*lengths: int) -> RateTrace:
     ("trace", "words"),
     [
         (_steps(*[SECOND] * 5, 20 * SECOND), None),
-        (_steps(*[SECOND] * 5, 21 * SECOND), r"1 gap of .*: 21\.0 s \(21\.0 steps\) from 5\.00 s"),
-        (_steps(*[SECOND] * 5, 99 * SECOND, 30 * SECOND), r"2 gaps of .*: 99\.0 s"),
+        (
+            _steps(*[SECOND] * 5, 21 * SECOND),
+            r"a gap of 21\.0 s \(21\.0 median steps\) from 5\.00 s",
+        ),
+        (_steps(*[SECOND] * 5, 99 * SECOND, 30 * SECOND), r"2 gaps, the longest of 99\.0 s"),
         (_steps(SECOND), None),
         (_steps(SECOND - 1), "as short as 1000 ms"),
         (RateTrace("t", (0,), (10**10,), SECOND), None),
