@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -92,45 +92,132 @@ def duration(seconds: float) -> str:
     return f"{significant(seconds, 2)} s"
 
 
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit as it is usually written, and its size: in ns, bit/s, bits or percent."""
+
+    name: str
+    size: int
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Quantity:
-    """A physical quantity, and the units in which a number of it may be written."""
+    """A physical quantity in the unit of a field, and how its units are written."""
 
-    units: Mapping[str, Fraction]
-    """The size of each unit in the field's own one, in ascending order."""
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    """Other names of units, in lower case; they are matched in any case of letters."""
+    unit_of: Callable[[str], Unit | None]
+    """Return the unit that a text is, in any usual spelling; None for another or several."""
+    own: str
+    """The field's own unit."""
+    spellings: tuple[str, ...]
+    """One spelling of each usual unit, for messages."""
 
     def factor(self, unit: str) -> Fraction | None:
-        """Return the factor from a unit to the field's own one; None when the unit is unknown."""
-        return self.units.get(self.aliases.get(unit.lower(), unit))
-
-
-def _units(own: int, units: Mapping[str, int]) -> dict[str, Fraction]:
-    return {name: Fraction(size, own) for name, size in units.items()}
+        """Return the factor from a unit to the field's own one; None when it is none or several."""
+        given, own = self.unit_of(unit), self.unit_of(self.own)
+        return None if given is None or own is None else Fraction(given.size, own.size)
 
 
 _TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
-_RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
-_SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-"""Decimal units are those of SI, binary ones those of IEC 80000-13; `KB` could be either."""
-_OTHER_RATES = {
-    written: name
-    for name in _RATES
-    for written in (name.lower(), name.lower()[:-2], name.lower().replace("it/s", "ps"))
+_TIME_WORDS = {
+    word: unit
+    for unit, words in {
+        "ns": "nsec nsecs nanosecond nanoseconds",
+        "us": "µs usec usecs microsecond microseconds",
+        "ms": "msec msecs millisecond milliseconds",
+        "s": "sec secs second seconds",
+        "min": "mins minute minutes",
+        "h": "hr hrs hour hours",
+    }.items()
+    for word in words.split()
 }
-"""`Mbit` is tc(8)'s notation, `Mbps` that of trace files."""
+_SIZES = {"": 1, **{letter: 10 ** (3 * n) for n, letter in enumerate("kMGT", 1)}}
+_SIZES |= {f"{letter}i": 1 << 10 * n for n, letter in enumerate("KMGT", 1)}
+"""Sizes of prefixes: the decimal ones of SI, the binary ones of IEC 80000-13."""
+_PREFIXES = {prefix.lower(): prefix for prefix in _SIZES} | {
+    "kilo": "k",
+    "mega": "M",
+    "giga": "G",
+}
+_LETTERS = re.compile(r"(|[kMGT]i?|Ki?)([bB])(ps|/s|)")
+"""`b` is a bit and `B` a byte; bit/s with the K of `Kbps` are 1,000, as there is no other kbit."""
+_WORDS = re.compile(rf"({'|'.join(_PREFIXES)})(bit|byte)s?(ps|/s|/sec|/second|)", re.IGNORECASE)
+_LOWER = re.compile(r"([mgt])bps")
+"""Without any capital, as in names of columns and options: bits, as everywhere in such names."""
+_PER_SECOND = re.compile(r"[ _]?per[ _]?s(ec(ond)?)?$", re.IGNORECASE)
+
+
+def time_unit(text: str) -> Unit | None:
+    """Return the unit of time that a text is, its size in ns; None for another."""
+    name = _TIME_WORDS.get(text.lower(), text.lower())
+    return Unit(name, _TIMES[name]) if name in _TIMES else None
+
+
+def rate_unit(text: str) -> Unit | None:
+    """Return the unit of rate that a text is, its size in bit/s.
+
+    The case of a letter is part of it: `b` is a bit, `B` a byte. None for what is no such unit and
+    for what could be several: `MBPS` and `mb/s` (bits or bytes), `KB/s` (1,000 or 1,024). Bits
+    alone are a rate, too: `Mbit` is tc(8)'s notation.
+    """
+    prefix, size, per = _parts(_PER_SECOND.sub("/s", text))
+    if not size or not (per or (size == 1 and "it" in text.lower())):
+        return None
+    return Unit(f"{prefix}{'B' if size > 1 else 'bit'}/s", _SIZES[prefix] * size)
+
+
+def size_unit(text: str) -> Unit | None:
+    """Return the unit of data that a text is, its size in bits.
+
+    A letter `b` alone is none: `10kb` may be meant as bytes.
+    """
+    prefix, size, per = _parts(text)
+    if not size or per or (size == 1 and "it" not in text.lower()):
+        return None
+    return Unit(f"{prefix}{'B' if size > 1 else 'bit'}", _SIZES[prefix] * size)
+
+
+def is_ambiguous(text: str) -> bool:
+    """Return whether a text could be several units of data or rate, by its case of letters."""
+    looks = re.fullmatch(r"[kmgt]?i?b(ytes?)?(ps|/s|/sec|)", text, re.IGNORECASE)
+    return bool(looks) and rate_unit(text) is size_unit(text) is None
+
+
+def _parts(text: str) -> tuple[str, int, str]:
+    """Return prefix, bits of one without a prefix (0: none or several), and what it is per."""
+    if letters := _LETTERS.fullmatch(_LOWER.sub(lambda it: f"{it[1].upper()}bps", text)):
+        prefix, letter, per = letters.groups()
+        bits = 8 if letter == "B" else 1
+        prefix = "k" if (prefix, bits) == ("K", 1) else prefix
+        return (prefix, bits, per) if prefix in _SIZES else ("", 0, "")
+    words = _WORDS.fullmatch(text)
+    if words is None or (words[1] == "K" and words[2].lower() == "byte"):
+        return "", 0, ""
+    return _PREFIXES[words[1].lower()], 8 if words[2].lower() == "byte" else 1, words[3]
+
+
+TIME_UNITS = tuple(_TIMES)
+RATE_UNITS = (
+    *("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "kbps", "Mbps", "Kibit/s"),
+    *("B/s", "kB/s", "MB/s", "GB/s", "MBps", "KiB/s", "MiB/s"),
+)
+_SIZE_UNITS = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
+
+
+def _percent(text: str) -> Unit | None:
+    return Unit("%", 1) if text == "%" else None
+
+
 QUANTITIES: Final[dict[str, Quantity]] = {
-    "ms": Quantity(_units(10**6, _TIMES)),
-    "s": Quantity(_units(10**9, _TIMES)),
-    "mbps": Quantity(_units(10**6, _RATES), _OTHER_RATES),
-    "bytes": Quantity(_units(1, _SIZES)),
-    "mb": Quantity(_units(10**6, _SIZES)),
-    "percent": Quantity({"%": Fraction(1)}),
+    "ms": Quantity(time_unit, "ms", TIME_UNITS),
+    "s": Quantity(time_unit, "s", TIME_UNITS),
+    "mbps": Quantity(rate_unit, "Mbit/s", RATE_UNITS),
+    "bytes": Quantity(size_unit, "B", _SIZE_UNITS),
+    "mb": Quantity(size_unit, "MB", _SIZE_UNITS),
+    "percent": Quantity(_percent, "%", ("%",)),
 }
 """Quantities by the end of field names: `delay_ms` ends with `ms`."""
 WITH_UNIT = re.compile(
-    r"([-+]?(?:0|[1-9][0-9]{0,17}|(?=\.[0-9]))(?:\.[0-9]{0,17})?) ?([A-Za-z%][A-Za-z/]*)"
+    r"([-+]?(?:0|[1-9][0-9]{0,17}|(?=\.[0-9]))(?:\.[0-9]{0,17})?) ?([A-Za-zµ%][A-Za-z/]*)"
 )
 
 
@@ -154,9 +241,9 @@ def in_field_unit(text: str, quantity: Quantity) -> float:
     found = WITH_UNIT.fullmatch(text)
     factor = quantity.factor(found[2]) if found else None
     if found is None or factor is None:
-        own = next(name for name, size in quantity.units.items() if size == 1)
-        raise ValueError(
-            f"no number in digits, such as 10 or 10{own}; units: {', '.join(quantity.units)}"
-        )
+        what = f"no number in digits, such as 10 or 10{quantity.own}"
+        if found is not None and is_ambiguous(found[2]):
+            what += f": {found[2]} could be of bits or bytes, or of 1,000 or 1,024"
+        raise ValueError(f"{what}; units: {', '.join(quantity.spellings)}")
     value = Fraction(found[1]) * factor
     return int(value) if value.denominator == 1 else float(value)

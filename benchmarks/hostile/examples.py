@@ -316,6 +316,11 @@ TRACES = (
         "DL_bitrate",
     ),
     ("time_s,channel_1_mbps,channel_1_cell\n0,5,A/L/1\n1,7,A/L/1\n", "channel_1_mbps:mbps"),
+    ('"time (s)";"DL (MB/s)";"cell"\n0;1,5;A\n1,5;2,25;A\n', "DL (MB/s)"),
+    (
+        '[{"duration_ms": 1500, "dl_kbps": 4300.5},\n{"duration_ms": 9, "dl_kbps": 0}]',
+        "",
+    ),
 )
 """Each with its column; none: the only one."""
 OPTIONS = (

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from minitopo_dc.minitopo import old_keys
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners
@@ -42,6 +43,7 @@ MPTCP_V0 = (
     *("sched", "schedc", "scheds", "kpm", "kpmc", "kpms", "upmc", "upms", "upmc_args", "upms_args"),
     *("priority_path_0", "priority_path_1", "backup_path_0", "backup_path_1"),
     *("expiration", "metric", "useFastjoin"),
+    *("prioPath0", "prioPath1", "backupPath0", "backupPath1", "openBup"),  # of older Minitopos
 )
 SYSCTLS = {
     "rmem": "net.ipv4.tcp_rmem",
@@ -71,7 +73,8 @@ NAMES = (
         *SYSCTLS,
         *(key for keys in PROGRAM_KEYS.values() for key in keys),
     ),
-    *(*CAPTURES, "snaplen_pcap", PATHS, "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
+    *(*CAPTURES, PATHS, "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
+    *old_keys.NAMES,
 )
 
 
@@ -133,7 +136,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         )
     is_iperf = given is not None and given.value == IPERF
     names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES
-    file.check_keys(names)
+    file.check_keys(names, old_keys.PREFIXES)
     kind = file.needed("xpType", types)
     for key in names:
         if key != "flow":
@@ -159,7 +162,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         duration_s=_duration(file, kind.value),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
         timeout_s=_seconds(file, "timeout"),
-        notes=(*ignored, *_notes(file)),
+        notes=(*ignored, *_notes(file), *old_keys.old_key_notes(file, kind.value)),
     )
 
 
@@ -263,6 +266,3 @@ def _notes(file: ParameterFile) -> Iterator[str]:
             yield line.says("ignored: a setting of MPTCP v0; the kernel's MPTCP has none such")
         if line.key == IPERF_SIZE:
             yield line.says(f"ignored, as Minitopo does: iperf sends for {IPERF_TIME}")
-        if line.key == "snaplen_pcap":
-            whole(line, line.value, line.key, 1, 262_144)
-            yield line.says("ignored: packets are captured whole")

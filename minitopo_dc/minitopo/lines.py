@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,15 @@ from minitopo_dc.spelling import did_you_mean
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
+_YAML = re.compile(
+    r"^---\s*$"  # a document
+    r"|^[ \t]*-[ \t]+\S"  # an item of a list
+    r"|^[ \t]*[{\[]"  # a mapping or list in one line, as of JSON
+    r"|^(?!desc)[\w.-]+:[ \t]*[{\[]"
+    r"|^[\w.-]+:[ \t]*\n[ \t]+[\w.\"'-]",  # a key of more lines
+    re.MULTILINE | re.ASCII,
+)
+"""What no file of Minitopo's has, and nearly every one in YAML."""
 BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
 
 
@@ -116,6 +125,7 @@ class ParameterFile:
             raise ParameterError(f"{quoted(path)}: {error.strerror}") from None
         except ValueError as error:
             raise ParameterError(f"{quoted(path)}: {error}") from None
+        _refuse_yaml(path, text)
         return cls(path, list(_lines(path, text)))
 
     def all(self, key: str) -> list[Line]:
@@ -136,11 +146,33 @@ class ParameterFile:
             raise ParameterError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
         return found
 
-    def check_keys(self, names: Collection[str], prefixes: Collection[str] = ()) -> None:
-        """Refuse the first line whose key is none of `names` and begins with no prefix."""
+    def check_keys(
+        self,
+        names: Collection[str],
+        prefixes: Collection[str] = (),
+        renamed: Mapping[str, str] | None = None,
+    ) -> None:
+        """Refuse the first line whose key is none of `names` and begins with no prefix.
+
+        The error says what is written instead of keys that begin as those of `renamed`.
+        """
         for line in self.lines:
+            for old, new in (renamed or {}).items():
+                if line.key.startswith(old):
+                    raise line.error(f"an older Minitopo's; write {new}")
             if line.key not in names and not line.key.startswith(tuple(prefixes)):
                 raise line.error(f"unknown key{_alternatives(line.key, [*names, *prefixes])}")
+
+
+def _refuse_yaml(path: Path, text: str) -> None:
+    """Refuse a file in YAML, before its first list or mapping is taken for a mistake in a line."""
+    if (found := _YAML.search(text)) is not None:
+        number = text.count("\n", 0, found.start()) + 1
+        raise ParameterError(
+            f"{path}:{number}: this is YAML; Minitopo's files have one key:value a line, such as "
+            f"path_c2r_0:10,100,20 (docs/minitopo-keys.md). A scenario of minitopo-dc in YAML runs "
+            f"without -t and -x: minitopo-dc run {path.name}"
+        )
 
 
 def _lines(path: Path, text: str) -> Iterator[Line]:

@@ -44,6 +44,8 @@ DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "uplink_": with_uplink,
     "outages_": with_outages,
 }
+RENAMED = {"netem_at_": "netemAt_<type>_<id>", "serverPaths": "a path_r2s_<id> for each link"}
+"""Keys of commits of 2020 that changed something, and what is written today."""
 MAX_PATHS = 120
 """The most paths of one type: both together must fit into an element's 255 leg numbers."""
 _SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
@@ -86,7 +88,7 @@ def read_topology(path: Path) -> Topology:
     # The type is read before the keys, as another topology has others.
     if (given := file.one("topoType")) is not None:
         word(given, given.value, "topology", TOPOLOGIES)
-    file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS))
+    file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS), RENAMED)
     kind = file.needed("topoType", TOPOLOGIES)
     paths = _with_changes(file, _with_details(file, _paths(file)))
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_nam
 from minitopo_dc.scenario import RealSettings, ResolvedFlow, Scenario, resolve_scenario
 from minitopo_dc.settings import (
     IpVersion,
+    LegSettings,
     SettingsError,
     check_kernel_bearer,
     kernel_rates,
@@ -24,6 +26,8 @@ class TransportLimitError(SettingsError):
     """
 
 
+_TOLD: set[str] = set()
+"""The doubts that were printed."""
 REAL_DEFAULT = {name: getattr(RealSettings(), name) for name in RealSettings.model_fields}
 
 
@@ -252,12 +256,28 @@ def _check_earlier_downloads(scenario: Scenario) -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
+    What is doubtful of a trace is printed to standard error, once (`tell_doubts`).
+
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
         TransportLimitError: a transport cannot do what is asked of it.
     """
     check_fields(scenario)
     resolve_scenario(scenario).scenario.read_traces()
+    for _, direction in scenario.directions():
+        tell_doubts(direction)
+
+
+def tell_doubts(direction: LegSettings) -> None:
+    """Print once to standard error why a leg's trace may not be what it is read as.
+
+    Raises:
+        SettingsError, TraceError: the trace is missing or wrong.
+    """
+    words = direction.trace_doubts()
+    if words is not None and words not in _TOLD:
+        _TOLD.add(words)
+        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
 
 
 def check_rows(rows: Sequence[Scenario]) -> None:

@@ -44,7 +44,7 @@ from minitopo_dc.settings.ranges import (
 )
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
-from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, read_trace
+from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.trace.offset import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -235,6 +235,18 @@ class LegSettings(Settings):
         except ValueError as error:
             raise SettingsError(f"offset_s, end: {error}") from None
 
+    def trace_doubts(self) -> str | None:
+        """Return why the trace may not be what it is read as (`trace.doubts`); None without any.
+
+        Raises:
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
+        if self.trace is None:
+            return None
+        with _named(self.trace):
+            age = self.trace.stat().st_mtime_ns
+            return _doubts_once(self.trace, self.trace_column, self.trace_time_column, age)
+
     def delay_model(self) -> DelayModel:
         """Return the propagation delay at the start, with its jitter if any."""
         if self.delay_curve is not None:
@@ -351,3 +363,9 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
     if found.duration_ns < SHORTEST_NS:
         raise TraceError(trace, 0, f"the trace lasts {found.duration_ns} ns", "1 ms or more")
     return found
+
+
+@lru_cache(maxsize=64)
+def _doubts_once(trace: Path, column: str, time_column: str | None, changed: int) -> str | None:
+    """Return the doubts of a trace, or what is cached while its file has not changed."""
+    return doubts(_read_once(trace, column, time_column, changed))

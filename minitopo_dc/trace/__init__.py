@@ -31,9 +31,10 @@ from minitopo_dc.trace.formats.cell_files import (
     write_cells,
     write_channels,
 )
-from minitopo_dc.trace.formats.readers import DEFAULT_COLUMN, TraceFormat, read_trace
+from minitopo_dc.trace.formats.columns import DEFAULT_COLUMN
+from minitopo_dc.trace.formats.readers import TraceFormat, read_trace
 from minitopo_dc.trace.formats.writers import write_csv, write_mahimahi
-from minitopo_dc.trace.info import TraceInfo, autocorrelation, trace_info
+from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 from minitopo_dc.trace.offset import begun_at
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
@@ -62,6 +63,7 @@ __all__ = [
     "capacity_mbps",
     "channel_statistics",
     "channels_of",
+    "doubts",
     "kind_of_drive",
     "levels",
     "read_cells",

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median_low
 
+from minitopo_dc.numbers import significant
 from minitopo_dc.trace.convert import resample
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 
 _SECOND = 1_000_000_000
 _WINDOW = 100_000_000
 
-
+MAX_BPS = 10_000_000_000
+"""The capacity from which on another unit is likelier: 10 Gbit/s, several times a 5G cell's."""
+SHORTEST_NS = _SECOND
+"""A second: what is shorter has mostly times in another unit."""
+GAP_STEPS = 20
+"""The number of median steps from which on a step is a gap."""
 PERCENTILES = (5, 25, 50, 75, 95)
 """The percentiles of the rate that are told, in per cent of the time."""
 
@@ -25,6 +33,11 @@ class TraceInfo:
     (standard deviation / mean, 0 for a trace of zeros), `changes` the number of moments at which
     the rate changes, `zero_share` the share of time at rate zero, `autocorrelation_1s` what
     :func:`autocorrelation` gives for one second.
+
+    Steps are the times (s) for which the file's rates hold, or those between opportunities at
+    different times. `gaps` are the steps of rates that last more than `GAP_STEPS` median ones
+    (opportunities have none: between them nothing passes). `equal_times` are the rows with the time
+    of the row before.
     """
 
     name: str
@@ -37,6 +50,11 @@ class TraceInfo:
     changes: int
     zero_share: float
     autocorrelation_1s: float | None
+    step_median_s: float
+    step_min_s: float
+    step_max_s: float
+    gaps: int
+    equal_times: int
     percentiles: tuple[int, ...] = PERCENTILES
 
 
@@ -45,6 +63,7 @@ def trace_info(trace: Trace) -> TraceInfo:
     rates = resample(trace, _WINDOW) if isinstance(trace, OpportunityTrace) else trace
     weighted = _sorted_weights(rates)
     mean = rates.cumulative_nbit()[-1] / rates.duration_ns
+    steps = Steps.of(trace)
     square = sum(weight * (rate - mean) ** 2 for rate, weight in weighted)
     return TraceInfo(
         name=trace.name,
@@ -57,7 +76,83 @@ def trace_info(trace: Trace) -> TraceInfo:
         changes=sum(a != b for a, b in pairwise(rates.rates_bps)),
         zero_share=math.fsum(weight for rate, weight in weighted if rate == 0),
         autocorrelation_1s=autocorrelation(trace, 1),
+        step_median_s=steps.median_ns / _SECOND,
+        step_min_s=steps.shortest_ns / _SECOND,
+        step_max_s=steps.longest_ns / _SECOND,
+        gaps=steps.gaps,
+        equal_times=steps.equal_times,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of a trace in ns; `longest_at_ns` is when the longest one begins."""
+
+    median_ns: int
+    shortest_ns: int
+    longest_ns: int
+    longest_at_ns: int
+    gaps: int
+    equal_times: int
+
+    @classmethod
+    def of(cls, trace: Trace) -> Steps:
+        """Return the steps of a trace."""
+        if isinstance(trace, RateTrace):
+            starts = trace.times_ns
+            equal_times = trace.source.equal_times if trace.source else 0
+        else:
+            starts = tuple(time * 1_000_000 for time in dict.fromkeys((0, *trace.times_ms)))[:-1]
+            equal_times = len(trace.times_ms) - len(set(trace.times_ms))
+        lengths = [end - start for start, end in pairwise((*starts, trace.duration_ns))]
+        middle, longest = median_low(lengths), max(lengths)
+        gaps = sum(length > GAP_STEPS * middle for length in lengths)
+        return cls(
+            median_ns=middle,
+            shortest_ns=min(lengths),
+            longest_ns=longest,
+            longest_at_ns=starts[lengths.index(longest)],
+            gaps=gaps if isinstance(trace, RateTrace) else 0,
+            equal_times=equal_times,
+        )
+
+
+def doubts(trace: Trace) -> str | None:
+    """Return what makes it likely that a trace is not what it is read as, and what it is read as.
+
+    None if nothing does.
+    """
+    if isinstance(trace, RateTrace):
+        mean = trace.cumulative_nbit()[-1] / trace.duration_ns
+        most = float(max(trace.rates_bps))
+        read_as = trace.source.words if trace.source else "rates"
+    else:
+        bits = len(trace.times_ms) * trace.bytes_per_opportunity * 8
+        mean = most = bits * _SECOND / trace.duration_ns
+        read_as = "opportunities of 1,500 bytes at times in ms"
+    if not (reasons := list(_reasons(most, trace.duration_ns, Steps.of(trace)))):
+        return None
+    return (
+        f"trace {trace.name}: {'; '.join(reasons)}; read as {read_as}: mean "
+        f"{significant(mean / 1e6)} Mbit/s over {significant(trace.duration_ns / _SECOND)} s"
+    )
+
+
+def _reasons(most_bps: float, duration_ns: int, steps: Steps) -> Iterator[str]:
+    if most_bps > MAX_BPS:
+        yield f"a capacity of {significant(most_bps / 1e9)} Gbit/s"
+    if duration_ns < SHORTEST_NS:
+        yield f"as short as {significant(duration_ns / 1e6)} ms"
+    if steps.gaps:
+        at, length = (
+            significant(each / _SECOND) for each in (steps.longest_at_ns, steps.longest_ns)
+        )
+        ratio = significant(steps.longest_ns / steps.median_ns)
+        which = "a gap" if steps.gaps == 1 else f"{steps.gaps} gaps, the longest"
+        yield (
+            f"{which} of {length} s ({ratio} median steps) from {at} s on, over which the rate "
+            "before holds"
+        )
 
 
 def autocorrelation(trace: Trace, lag_s: int) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Literal
 
@@ -40,6 +40,16 @@ NBIT = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """What a reader took the numbers of a file for."""
+
+    words: str
+    """The columns and their units."""
+    equal_times: int = 0
+    """How many rows have the time of the row before."""
+
+
+@dataclass(frozen=True, slots=True)
 class RateTrace:
     """Capacity as a piecewise-constant function of time, right-continuous.
 
@@ -54,6 +64,8 @@ class RateTrace:
     times_ns: tuple[int, ...]
     rates_bps: tuple[int, ...]
     duration_ns: int
+    source: Source | None = field(default=None, compare=False, repr=False)
+    """Of a trace that was read; None for one that was made."""
 
     def __post_init__(self) -> None:
         """Refuse what is not such a function, naming the first place that breaks it."""

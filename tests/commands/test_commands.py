@@ -162,7 +162,7 @@ def test_numbers_of_options_may_have_a_unit() -> None:
     ("words", "named"),
     [
         (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
-        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*Gbit/s$"),
+        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*MiB/s$"),
         (["--uplink", "5s"], "--uplink: 5s is no number"),
         (["--uplink-loss", "5ms"], "--uplink-loss: 5ms is no number .*; units: %$"),
         (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
@@ -347,6 +347,49 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+
+
+def test_a_doubtful_trace_is_told_with_what_it_is_read_as(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time_ms,cell,dl\n0,1,40000\n100,1,5000\n200,1,30000\n")
+    assert cli.main(["trace", "info", str(path), "--column", "dl:mbps"]) == 0
+    told = capsys.readouterr()
+    assert told.err == (
+        "minitopo-dc: trace t.csv: a capacity of 40.0 Gbit/s; as short as 300 ms; read as times "
+        "of 'time_ms' in ms, rates of 'dl' in Mbit/s: mean 25000 Mbit/s over 0.300 s\n"
+    )
+    info = json.loads(told.out)
+    steps = [info[f"step_{name}_s"] for name in ("min", "median", "max")]
+    assert steps == [0.1, 0.1, 0.1]
+    assert (info["gaps"], info["equal_times"]) == (0, 0)
+
+
+def test_a_run_over_a_trace_with_a_gap_says_so_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("0,10\n1,10\n2,10\n3,10\n24.5,10\n25.5,10\n")
+    options = ["--repetitions", "1", "--size", "10kB", "--transports", "quic-picoquic"]
+    options += ["--modes", "sc", "dc", "--legs", str(path), str(path), "--clock", "virtual"]
+    arguments = ["compare", *options, "--output", str(tmp_path / "out")]
+    assert cli.main(arguments) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]
+    assert told == [
+        "minitopo-dc: trace t.csv: a gap of 21.5 s (21.5 median steps) from 3.00 s on, over which "
+        "the rate before holds; read as times of 'the first column' in s, "
+        "rates of 'the second column' in Mbit/s: mean 10.0 Mbit/s over 26.5 s"
+    ]
+
+
+def test_options_of_trace_take_units(tmp_path: Path) -> None:
+    made = str(tmp_path / "t.csv")
+    size = ["--seconds", "5000ms", "--mean", "750kB/s"]
+    assert cli.main(["trace", "synthesise", made, *size]) == 0
+    assert cli.main(["trace", "convert", made, str(tmp_path / "2.csv"), "--step", "1s"]) == 0
+    assert len((tmp_path / "2.csv").read_text().splitlines()) == 1 + 5 + 1
+    assert cli.main(["trace", "convert", made, made, "--step", "0.5ms"]) == 2
 
 
 def test_a_drive_can_be_made_described_and_turned_into_channels(

@@ -229,3 +229,17 @@ def test_idle_clients_of_a_topology_with_several_are_named_as_left_out(tmp_path:
     run = read(tmp_path, TWO_PATHS.replace("MultiIf", "MultiIfMultiClient"), PING)
     assert len(run.scenario.legs) == 2
     assert "topo:5: topoType: the further clients send nothing" in "\n".join(run.notes)
+
+
+def test_old_keys_that_change_nothing_are_ignored_with_a_line_each(tmp_path: Path) -> None:
+    keys = (
+        *("snaplenPcap:100", "prioPath0:1", "backupPath1:1", "openBup:1", "ddCount:9", "vlcTime:3"),
+        *("ncClientPort_0:33400", "pquicSize:9", "kCommit:aaaa", "http_file_size:7"),
+    )
+    run = read(tmp_path, TWO_PATHS, "xpType:https\n" + "\n".join(keys) + "\n")
+    plain = read(tmp_path, TWO_PATHS, "xpType:https\n")
+    assert run.scenario == plain.scenario
+    notes = [note for note in run.notes if note not in plain.notes]
+    told = [note.partition("xp:")[2].partition(": ")[::2] for note in notes]
+    assert sorted(int(number) for number, _ in told) == list(range(2, 2 + len(keys)))
+    assert all("ignored" in words for _, words in told)

@@ -21,7 +21,7 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.trace.model import OpportunityTrace, RateTrace
+from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 
 MS = 1_000_000
 probabilities = st.floats(0, 1)
@@ -70,7 +70,16 @@ def capacities(draw: st.DrawFn) -> Callable[[], Capacity]:
     end: Any = draw(
         st.sampled_from(["loop", "stop"] if opportunities else ["loop", "hold", "stop"])
     )
-    return lambda: make_capacity(source, end)
+    offset = 0 if isinstance(source, int) else draw(offsets(source, end))
+    return lambda: make_capacity(source, end, offset)
+
+
+def offsets(trace: Trace, end: EndRule) -> st.SearchStrategy[int]:
+    """Moments at which a trace may begin (ns), among them its begin and the seams of its laps."""
+    last = trace.duration_ns
+    if end == "stop":
+        return st.sampled_from([0, last // 2, last - 1])
+    return st.one_of(st.sampled_from([0, last, 2 * last]), st.integers(0, 2 * last))
 
 
 @st.composite

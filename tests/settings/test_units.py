@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.numbers import QUANTITIES, in_field_unit
+from minitopo_dc.numbers import QUANTITIES, in_field_unit, is_ambiguous, rate_unit, size_unit
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, PdcpSettings, SettingsError
 from minitopo_dc.workloads import parse_workload
@@ -25,6 +25,10 @@ from minitopo_dc.workloads import parse_workload
         ({"rate_mbps": "20 mbit/s"}, {"rate_mbps": 20}),
         ({"rate_mbps": "1Gbit"}, {"rate_mbps": 1000}),
         ({"rate_mbps": "64kbps"}, {"rate_mbps": 0.064}),
+        ({"rate_mbps": "5MB/s"}, {"rate_mbps": 40}),
+        ({"rate_mbps": "2 MiB/s"}, {"rate_mbps": 16.777216}),
+        ({"delay_ms": "20 µs"}, {"delay_ms": 0.02}),
+        ({"delay_ms": "8 MSEC"}, {"delay_ms": 8}),
         ({"queue_bytes": "300kB"}, {"queue_bytes": 300_000}),
         ({"queue_bytes": "1MiB"}, {"queue_bytes": 1_048_576}),
         ({"loss_percent": "0.1%"}, {"loss_percent": 0.1}),
@@ -42,6 +46,55 @@ def test_a_number_with_a_unit_is_that_in_the_field_s_own(
     assert LegSettings.check(rate | fields, "s") == LegSettings.check(rate | plain, "s")
 
 
+@pytest.mark.parametrize(
+    ("spellings", "bps"),
+    [
+        ("bps bit/s Bit/s bits/sec bits_per_second BIT/S", 1),
+        ("kbps Kbps kb/s kbit/s Kbit/s KBIT/S kilobits_per_second Kbits/sec", 10**3),
+        ("mbps Mbps Mb/s mbit Mbit MBIT mbit/s Mbits/sec megabits/second", 10**6),
+        ("gbps Gbps Gb/s Gbit/s gbit", 10**9),
+        ("Bps B/s byte/s bytes_per_sec", 8),
+        ("kB/s kBps kByte/s kbytes/s kilobytes/s", 8 * 10**3),
+        ("MB/s MBps MByte/s MBytes/sec megabytes_per_second", 8 * 10**6),
+        ("Kibit/s Kibps kibit/s", 1024),
+        ("KiB/s KiBps MiB/s", None),
+    ],
+)
+def test_the_case_of_a_rate_s_unit_is_part_of_it(spellings: str, bps: int | None) -> None:
+    units = [rate_unit(each) for each in spellings.split()]
+    sizes = [None if unit is None else unit.size for unit in units]
+    assert sizes == ([8 << 10, 8 << 10, 8 << 20] if bps is None else [bps] * len(units))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MBPS",
+        "KBPS",
+        "BPS",
+        "mb",
+        "Mb",
+        "KB",
+        "KB/s",
+        "KBps",
+        "KBytes/sec",
+        "mB/s",
+        "mb/s",
+        "gb/s",
+        "kib",
+    ],
+)
+def test_a_unit_that_could_be_several_is_none(text: str) -> None:
+    assert rate_unit(text) is None
+    assert size_unit(text) is None
+    assert is_ambiguous(text)
+
+
+@pytest.mark.parametrize(("text", "bits"), [("10kB", 80_000), ("2MiB", 2 << 23), ("8Mbit", 8e6)])
+def test_a_size_is_of_bytes_or_of_bits(text: str, bits: float) -> None:
+    assert in_field_unit(text, QUANTITIES["bytes"]) == bits / 8
+
+
 def test_workloads_and_bearers_take_units_too() -> None:
     assert parse_workload({"size_mb": "500kB"}) == parse_workload({"size_mb": 0.5})
     assert parse_workload({"duration_s": "2min"}) == parse_workload({"duration_s": 120})
@@ -52,7 +105,8 @@ def test_workloads_and_bearers_take_units_too() -> None:
     ("field", "value", "units"),
     [
         ("delay_ms", "8Mbit", "ns, us, ms, s, min, h; allowed: 0 to 3,600,000 ms"),
-        ("rate_mbps", "20MB", "bit/s, kbit/s, Mbit/s, Gbit/s; allowed: "),
+        ("rate_mbps", "20MB", "bit/s, kbit/s, Mbit/s, Gbit/s, kbps, Mbps, "),
+        ("rate_mbps", "20MBPS", "bit/s, kbit/s, Mbit/s, Gbit/s, kbps, Mbps, "),
         ("queue_bytes", "300KB", "B, kB, MB, GB, KiB, MiB, GiB; allowed: "),
         ("loss_percent", "1ms", "%; allowed: 0 to 100 %"),
         *(("delay_ms", value, "ns, us") for value in ("08ms", "1_0ms", "1:30s", "8  ms", "ms")),
@@ -84,8 +138,10 @@ def test_a_field_of_several_types_is_one_error() -> None:
 @given(st.integers(0, 10**15), st.sampled_from(sorted(QUANTITIES)), st.data())
 def test_units_are_exact(number: int, name: str, data: st.DataObject) -> None:
     quantity = QUANTITIES[name]
-    unit = data.draw(st.sampled_from(sorted(quantity.units)))
-    exact = number * quantity.units[unit]
+    unit = data.draw(st.sampled_from(quantity.spellings))
+    factor = quantity.factor(unit)
+    assert factor is not None
+    exact = number * factor
     assert in_field_unit(f"{number}{unit}", quantity) == pytest.approx(float(exact), rel=1e-15)
     assert Fraction(in_field_unit(f"{number}{unit}", quantity)) == exact or exact.denominator > 1
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from itertools import accumulate
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,10 @@ from hypothesis import strategies as st
 from minitopo_dc.trace import (
     OpportunityTrace,
     RateTrace,
+    Trace,
     autocorrelation,
+    doubts,
+    read_trace,
     resample,
     trace_info,
 )
@@ -59,6 +64,50 @@ def test_opportunities_are_described_by_their_rate_over_100_ms() -> None:
     info = trace_info(OpportunityTrace("t", (*range(1, 101), 200)))
     assert info.max_mbps == pytest.approx(12.0, rel=0.02)
     assert info.mean_mbps == pytest.approx(101 * 0.012 / 0.2)
+
+
+def test_steps_gaps_and_equal_times_are_described(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = ["0,1,4", "1,1,5", "1,1,6", "3,1,7", "64,1,-", "64,1,8", "65,1,8"]
+    path.write_text("\n".join(["time_s,cell,dl_mbps", *rows]))
+    info = trace_info(read_trace(path, column="dl_mbps"))
+    assert (info.step_min_s, info.step_median_s, info.step_max_s) == (1, 1, 61)
+    assert (info.gaps, info.equal_times) == (1, 2)
+
+
+def test_the_steps_of_opportunities_are_between_different_times() -> None:
+    info = trace_info(OpportunityTrace("t", (0, 2, 2, 2, 5, 1005)))
+    assert (info.step_min_s, info.step_median_s, info.step_max_s) == (0.002, 0.003, 1)
+    assert (info.gaps, info.equal_times) == (0, 2)
+
+
+def _steps(*lengths: int) -> RateTrace:
+    *times, duration = accumulate(lengths, initial=0)
+    return RateTrace("t", tuple(times), (1_000_000,) * len(times), duration)
+
+
+@pytest.mark.parametrize(
+    ("trace", "words"),
+    [
+        (_steps(*[SECOND] * 5, 20 * SECOND), None),
+        (
+            _steps(*[SECOND] * 5, 21 * SECOND),
+            r"a gap of 21\.0 s \(21\.0 median steps\) from 5\.00 s",
+        ),
+        (_steps(*[SECOND] * 5, 99 * SECOND, 30 * SECOND), r"2 gaps, the longest of 99\.0 s"),
+        (_steps(SECOND), None),
+        (_steps(SECOND - 1), "as short as 1000 ms"),
+        (RateTrace("t", (0,), (10**10,), SECOND), None),
+        (RateTrace("t", (0,), (2 * 10**10,), SECOND), r"20\.0 Gbit/s; read as rates: mean 20000"),
+        (OpportunityTrace("t", (1, 2, 5000)), None),
+        (OpportunityTrace("t", (1, 2, 500)), "as short as 500 ms; read as opportunities .* in ms"),
+        (OpportunityTrace("t", (1000,) * 900_000), r"10\.8 Gbit/s"),
+    ],
+)
+def test_what_is_doubtful_is_told(trace: Trace, words: str | None) -> None:
+    told = doubts(trace)
+    assert (told is None) == (words is None)
+    assert words is None or re.search(words, str(told))
 
 
 @st.composite

@@ -58,9 +58,15 @@ def test_the_capacity_is_that_of_the_trace_so_much_later(
     assert abs(later.bits_between(start, start + length) - expected) <= 1  # both are rounded down
 
 
+@given(rate_traces(), st.integers(1, 3), st.integers(0, 20 * S))
+def test_an_offset_of_whole_laps_changes_no_rate(trace: RateTrace, laps: int, end: int) -> None:
+    later = make_capacity(trace, "loop", laps * trace.duration_ns)
+    assert later.bits_between(0, end) == make_capacity(trace).bits_between(0, end)
+
+
 @given(
-    st.lists(st.integers(0, 50), min_size=1, max_size=8).map(sorted),
-    st.integers(0, 120),
+    st.lists(st.integers(0, 51), min_size=1, max_size=8).map(sorted),
+    st.one_of(st.integers(0, 120), st.sampled_from([51, 102])),
     st.integers(0, 100),
     st.integers(0, 100),
 )
@@ -72,6 +78,17 @@ def test_opportunities_too_are_those_so_much_later(
     moments = [moment * 1_000_000 for moment in (start, start + length)]
     shifted = [moment + offset * 1_000_000 for moment in moments]
     assert later.bits_between(*moments) == whole.bits_between(*shifted)
+
+
+@pytest.mark.parametrize(("times", "packets"), [((0, 51), 2), ((3, 51), 1), ((0, 51, 51), 3)])
+def test_at_the_seam_of_two_laps_there_are_the_opportunities_of_both(
+    times: tuple[int, ...], packets: int
+) -> None:
+    """Mahimahi's next lap counts its times from the last one of the lap before."""
+    trace = OpportunityTrace("t", times)
+    capacities = [make_capacity(trace, "loop", laps * 51_000_000) for laps in (1, 2)]
+    assert [each.bits_between(0, 1_000_000) for each in capacities] == [packets * 12_000] * 2
+    assert make_capacity(trace).bits_between(51_000_000, 52_000_000) == packets * 12_000
 
 
 def test_opportunities_that_stop_before_the_offset_are_refused() -> None:

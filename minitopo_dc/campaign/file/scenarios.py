@@ -20,7 +20,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.measure_names import check_measures
 from minitopo_dc.campaign.file.parameters import changed, numbers_of, placed
-from minitopo_dc.run.check import TransportLimitError, check_fields
+from minitopo_dc.run.check import TransportLimitError, check_fields, tell_doubts
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.trace import TraceError
@@ -191,6 +191,7 @@ class Planner:
                 )
                 if known not in self._traces:
                     direction.capacity()
+                    tell_doubts(direction)
                 self._traces.add(known)
 
     def _check_keys(self, name: str, experiment: Experiment) -> None:

@@ -24,7 +24,7 @@ def add(group: argparse._ArgumentGroup) -> None:
         nargs="+",
         default=[DEFAULT_COLUMN],
         metavar="NAME:UNIT",
-        help="column and unit (bps, kbps, mbps, gbps) of the downlink's capacity in a trace with "
+        help="column and unit (Mbit/s, kbps, MB/s, ...) of the downlink's capacity in a trace with "
         "several columns; NAME alone if it ends in its unit (down_mbps), and in a Raca file "
         f"(default: {DEFAULT_COLUMN})",
     )

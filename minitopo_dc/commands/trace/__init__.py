@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
+from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.trace import cells
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
@@ -17,6 +19,7 @@ from minitopo_dc.trace import (
     RateTrace,
     Trace,
     TraceFormat,
+    doubts,
     read_trace,
     resample,
     synthesise,
@@ -41,7 +44,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_source(convert)
     convert.add_argument("output", type=Path, metavar="OUTPUT", help="file to write")
     convert.add_argument(
-        "--step", type=whole, metavar="MS", help="resample to steps of this length"
+        "--step",
+        type=quantities.of("ms"),
+        metavar="MS",
+        help="resample to steps of this length, whole ms",
     )
     _add_synthesis(actions.add_parser("synthesise", help="synthesise an LTE-like trace as CSV"))
     cells.add(actions)
@@ -82,8 +88,8 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         "--column",
         default=DEFAULT_COLUMN,
         metavar="NAME:UNIT",
-        help="column and unit (bps, kbps, mbps, gbps) of the rate in a table; NAME alone if it "
-        f"ends in its unit, and in a Raca file (default: {DEFAULT_COLUMN})",
+        help="column and unit (Mbit/s, kbps, MB/s, ...) of the rate in a table or JSON; NAME alone "
+        f"if it ends in its unit, and in a Raca file (default: {DEFAULT_COLUMN}, or the only one)",
     )
     parser.add_argument(
         "--time-column",
@@ -99,21 +105,22 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=whole, default=1, help="seed of shadowing and of other users (default: 1)"
     )
-    for option, metavar, value, what in (
-        ("--seconds", "S", 60.0, "duration"),
-        ("--mean", "MBPS", 10.0, "mean rate"),
-        ("--sinr", "DB", cell.sinr_mean_db, "mean SINR"),
-        ("--speed", "KMH", cell.speed_kmh, "speed of the terminal"),
-        ("--users", "N", cell.other_users, "mean number of other users"),
+    for option, metavar, value, of, what in (
+        ("--seconds", "S", 60.0, quantities.of("s"), "duration"),
+        ("--mean", "MBPS", 10.0, quantities.of("mbps"), "mean rate"),
+        ("--sinr", "DB", cell.sinr_mean_db, real, "mean SINR"),
+        ("--speed", "KMH", cell.speed_kmh, real, "speed of the terminal"),
+        ("--users", "N", cell.other_users, real, "mean number of other users"),
     ):
         parser.add_argument(
-            option, type=real, default=value, metavar=metavar, help=f"{what} (default: {value:g})"
+            option, type=of, default=value, metavar=metavar, help=f"{what} (default: {value:g})"
         )
 
 
 def _read(arguments: argparse.Namespace) -> Trace:
+    """Return the trace; print to standard error why it may not be what it is read as."""
     try:
-        return read_trace(
+        trace = read_trace(
             arguments.trace,
             format=arguments.format,
             column=arguments.column,
@@ -121,13 +128,17 @@ def _read(arguments: argparse.Namespace) -> Trace:
         )
     except OSError as error:
         raise SettingsError(f"{arguments.trace}: {error.strerror}") from None
+    if (words := doubts(trace)) is not None:
+        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+    return trace
 
 
-def _convert(trace: Trace, step_ms: int | None, output: Path) -> None:
-    if step_ms is not None and not 1 <= step_ms <= LONGEST_STEP_MS:
-        raise SettingsError(f"--step: {step_ms}; allowed: 1 to {LONGEST_STEP_MS}")
+def _convert(trace: Trace, step_ms: float | None, output: Path) -> None:
+    if step_ms is not None and (not 1 <= step_ms <= LONGEST_STEP_MS or step_ms % 1):
+        allowed = f"whole ms from 1 to {LONGEST_STEP_MS}"
+        raise SettingsError(f"--step: {step_ms}; allowed: {allowed}")
     try:
-        _write(resample(trace, step_ms * 1_000_000) if step_ms else trace, output)
+        _write(resample(trace, int(step_ms) * 1_000_000) if step_ms else trace, output)
     except SettingsError:
         raise
     except ValueError as error:

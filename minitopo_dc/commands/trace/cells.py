@@ -13,6 +13,7 @@ from rich.console import Console
 
 from minitopo_dc.analysis.figures.drive import drive_figure
 from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
+from minitopo_dc.commands.options import quantities
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
@@ -63,7 +64,11 @@ def add(actions: Any) -> None:
     )
     drive.add_argument("--seed", type=whole, default=1, help="seed of the drive (default: 1)")
     drive.add_argument(
-        "--seconds", type=whole, default=1800, metavar="S", help="duration (default: 1800)"
+        "--seconds",
+        type=quantities.of("s"),
+        default=1800,
+        metavar="S",
+        help="duration in whole s (default: 1800)",
     )
     drive.add_argument(
         "--noise",
@@ -88,8 +93,10 @@ def execute(arguments: argparse.Namespace) -> None:
 
 
 def _synthesise(arguments: argparse.Namespace) -> CellLog:
+    if arguments.seconds % 1:
+        raise SettingsError(f"--seconds: {arguments.seconds}; allowed: whole seconds")
     environment = replace(ENVIRONMENTS[arguments.environment], noise_db=arguments.noise)
-    return synthesise_drive(arguments.seed, arguments.seconds, environment)
+    return synthesise_drive(arguments.seed, int(arguments.seconds), environment)
 
 
 def is_drive(path: Path) -> bool:
@@ -113,11 +120,12 @@ def _add_radio(parser: argparse.ArgumentParser) -> None:
         default=radio.interferers,
         help=f"cells that interfere with a channel (default: {radio.interferers})",
     )
-    for option, value, what in (
-        ("--scale", radio.scale, "factor of all capacities"),
-        ("--floor", radio.floor_mbps, "capacity in Mbit/s below which a channel is absent"),
+    floor = "capacity in Mbit/s below which a channel is absent"
+    for option, of, value, what in (
+        ("--scale", real, radio.scale, "factor of all capacities"),
+        ("--floor", quantities.of("mbps"), radio.floor_mbps, floor),
     ):
-        parser.add_argument(option, type=real, default=value, help=f"{what} (default: {value:g})")
+        parser.add_argument(option, type=of, default=value, help=f"{what} (default: {value:g})")
 
 
 def _channels(arguments: argparse.Namespace) -> tuple[Capacities, CellLog | None]:

@@ -118,15 +118,16 @@ class OpportunityCapacity:
 
 
 def _moments(trace: OpportunityTrace, end: EndRule, offset_ns: int) -> list[int]:
-    """Return the moments of the first lap's opportunities, in ns from the offset on."""
+    """Return the moments of the first lap's opportunities, in ns from the offset on.
+
+    The end of a lap is the begin of the next one, so an offset of whole laps has at time 0 both the
+    last opportunities of one and the first of the other. Without an offset no lap came before.
+    """
     moments = [time * NS_PER_MS for time in trace.times_ms]
     if not offset_ns:
         return moments
     if end == "loop":
-        duration = trace.duration_ns
-        offset_ns %= duration
-        early = [time + duration - offset_ns for time in moments if time < offset_ns]
-        return [time - offset_ns for time in moments if time >= offset_ns] + early
+        return sorted((time - offset_ns) % trace.duration_ns for time in moments)
     if left := [time - offset_ns for time in moments if time >= offset_ns]:
         return left
     raise ValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Literal
 from minitopo_dc.trace.drives.cells import CellLog, HeardCell
 from minitopo_dc.trace.drives.channels import Capacities
 from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.columns import MBPS, SECONDS, Column, source_of
 from minitopo_dc.trace.formats.fields import Row, number, power_dbm, rate_bps, read_rows
 from minitopo_dc.trace.formats.raca import (
     LONGEST_GAP_S,
@@ -137,7 +139,7 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
     cells = columns[1 + count :]
     rates = [
         tuple(
-            float(rate_bps(path, n, text, header[1 + k], 1_000_000) / 1_000_000)
+            float(rate_bps(path, n, text, header[1 + k], MBPS) / MBPS.size)
             for (n, _), text in zip(rows[1:], columns[1 + k], strict=True)
         )
         for k in range(count)
@@ -156,7 +158,10 @@ def channel_trace(path: Path, rows: list[Row], column: str) -> RateTrace | None:
     line, header = rows[0]
     _refuse_cells(path, line, header)
     names = [_rate_column(channel) for channel in range(_channel_count(header))]
-    return parse_channels(path, rows).trace(names.index(column)) if column in names else None
+    if column not in names:
+        return None
+    trace = parse_channels(path, rows).trace(names.index(column))
+    return replace(trace, source=source_of(Column(header[0], SECONDS), Column(column, MBPS)))
 
 
 def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "") -> None:

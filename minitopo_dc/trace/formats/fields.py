@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.model import (
     LONGEST_FILE,
@@ -17,10 +20,11 @@ from minitopo_dc.trace.model import (
 from minitopo_dc.units import NS_PER_S
 
 Row = tuple[int, list[str]]
-"""A line's number (from 1) and its comma-separated fields, stripped of blanks."""
+"""A line's number (from 1) and its fields, stripped of blanks."""
 
 MAX_DIGITS = 40
 """Before or behind the decimal point; ns since 1970 have 19."""
+_DECIMAL_COMMA = re.compile(r"^([-+]?[0-9]+),([0-9]+)$")
 QUOTED = 60
 """Characters of a field in a message."""
 MIN_DBM, MAX_DBM = -156, -31
@@ -34,17 +38,39 @@ def read_rows(path: Path) -> list[Row]:
         TraceError: not UTF-8 text, or nothing in it.
         OSError: it cannot be opened.
     """
+    return rows_of(path, text_of(path))
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        TraceError: not UTF-8 text.
+        OSError: it cannot be opened.
+    """
     try:
-        text = read_text(path, LONGEST_FILE)
+        return read_text(path, LONGEST_FILE)
     except UnreadableError as error:
         raise TraceError(
             path, 0, f"is {error}", f"UTF-8 text, up to {LONGEST_FILE:,} bytes"
         ) from None
-    lines = enumerate(text.splitlines(), start=1)
-    rows = [(number, _fields(path, number, line)) for number, line in lines if _is_data(line)]
-    if not rows:
+
+
+def rows_of(path: Path, text: str) -> list[Row]:
+    """Return the rows of a text; what separates fields is seen in the first one.
+
+    It is a semicolon, a tab, a comma or blanks. Numbers beside semicolons may have decimal commas.
+
+    Raises:
+        TraceError: nothing is in it, or a line is too long.
+    """
+    lines = [
+        (number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_data(line)
+    ]
+    if not lines:
         raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
-    return rows
+    separator = _separator([line[:LONGEST_LINE] for _, line in lines[:2]])
+    return [(number, _fields(path, number, line, separator)) for number, line in lines]
 
 
 def number(path: Path, line: int, text: str, name: str) -> Decimal:
@@ -83,27 +109,29 @@ def _decimal(text: str) -> Decimal:
     return Decimal("nothing" if "_" in text else text)
 
 
-def rate_bps(path: Path, line: int, text: str, name: str, unit: int) -> Decimal:
-    """Return a rate in bit/s, not rounded, of one written in units of `unit` bit/s.
+def rate_bps(path: Path, line: int, text: str, name: str, unit: Unit) -> Decimal:
+    """Return a rate in bit/s, not rounded, of one written in a unit.
 
     Raises:
         TraceError: it is none, or above `MAX_BPS`.
     """
-    rate = number(path, line, text, name) * unit
+    if text.lower() == "nan":
+        allowed = f"a number >= 0 for {name}; nothing, or -, where a table has no value"
+        raise TraceError(path, line, f"{text!r} is not a number", allowed)
+    rate = number(path, line, text, name) * unit.size
     if rate > MAX_BPS:
-        shown = {1: "bit/s", 1000: "kbit/s", 1_000_000: "Mbit/s", 1_000_000_000: "Gbit/s"}[unit]
-        allowed = f"0 to {MAX_BPS // unit:,} {shown}; is it in bit/s?"
-        raise TraceError(path, line, f"{_cut(text)} {shown} for {name}", allowed)
+        allowed = f"0 to {MAX_BPS // unit.size:,} {unit.name}; is it in bit/s?"
+        raise TraceError(path, line, f"{_cut(text)} {unit.name} for {name}", allowed)
     return rate
 
 
-def time_ns(path: Path, line: int, text: str, name: str, unit: int) -> int:
-    """Return a time in ns, of one written in units of `unit` ns.
+def time_ns(path: Path, line: int, text: str, name: str, unit: Unit) -> int:
+    """Return a time in ns, of one written in a unit.
 
     Raises:
         TraceError: it is none.
     """
-    return round(number(path, line, text, name) * unit)
+    return round(number(path, line, text, name) * unit.size)
 
 
 def check_length(path: Path, length_ns: int) -> None:
@@ -137,8 +165,26 @@ def _is_data(line: str) -> bool:
     return bool(stripped) and not stripped.startswith("#")
 
 
-def _fields(path: Path, number: int, line: str) -> list[str]:
+def _separator(lines: Sequence[str]) -> str:
+    """Return what separates the fields of the first lines."""
+    first = lines[0]
+    for separator in (";", "\t"):
+        counts = {len(_split(line, separator)) for line in lines}
+        if (1 not in counts and len(counts) == 1) or (separator in first and "," not in first):
+            return separator
+    return " " if "," not in first and len(first.split()) > 1 else ","
+
+
+def _split(line: str, separator: str) -> list[str]:
+    reader = csv.reader([line.strip(" ")], delimiter=separator, skipinitialspace=True)
+    return [field.strip() for field in next(reader)]
+
+
+def _fields(path: Path, number: int, line: str, separator: str) -> list[str]:
     if len(line) > LONGEST_LINE:
         allowed = f"{LONGEST_LINE:,} characters a line"
         raise TraceError(path, number, f"{len(line):,} characters", allowed)
-    return [field.strip() for field in next(csv.reader([line]))]
+    fields = _split(line, separator)
+    if separator == ";":
+        return [_DECIMAL_COMMA.sub(r"\1.\2", field) for field in fields]
+    return fields

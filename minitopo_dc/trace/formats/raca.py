@@ -8,13 +8,14 @@ from pathlib import Path
 
 from minitopo_dc.trace.drives.cells import HeardCell
 from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.columns import KBPS, RACA_CLOCK, Column, index_of
 from minitopo_dc.trace.formats.fields import Row, power_dbm
-from minitopo_dc.trace.formats.table import MISSING, Column, index_of, moment_of, parse_table
+from minitopo_dc.trace.formats.table import MISSING, moment_of, parse_table
 from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.units import NS_PER_S
 
 TIMESTAMP = "Timestamp"
-TIME = Column(TIMESTAMP, "raca")
+TIME = Column(TIMESTAMP, RACA_CLOCK)
 _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
@@ -33,7 +34,7 @@ def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
     if column not in bitrates:
         allowed = " or ".join(bitrates) or "*_bitrate"
         raise TraceError(path, line, f"no column {column!r}", allowed)
-    return parse_table(path, rows, TIME, Column(column, "kbps"), _RESOLUTION_NS)
+    return parse_table(path, rows, TIME, Column(column, KBPS), _RESOLUTION_NS)
 
 
 Sample = tuple[int, HeardCell]

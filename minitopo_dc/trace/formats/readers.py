@@ -6,28 +6,42 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.formats.cell_files import channel_trace
+from minitopo_dc.trace.formats.columns import (
+    DEFAULT_COLUMN,
+    ISO,
+    KBPS,
+    MBPS,
+    SECONDS,
+    Column,
+    chosen_rate,
+    index_of,
+    name_of,
+    names_rate,
+    source_of,
+)
 from minitopo_dc.trace.formats.fields import (
     MAX_DIGITS,
     Row,
     check_length,
     is_number,
     rate_bps,
-    read_rows,
+    rows_of,
+    text_of,
     time_ns,
 )
+from minitopo_dc.trace.formats.json_files import is_json, parse_json
 from minitopo_dc.trace.formats.raca import TIMESTAMP, parse_raca
-from minitopo_dc.trace.formats.table import Column, index_of, is_date, parse_table
+from minitopo_dc.trace.formats.table import is_date, parse_table
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
+from minitopo_dc.units import NS_PER_S
 
-TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table"]
-DEFAULT_COLUMN = "DL_bitrate"
-"""Raca's downlink: what a file of the formats that need no column is read with."""
+TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table", "json"]
 
-_TIME_UNITS = {"time_s": 1_000_000_000, "time_ms": 1_000_000}
-_RATE_UNITS = {"rate_mbps": 1_000_000, "rate_kbps": 1_000, "rate_bps": 1}
-_ONLY_ROW_NS = 1_000_000_000
+_TIME_UNITS = {"time_s": SECONDS, "time_ms": Unit("ms", 1_000_000)}
+_RATE_UNITS = {"rate_mbps": MBPS, "rate_kbps": KBPS, "rate_bps": Unit("bit/s", 1)}
 
 
 def read_trace(
@@ -43,34 +57,43 @@ def read_trace(
         path: the file (UTF-8; empty lines and lines that begin with `#` are skipped).
         format: `raca` (:func:`~minitopo_dc.trace.formats.raca.parse_raca`), `mahimahi`
             (:func:`parse_mahimahi`), `csv` (:func:`parse_csv`), `table`
-            (:func:`~minitopo_dc.trace.formats.table.parse_table`), or `auto`: a table when
-            `time_column` is given, else by the first line that is not a comment. A column
-            called Timestamp is raca, one field is mahimahi, two fields are csv, more are a table.
-        column: raca: the bit rate to take, `DL_bitrate` or `UL_bitrate`; table: `NAME:UNIT`, or
-            `NAME` with a unit at its end (`downlink_mbps`): bps, kbps, mbps, gbps.
-        time_column: table: like `column`, with the units s, ms, us, ns, iso; the first column
-            without.
+            (:func:`~minitopo_dc.trace.formats.table.parse_table`), `json`
+            (:func:`~minitopo_dc.trace.formats.json_files.parse_json`), or `auto`: json by its first
+            character, a table when `time_column` is given, else by the first line that is not a
+            comment. A column called Timestamp is raca, one field is mahimahi, two fields without a
+            header or with the one of csv are csv, what else has a header is a table.
+        column: raca: the bit rate to take, `DL_bitrate` or `UL_bitrate`; table, json: `NAME:UNIT`,
+            or `NAME` with a unit at its end (`downlink_mbps`); a table of two columns needs none.
+        time_column: table: like `column`; the first column without.
 
     Raises:
         TraceError: the file is not such a trace; the message has its line and what is allowed.
         OSError: it cannot be opened.
     """
     file = Path(path)
-    rows = read_rows(file)
-    kind = _detect(file, rows[0], time_column) if format == "auto" else format
-    match kind:
-        case "raca":
-            trace: Trace = parse_raca(file, rows, column)
-        case "mahimahi":
-            _check_column(file, rows[0], column)
-            trace = parse_mahimahi(file, rows)
-        case "table":
-            trace = _read_table(file, rows, column, time_column)
-        case _:
-            _check_column(file, rows[0], column)
-            trace = parse_csv(file, rows)
+    text = text_of(file)
+    if format == "json" or (format == "auto" and is_json(text)):
+        trace: Trace = parse_json(file, text, column)
+    else:
+        trace = _read_rows(file, rows_of(file, text), format, column, time_column)
     check_length(file, trace.duration_ns)
     return trace
+
+
+def _read_rows(
+    file: Path, rows: list[Row], format: TraceFormat, column: str, time_column: str | None
+) -> Trace:
+    match _detect(file, rows[0], time_column) if format == "auto" else format:
+        case "raca":
+            return parse_raca(file, rows, column)
+        case "mahimahi":
+            _check_column(file, rows[0], column)
+            return parse_mahimahi(file, rows)
+        case "table":
+            return _read_table(file, rows, column, time_column)
+        case _:
+            _check_column(file, rows[0], column)
+            return parse_csv(file, rows)
 
 
 def _read_table(path: Path, rows: list[Row], column: str, time_column: str | None) -> RateTrace:
@@ -78,20 +101,15 @@ def _read_table(path: Path, rows: list[Row], column: str, time_column: str | Non
     channel = channel_trace(path, rows, column) if time_column is None else None
     if channel is not None:
         return channel
-    if column == DEFAULT_COLUMN and column not in header:
-        what = f"no column of {len(header)} is said to be the capacity"
-        names = ", ".join(header)
-        where = "--trace-column; trace info: --column; in a scenario trace_column"
-        allowed = f"NAME:UNIT ({where}), NAME one of {names}"
-        raise TraceError(path, line, what, allowed)
+    named = header[0] if time_column is None else name_of(time_column)
+    rate = chosen_rate(path, line, header, named, column)
     try:
         time = _time_column(header, rows, time_column)
-        rate = Column.rate(column)
     except ValueError as error:
-        for each in filter(None, (column, time_column)):
-            index_of(path, line, header, _name(each))
+        index_of(path, line, header, named)
         raise TraceError(path, line, *error.args) from None
-    return parse_table(path, rows, time, rate)
+    ends = len(header) == 2 and not rows[-1][1][-1]
+    return parse_table(path, rows, time, rate, 0 if ends else None)
 
 
 def _time_column(header: Sequence[str], rows: list[Row], named: str | None) -> Column:
@@ -101,7 +119,7 @@ def _time_column(header: Sequence[str], rows: list[Row], named: str | None) -> C
         ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
     """
     if named is None and len(rows) > 1 and is_date(rows[1][1][0]):
-        return Column(header[0], "iso")
+        return Column(header[0], ISO)
     return Column.time(header[0] if named is None else named)
 
 
@@ -109,14 +127,9 @@ def _check_column(path: Path, first: Row, column: str) -> None:
     """Refuse a column name that a file of one capacity does not have."""
     line, fields = first
     names = [] if is_number(fields[0]) else fields[1:]
-    if column != DEFAULT_COLUMN and _name(column) not in names:
+    if column != DEFAULT_COLUMN and name_of(column) not in names:
         allowed = ", ".join(names) or "none: the file has one capacity, without a name"
-        raise TraceError(path, line, f"no column {_name(column)!r}", allowed)
-
-
-def _name(column: str) -> str:
-    """Return the name of `NAME:UNIT`, without the unit."""
-    return column.rpartition(":")[0] or column
+        raise TraceError(path, line, f"no column {name_of(column)!r}", allowed)
 
 
 def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
@@ -154,17 +167,18 @@ def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
     for line, fields in rows:
         if len(fields) != 2:
             raise TraceError(path, line, f"{len(fields)} columns", "two columns: time, rate")
-    time_unit, rate_unit = _units(path, rows[0])
+    time, rate = _columns(path, rows[0])
     data = list(rows) if is_number(rows[0][1][0]) else rows[1:]
     end = data.pop() if data and not data[-1][1][1] else None
     if not data:
         raise TraceError(path, rows[-1][0], "no row with a rate", "at least one")
-    times = _times(path, data if end is None else [*data, end], time_unit)
+    times = _times(path, data if end is None else [*data, end], time.unit)
     return RateTrace(
         name=path.name,
         times_ns=tuple(times[: len(data)]),
-        rates_bps=tuple(round(rate_bps(path, n, row[1], "the rate", rate_unit)) for n, row in data),
+        rates_bps=tuple(round(rate_bps(path, n, row[1], "the rate", rate.unit)) for n, row in data),
         duration_ns=_last_end(times) if end is None else times[-1],
+        source=source_of(time, rate),
     )
 
 
@@ -172,33 +186,38 @@ def _detect(path: Path, first: Row, time_column: str | None) -> TraceFormat:
     line, fields = first
     if time_column is not None:
         return "table"
-    if TIMESTAMP in fields:
+    of_raca = any(name.endswith("_bitrate") for name in fields)
+    if TIMESTAMP in fields and (of_raca or not any(map(names_rate, fields))):
         return "raca"
     if len(fields) == 1 and fields[0].isdigit():
         return "mahimahi"
-    if len(fields) == 2:
+    if len(fields) == 2 and (is_number(fields[0]) or _is_csv(fields)):
         return "csv"
-    if len(fields) > 2 and not is_number(fields[0]):
+    if len(fields) > 1 and not is_number(fields[0]):
         return "table"
     what = f"cannot tell the format from {','.join(fields)[:60]!r}"
     allowed = (
-        f"a raca header with {TIMESTAMP}, time,rate (csv), a header of more columns (table), or "
-        "one number of ms (mahimahi)"
+        f"a raca header with {TIMESTAMP}, time,rate (csv), a header of columns (table), "
+        "one number of ms (mahimahi), or json"
     )
     raise TraceError(path, line, what, allowed)
 
 
-def _units(path: Path, first: Row) -> tuple[int, int]:
+def _is_csv(header: Sequence[str]) -> bool:
+    return header[0] in _TIME_UNITS and header[1] in _RATE_UNITS
+
+
+def _columns(path: Path, first: Row) -> tuple[Column, Column]:
     line, (time, rate) = first
     if is_number(time):
-        return _TIME_UNITS["time_s"], _RATE_UNITS["rate_mbps"]
+        return Column("the first column", SECONDS), Column("the second column", MBPS)
     for name, units in ((time, _TIME_UNITS), (rate, _RATE_UNITS)):
         if name not in units:
             raise TraceError(path, line, f"column {name!r}", ", ".join(units))
-    return _TIME_UNITS[time], _RATE_UNITS[rate]
+    return Column(time, _TIME_UNITS[time]), Column(rate, _RATE_UNITS[rate])
 
 
-def _times(path: Path, data: list[Row], unit: int) -> list[int]:
+def _times(path: Path, data: list[Row], unit: Unit) -> list[int]:
     times: list[int] = []
     for line, fields in data:
         time = time_ns(path, line, fields[0], "the time", unit)
@@ -209,4 +228,4 @@ def _times(path: Path, data: list[Row], unit: int) -> list[int]:
 
 
 def _last_end(times: list[int]) -> int:
-    return times[-1] + (times[-1] - times[-2] if len(times) > 1 else _ONLY_ROW_NS)
+    return times[-1] + (times[-1] - times[-2] if len(times) > 1 else NS_PER_S)

@@ -2,87 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+from minitopo_dc.numbers import Unit
 from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.formats.columns import ISO, RACA_CLOCK, Column, index_of, source_of
 from minitopo_dc.trace.formats.fields import Row, is_number, rate_bps, time_ns
 from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.units import NS_PER_S
 
 MISSING = ("-", "")
 """What loggers and spreadsheets write where there is no value."""
-_ONE_SECOND = 1_000_000_000
-_TIMES = {"s": _ONE_SECOND, "ms": 1_000_000, "us": 1_000, "ns": 1}
-_RATES = {"bps": 1, "kbps": 1_000, "mbps": 1_000_000, "gbps": 1_000_000_000}
-_SPELLINGS = {
-    "sec": "s",
-    "seconds": "s",
-    "msec": "ms",
-    "milliseconds": "ms",
-    **{f"{unit[0]}bit/s": unit for unit in ("kbps", "mbps", "gbps")},
-    "bit/s": "bps",
-}
-"""Other ways in which headers write a unit, without capitals."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_CLOCKS: Mapping[str, Callable[[str], datetime]] = {
-    "iso": datetime.fromisoformat,
-    "raca": lambda text: datetime.strptime(text, "%Y.%m.%d_%H.%M.%S"),
+_CLOCKS: Mapping[Unit, Callable[[str], datetime]] = {
+    ISO: datetime.fromisoformat,
+    RACA_CLOCK: lambda text: datetime.strptime(text, "%Y.%m.%d_%H.%M.%S"),
 }
-_WRITTEN = {"iso": "2026-01-31T12:00:00.5, as ISO 8601 has it", "raca": "%Y.%m.%d_%H.%M.%S"}
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column's name in the header, and the unit of what it holds."""
-
-    name: str
-    unit: str
-
-    @classmethod
-    def time(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`time_ms`, `time (ms)`, `seconds`).
-
-        Units are s, ms, us, ns, and iso: a date and time of ISO 8601.
-
-        Raises:
-            ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
-        """
-        return cls._parse(text, (*_TIMES, "iso"), "time")
-
-    @classmethod
-    def rate(cls, text: str) -> Column:
-        """Read `NAME:UNIT`, or `NAME` with a unit at its end (`downlink_kbps`, `DL [kbit/s]`).
-
-        Units are bps, kbps, mbps and gbps, of 1,000 each.
-
-        Raises:
-            ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
-        """
-        return cls._parse(text, tuple(_RATES), "capacity")
-
-    @classmethod
-    def _parse(cls, text: str, units: tuple[str, ...], what: str) -> Column:
-        name, _, unit = text.rpartition(":")
-        if name and _unit(unit) in units:
-            return cls(name, _unit(unit))
-        ending = _unit(re.split(r"[\s_(\[]", text.rstrip(" )]"))[-1])
-        if ending in units:
-            return cls(text, ending)
-        option = {"time": "--trace-time-column", "capacity": "--trace-column"}[what]
-        raise ValueError(
-            f"the {what}'s column {text!r} names no unit",
-            f"{name or text}:UNIT ({option}; trace info: {option.replace('trace-', '')}; in a "
-            f"scenario {option[2:].replace('-', '_')}), with one of {', '.join(units)}",
-        )
-
-
-def _unit(word: str) -> str:
-    """Return a unit as `Column` names it."""
-    return _SPELLINGS.get(word.lower(), word.lower())
+_WRITTEN = {ISO: "2026-01-31T12:00:00.5, as ISO 8601 has it", RACA_CLOCK: "%Y.%m.%d_%H.%M.%S"}
 
 
 def is_date(text: str) -> bool:
@@ -125,19 +65,9 @@ def parse_table(
         before = moment
         values = samples.setdefault(moment, [])
         if fields[rate_index] not in MISSING:
-            values.append(rate_bps(path, line, fields[rate_index], rate.name, _RATES[rate.unit]))
-    return _assemble(path, rate, samples, last_ns)
-
-
-def index_of(path: Path, line: int, header: list[str], name: str) -> int:
-    """Return at which index the header has a column.
-
-    Raises:
-        TraceError: it has none of this name.
-    """
-    if name not in header:
-        raise TraceError(path, line, f"no column {name!r}", ", ".join(header))
-    return header.index(name)
+            values.append(rate_bps(path, line, fields[rate_index], rate.name, rate.unit))
+    equal = len(rows) - 1 - len(samples)
+    return replace(_assemble(path, rate, samples, last_ns), source=source_of(time, rate, equal))
 
 
 def moment_of(path: Path, line: int, text: str, time: Column) -> int:
@@ -146,8 +76,8 @@ def moment_of(path: Path, line: int, text: str, time: Column) -> int:
     Raises:
         TraceError: the text is no time of the column's unit.
     """
-    if time.unit in _TIMES:
-        return time_ns(path, line, text, time.name, _TIMES[time.unit])
+    if time.unit not in _CLOCKS:
+        return time_ns(path, line, text, time.name, time.unit)
     try:
         moment = _CLOCKS[time.unit](text)
     except ValueError as error:
@@ -165,7 +95,7 @@ def _assemble(
     zero = known[0][0]
     moments = list(samples)
     if last_ns is None:
-        last_ns = moments[-1] - moments[-2] if len(moments) > 1 else _ONE_SECOND
+        last_ns = moments[-1] - moments[-2] if len(moments) > 1 else NS_PER_S
     return RateTrace(
         name=path.name,
         times_ns=tuple(moment - zero for moment, _ in known),

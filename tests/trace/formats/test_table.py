@@ -122,16 +122,22 @@ def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
             ["time_s,cell,dl", "0,1,2"],
             "dl",
             None,
-            ":1: .*'dl' names no unit.*trace_column.*bps, kbps, mbps",
+            ":1: .*'dl' names no unit.*trace_column.*bit/s, kbit/s, Mbit/s",
         ),
         (
             ["time_s,cell,dl", "0,1,2"],
-            "dl:MB/s",
+            "dl:MBPS",
             None,
-            r"'dl:MB/s' names no unit .allowed: dl:UNIT",
+            r"'dl:MBPS' is of no one unit: MBPS could be of bits or bytes.*allowed: dl:UNIT",
         ),
-        (["stamp,cell,dl", "0,1,2"], "dl:kbps", None, "'stamp' names no unit.*s, ms, us, ns, iso"),
+        (
+            ["stamp,cell,dl", "0,1,2"],
+            "dl:kbps",
+            None,
+            "'stamp' names no unit.*ns, us, ms, s, min, h, iso",
+        ),
         (["time_s,cell,dl", "0,1,2"], "dl:kbps", "at:s", ":1: no column 'at'"),
+        (["time_s,dl,dl", "0,1,2"], "dl:kbps", None, ":1: 2 columns 'dl' .*different names"),
         (["time_s,cell,dl", "0,1"], "dl:kbps", None, ":2: 2 columns .*3 columns"),
         (["time_s,cell,dl", "0,1,2", "-1,1,2"], "dl:kbps", None, ":3: '-1' is out of range"),
         (["time_s,cell,dl", "2,1,2", "1,1,2"], "dl:kbps", None, ":3: time goes backwards"),
@@ -150,3 +156,96 @@ def test_a_first_column_of_dates_needs_no_unit(tmp_path: Path) -> None:
     lines = ["stamp,cell,dl", "2026-01-31T12:00:00,1,2000", "2026-01-31T12:00:02.5,1,4000"]
     trace = rates(table(tmp_path, *lines), "dl:kbps", None)
     assert (trace.times_ns, trace.rates_bps) == ((0, 2_500_000_000), (2_000_000, 4_000_000))
+
+
+@pytest.mark.parametrize(
+    ("header", "bps"),
+    [
+        ("DL_MBps", 40_000_000),
+        ("rate_MBps", 40_000_000),
+        ("DL_mbps", 5_000_000),
+        ("down (kB/s)", 40_000),
+        ("downlink_Kibps", 5_120),
+        ("bits_per_second", 5),
+        ("throughput MByte/s", 40_000_000),
+        ("rateKbps", 5_000),
+    ],
+)
+def test_the_case_of_a_unit_in_a_name_is_part_of_it(tmp_path: Path, header: str, bps: int) -> None:
+    path = table(tmp_path, f"time_s,cell,{header}", "0,1,5", "2,1,6")
+    assert rates(path, header).rates_bps[0] == bps
+
+
+@pytest.mark.parametrize("header", ["DL_MBPS", "rate_mb", "dl KB/s", "down (mb/s)"])
+def test_an_ambiguous_unit_in_a_name_is_refused_with_known_spellings(
+    tmp_path: Path, header: str
+) -> None:
+    path = table(tmp_path, f"time_s,cell,{header}", "0,1,5", "2,1,6")
+    with pytest.raises(TraceError, match=r":1: .*of no one unit: .*Mbit/s.*MB/s.*MBps"):
+        rates(path, header)
+
+
+@pytest.mark.parametrize(
+    ("header", "column"),
+    [
+        ("time_s,Mbit/s", "Mbit/s:mbps"),
+        ("time_s,Mbit/s", "DL_bitrate"),
+        ("time_s,down_mbps", "down_mbps"),
+        ("Time (s),Throughput (Mbit/s)", "DL_bitrate"),
+        ("seconds;Mbps", "Mbps"),
+        ("time_s,dl", "dl:mbps"),
+    ],
+)
+def test_two_columns_may_have_their_own_header(tmp_path: Path, header: str, column: str) -> None:
+    separator = ";" if ";" in header else ","
+    path = table(tmp_path, header, *(separator.join(row) for row in ("04", "15")))
+    trace = rates(path, column)
+    assert trace == RateTrace("drive.csv", (0, 10**9), (4_000_000, 5_000_000), 2 * 10**9)
+
+
+def test_two_columns_end_at_a_last_row_without_a_rate(tmp_path: Path) -> None:
+    path = table(tmp_path, "time_s,down_mbps", "0,4", "2,5", "3,")
+    assert rates(path, "DL_bitrate").duration_ns == 3 * 10**9
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["time_s\tcell\tdl_mbps", "0\t7\t12.5", "1.5\t7\t8"],
+        ["time_s cell  dl_mbps", "0    7  12.5", " 1.5  7     8"],
+        ["time_s;cell;dl_mbps", "0;7;12,5", "1,5;7;8"],
+        ['"time (s)","cell, id","dl (Mbit/s)"', '0,"a, b",12.5', '1.5,"a, b",8'],
+        ['"time (s)"; "cell"; "dl (Mbit/s)"', '"0";"7";"12,5"', '"1,5";"7";"8"'],
+    ],
+)
+def test_columns_may_be_separated_in_other_ways(tmp_path: Path, lines: list[str]) -> None:
+    column = "dl (Mbit/s)" if '"' in lines[0] else "dl_mbps"
+    trace = rates(table(tmp_path, *lines), column)
+    assert trace.times_ns == (0, 1_500_000_000)
+    assert trace.rates_bps == (12_500_000, 8_000_000)
+
+
+@pytest.mark.parametrize("lines", [["0 12.5", "1.5 8"], ["0\t12.5", "1.5\t8"], ["0;12,5", "1,5;8"]])
+def test_two_columns_without_a_header_may_be_separated_in_other_ways(
+    tmp_path: Path, lines: list[str]
+) -> None:
+    assert rates(table(tmp_path, *lines), "DL_bitrate").rates_bps == (12_500_000, 8_000_000)
+
+
+def test_decimal_commas_are_none_where_columns_are_separated_otherwise(tmp_path: Path) -> None:
+    path = table(tmp_path, "time_s\tdl_mbps", "0\t12,5")
+    with pytest.raises(TraceError, match=r":2: '12,5' is not a number"):
+        rates(path, "DL_bitrate")
+
+
+def test_a_cell_that_is_nan_is_named_with_its_line(tmp_path: Path) -> None:
+    path = table(tmp_path, "time_s,cell,dl_mbps", "0,1,4", "1,1,NaN", "2,1,5")
+    with pytest.raises(TraceError, match=r":3: 'NaN' is not a number .*for dl_mbps; nothing, or -"):
+        rates(path, "dl_mbps")
+
+
+def test_of_several_capacities_the_error_says_how_to_choose(tmp_path: Path) -> None:
+    path = table(tmp_path, "time_s,down_mbps,up_mbps,cell", "0,40,8,1")
+    message = r":1: 2 columns name a rate .allowed: one of down_mbps, up_mbps .--trace-column;"
+    with pytest.raises(TraceError, match=message):
+        rates(path, "DL_bitrate")
