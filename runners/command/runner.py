@@ -10,21 +10,19 @@ from typing import ClassVar, Literal
 
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Runner, Transfer, runner
+from minitopo_dc.runners.command.default_control import default_control
 from minitopo_dc.runners.command.measures import read_measures
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges
 from minitopo_dc.runners.ports import is_port_bound
-from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal, default_refusal
-from minitopo_dc.runners.processes.process import MOMENT_S, age_s, kernel_setting
+from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
+from minitopo_dc.runners.processes.process import MOMENT_S, age_s
 from minitopo_dc.runners.processes.source_address import source_address
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Command, Measurement, Workload
 from minitopo_dc.workloads.command import filled, placeholders
-
-CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
-"""What TCP sockets have that are given no other (ip-sysctl.rst); of IPv6 too."""
 
 
 @runner("command")
@@ -53,11 +51,9 @@ class CommandRunner(Runner):
         return None
 
     def unsupported(self, congestion_control: str) -> str | None:
-        """Return also why the kernel cannot give hosts the algorithm by default."""
-        return (
-            super().unsupported(congestion_control)
-            or congestion_control_refusal(congestion_control)
-            or default_refusal(congestion_control)
+        """Return also why the kernel cannot give sockets the algorithm."""
+        return super().unsupported(congestion_control) or congestion_control_refusal(
+            congestion_control
         )
 
     def guest(self) -> GuestTransport:
@@ -100,10 +96,9 @@ class CommandRunner(Runner):
         """Set up hosts for programs that know nothing of paths: addresses, TCP and MPTCP."""
         addresses = transfer.client_addresses
         with ExitStack() as undo:
-            for host in (server, client):
-                algorithm = transfer.congestion_control
-                undo.enter_context(kernel_setting(host, CONGESTION_CONTROL, algorithm))
             undo.enter_context(source_address(client, addresses[0], transfer.server_address))
+            for host in (server, client):
+                undo.enter_context(default_control(host, transfer.congestion_control))
             undo.enter_context(subflow_per_address(server, client, addresses))
             yield
 

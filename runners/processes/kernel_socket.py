@@ -27,7 +27,6 @@ MPTCP_INFO = 1
 MPTCP_TCPINFO = 2
 MPTCP_SUBFLOW_ADDRS = 3
 MPTCP_INFO_FLAG_FALLBACK = 1
-ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 
 # struct tcp_info, to tcpi_bytes_retrans (Linux 4.19): offsets of what is read here
 TCP_INFO_BYTES = 216
@@ -106,25 +105,6 @@ def congestion_control_refusal(name: str) -> str | None:
             advice = f"as root: modprobe tcp_{name}"
             return f"the kernel refuses {name}: {error.strerror} ({advice})"
     return None
-
-
-def default_refusal(name: str) -> str | None:
-    """Return why no network namespace can have a congestion control by default, None if it can.
-
-    Those that the machine reserves to root cannot be (tcp_set_default_congestion_control of Linux'
-    tcp_cong.c). Where its list is not shown it is not known.
-    """
-    try:
-        allowed = ALLOWED.read_text(encoding="ascii").split()
-    except OSError:
-        return None
-    if name in allowed:
-        return None
-    return (
-        f"the kernel lets no host have {name} by default; choose congestion_control: "
-        f"{' or '.join(allowed)}, or as root: sysctl -w "
-        f"net.ipv4.tcp_allowed_congestion_control='{' '.join((*allowed, name))}'"
-    )
 
 
 def mptcp_refusal() -> str | None:

@@ -15,7 +15,6 @@ import pytest
 from minitopo_dc.run.trust import LIMITS_VARIABLE
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.command.runner import CommandRunner
-from minitopo_dc.runners.processes import kernel_socket
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Command, Measurement
 from tests.runners.hosts import LocalHost
@@ -192,19 +191,3 @@ def test_a_program_that_is_not_here_is_lacking(role: str) -> None:
 @pytest.mark.parametrize("program", ["true", "{python}", "/bin/sh", "{run}/made-later"])
 def test_a_program_that_may_be_here_is_not_lacking(program: str) -> None:
     assert get_runner("command").lacking(Command(client=(program,))) is None
-
-
-def test_what_hosts_cannot_have_by_default_is_unsupported_with_a_remedy(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(kernel_socket, "ALLOWED", tmp_path / "allowed")
-    monkeypatch.setattr(
-        "minitopo_dc.runners.command.runner.congestion_control_refusal", lambda _: None
-    )
-    assert get_runner("command").unsupported("cubic") is None
-    (tmp_path / "allowed").write_text("reno bbr\n")
-    assert get_runner("command").unsupported("reno") is None
-    assert get_runner("command").unsupported("cubic") == (
-        "the kernel lets no host have cubic by default; choose congestion_control: reno or bbr, "
-        "or as root: sysctl -w net.ipv4.tcp_allowed_congestion_control='reno bbr cubic'"
-    )
