@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import shutil
 import signal
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +33,11 @@ BUSY = (
 REPORT = 0x88B5
 """The type of frames that carry the agent's words (report.c)."""
 SHOWN_LINES = 500
-NO_PTRACE = "this system forbids ptrace, which runs the guest's programs (docs/linux-guest.md)"
+NO_PTRACE = (
+    "this system does not permit ptrace, which runs the guest's programs (docs/linux-guest.md)"
+)
+PTRACE_REFUSED = re.compile(r"ptrace.*(errno = 1\b|not permitted)", re.IGNORECASE)
+"""What the kernel says where ptrace fails by EPERM; for another reason its own words say enough."""
 NOTES = "guest"
 """The name that the kernel keeps notes under while it boots."""
 _NEVER = (1 << 64) - 1
@@ -206,7 +211,7 @@ class Guest:
             # Between two calls Python handles the signal: Ctrl-C ends the run here.
             ended = lib.guest_go_on(self._guest)
         if ended == lib.GUEST_GONE:
-            forbidden = any("ptrace" in line for line in self._last_lines())
+            forbidden = any(map(PTRACE_REFUSED.search, self._last_lines()))
             kind = GuestError if self._is_up else GuestUnavailableError
             raise self._failure("has ended", NO_PTRACE if forbidden else self._reason(), kind)
         if ended == lib.GUEST_SILENT:

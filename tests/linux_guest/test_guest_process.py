@@ -132,7 +132,7 @@ def test_where_ptrace_is_forbidden_it_says_so(tmp_path: Path) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip("the filter is for x86_64")
     said = printed([], NO_PTRACE + STARTS.format(directory=str(tmp_path / "guest")))
-    assert said.startswith("the guest kernel has ended: this system forbids ptrace")
+    assert said.startswith("the guest kernel has ended: this system does not permit ptrace")
     assert said.count("\n") == 1
 
 
