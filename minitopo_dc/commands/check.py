@@ -8,25 +8,31 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.text import Text
 
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.emulation.machine.machine import NEEDS_ROOT
 from minitopo_dc.emulation.machine.preflight import (
     ELEMENT,
-    GUEST,
     KERNEL_BACKEND,
     SEE_DETAIL,
     Finding,
     Status,
+    as_finding,
     check,
     exit_status,
     facts,
     root_command,
     transport,
 )
-from minitopo_dc.runners.base import all_runners, runner_names
+from minitopo_dc.runners.base import Runner, all_runners, runner_names
+from minitopo_dc.scenario import RadioLeg, Scenario
+from minitopo_dc.settings import LegSettings
+from minitopo_dc.workloads import Download
 
 HELP = "report what this machine has and which parts can run on it"
 
@@ -38,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the main job can run here, else 1."""
-    findings = check()
+    findings = [*check(), *virtual_transfers()]
     if arguments.json:
         found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
         print(json.dumps(found, indent=1))  # noqa: T201
@@ -48,16 +54,44 @@ def execute(arguments: argparse.Namespace) -> int:
     return exit_status(findings)
 
 
+def virtual_transfers() -> Iterator[Finding]:
+    """Make a transfer by each transport on the virtual clock; yield what it says."""
+    for runner in all_runners():
+        if runner.has_virtual and TRANSFER.kind in runner.workloads:
+            name = f"{runner.name} in virtual time"
+            reason = _virtual_failure(runner)
+            yield as_finding(name, VIRTUAL, reason, SEE_DETAIL, found="carried 0.1 MB")
+
+
+def _virtual_failure(runner: Runner) -> str:
+    """Return why a transfer does not succeed, empty text when it does."""
+    scenario = Scenario(
+        transport=runner.name,
+        mode="multipath" if runner.multipath else "sc",
+        legs=(LEG, LEG),
+        workload=TRANSFER,
+        congestion_control=runner.congestion_controls[0],
+        clock="virtual",
+    )
+    with TemporaryDirectory() as directory:
+        result = run_scenario(scenario, Path(directory, "run"))
+    return result.reason
+
+
 MARKS: dict[Status, tuple[str, str]] = {
     "missing": ("✗", "red"),
     "optional-missing": ("-", "yellow"),
     "ok": ("✓", "green"),
 }
 """The marks by status, the worst first: a section has that of its worst finding."""
+VIRTUAL = "virtual clock"
+LEG = RadioLeg(downlink=LegSettings(rate_mbps=20, delay_ms=10))
+TRANSFER = Download(size_mb=0.1)
+"""What a transport carries to show that it works: less than a second over such legs."""
 TITLES = {
     ELEMENT: "every run on the real clock",
     KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
-    GUEST: "tcp and mptcp on the virtual clock",
+    VIRTUAL: "the virtual clock (--clock virtual)",
     "ip_version 6": "IPv6 (--ip 6)",
     "exact timers": "exact timers on a busy machine",
     "congestion control cubic": "congestion controls of the kernel",

@@ -9,8 +9,10 @@ import pytest
 from rich.console import Console
 
 from minitopo_dc.cli import main
-from minitopo_dc.commands.check import report
+from minitopo_dc.commands.check import report, virtual_transfers
 from minitopo_dc.emulation.machine.preflight import Finding, check
+from minitopo_dc.linux_guest import guest
+from minitopo_dc.linux_guest.guest import boot_obstacle
 
 WIDTH = 80
 IP = Finding("ip", "ok", "iproute2-6.1.0", "element", "")
@@ -116,3 +118,25 @@ def test_the_command_fits_a_terminal_of_80_columns(
     assert shown[0][2:] == "Every run on the real clock"
     assert any("tquic_server is not in $TQUIC_BIN (/nowhere)" in line for line in shown)
     assert [line for line in shown if len(line) > WIDTH] == []
+
+
+def test_a_transport_in_virtual_time_is_there_when_it_has_carried_something() -> None:
+    outcome = {finding.name: finding for finding in virtual_transfers()}
+    assert outcome["quic in virtual time"].status == "ok"
+    assert outcome["mpquic-picoquic in virtual time"].detail == "carried 0.1 MB"
+    assert outcome["tcp in virtual time"].status == "ok"
+
+
+def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As on processors with AMX, before guests knew the size of their host's state."""
+    monkeypatch.setattr(guest, "MEMORY", "1M")
+    boot_obstacle.cache_clear()
+    try:
+        outcome = {finding.name: finding for finding in virtual_transfers()}
+    finally:
+        boot_obstacle.cache_clear()
+    assert outcome["tcp in virtual time"].status == "optional-missing"
+    assert "the guest kernel has ended" in outcome["tcp in virtual time"].detail
+    assert outcome["quic in virtual time"].status == "ok"

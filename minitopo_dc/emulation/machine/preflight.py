@@ -18,17 +18,16 @@ from minitopo_dc.emulation.machine.machine import (
     probe_kernel,
     tool_version,
 )
-from minitopo_dc.linux_guest import library as linux_guest
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.shipped import checkout
 
 __all__ = [
     "ELEMENT",
-    "GUEST",
     "KERNEL_BACKEND",
     "SEE_DETAIL",
     "Finding",
     "Status",
+    "as_finding",
     "check",
     "exit_status",
     "facts",
@@ -40,8 +39,6 @@ Status = Literal["ok", "missing", "optional-missing"]
 ELEMENT = "element"
 """What every run on the real clock needs."""
 KERNEL_BACKEND = "kernel backend"
-GUEST = "guest kernel"
-"""What runs the transports of the Linux kernel on the virtual clock."""
 SET_UP_AGAIN = "make setup-again"
 SET_UP = "make setup, as root in a checkout (docs/setup.md)"
 """For what runs without a checkout."""
@@ -90,7 +87,6 @@ def check() -> list[Finding]:
         *_check_modules(),
         *_check_kernel(),
         *_check_transports(),
-        _check_guest(),
     ]
 
 
@@ -116,13 +112,13 @@ def _check_tools() -> Iterator[Finding]:
         enables = KERNEL_BACKEND if tool.name == "tc" else ELEMENT
         reason = "" if tool.find() else "not found"
         remedy = f"sudo apt-get install --no-install-recommends {tool.package}"
-        yield _finding(tool.name, enables, reason, remedy, found=tool_version(tool))
+        yield as_finding(tool.name, enables, reason, remedy, found=tool_version(tool))
 
 
 def _check_modules() -> Iterator[Finding]:
     remedy = SET_UP_AGAIN if checkout() else SET_UP
     for name in MODULES:
-        yield _finding(name, ELEMENT, _import_failure(name), remedy, found="importable")
+        yield as_finding(name, ELEMENT, _import_failure(name), remedy, found="importable")
 
 
 def _import_failure(module: str) -> str:
@@ -141,7 +137,7 @@ def _check_kernel() -> Iterator[Finding]:
     for name, enables, remedy in KERNEL_NEEDS:
         reason = outcomes[name]
         action = root_command() if reason == NEEDS_ROOT else remedy
-        yield _finding(f"kernel: {name}", enables, reason, action, found="works")
+        yield as_finding(f"kernel: {name}", enables, reason, action, found="works")
 
 
 def _check_transports() -> Iterator[Finding]:
@@ -153,18 +149,10 @@ def _check_transports() -> Iterator[Finding]:
         reason = "" if works else runner.missing() or str(next(iter(reasons.values())))
         remedy = SET_UP_AGAIN if runner.set_up and checkout() else SEE_DETAIL
         found = ", ".join(works) or "works"
-        yield _finding(transport(runner.name), runner.name, reason, remedy, found=found)
+        yield as_finding(transport(runner.name), runner.name, reason, remedy, found=found)
 
 
-def _check_guest() -> Finding:
-    """Return the finding on the guest kernel, which only tcp and mptcp in virtual time need."""
-    found = linux_guest.find()
-    reason = linux_guest.missing() or ""
-    version = "" if found is None else str(linux_guest.facts()["kernel"])
-    return _finding("guest kernel", GUEST, reason, linux_guest.COMMAND, found=version)
-
-
-def _finding(
+def as_finding(
     name: str, enables: str, reason: str, remedy: str, *, found: str | None = None
 ) -> Finding:
     """Return a finding; `reason` says what is wrong, or, if empty, `found` says what is there."""
