@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds, within
@@ -24,7 +24,7 @@ SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 class RealSettings(Settings):
     """Settings that kernels and processes have, and discrete events lack. Real clock only."""
 
-    backhaul: Annotated[tuple[RadioLeg, ...], Field(max_length=250)] = ()
+    backhaul: Annotated[tuple[Leg, ...], Field(max_length=250)] = ()
     """Links between the server and gnb, the server having one address on each; none: a wire.
 
     Flows use the server's first address; workload `ping` uses them all.

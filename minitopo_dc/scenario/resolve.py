@@ -16,7 +16,7 @@ from typing import Any, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.link import Capacity
-from minitopo_dc.scenario.radio import Outage, RadioLeg
+from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
 from minitopo_dc.settings.base import error_text
@@ -94,7 +94,7 @@ def _with_offset(given: Scenario) -> Scenario:
     return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
 
 
-def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings]:
+def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:
     """Return the directions that have a trace, with the trace from an offset (s) on."""
     later = {}
     for name in get_args(Direction):
@@ -151,7 +151,7 @@ def _schedule(plan: PathPlan) -> dict[str, Any]:
     return {"initial": plan.initial, "schedule": changes}
 
 
-def _down(leg: RadioLeg, down: Sequence[Outage]) -> RadioLeg:
+def _down(leg: Leg, down: Sequence[Outage]) -> Leg:
     """Return a leg that is down in both directions at these times, beside its own outages."""
     directions = {
         name: radio.model_copy(

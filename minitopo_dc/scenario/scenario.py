@@ -18,14 +18,14 @@ from minitopo_dc.scenario.bearer import (
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import (
     HandoverSettings,
     IpVersion,
     LegSettings,
     PathPlan,
     PathSchedule,
-    PdcpSettings,
+    Pdcp,
     Settings,
     SettingsError,
 )
@@ -50,7 +50,7 @@ class Scenario(Settings):
     transport: str
     """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
     mode: Mode
-    legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
+    legs: Annotated[tuple[Leg, ...], Field(min_length=1, max_length=250)]
     trace_offset_s: LeftOut[Moment] = 0.0
     """The moment, in s, at which all traces of the legs begin, beside the offset of each of them:
     one factor for several starting points of a drive."""
@@ -60,7 +60,7 @@ class Scenario(Settings):
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
     """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
-    pdcp: PdcpSettings = PdcpSettings()
+    pdcp: Pdcp = Pdcp()
     """The bearer's parameters in the modes `dc` and `dc-duplicate`."""
     paths: PathSchedule | None = None
     """Of `mode: multipath`: when the transport opens a path on which leg, and abandons it; None: a
