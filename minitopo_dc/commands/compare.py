@@ -33,6 +33,7 @@ from minitopo_dc.commands.options.scenario import (
     add_transfer_options,
     base_scenario,
     better_leg,
+    check_capture,
     rows,
     with_core,
 )
@@ -93,6 +94,7 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base_of(arguments)
     leg = arguments.leg or better_leg(base)
     base = base.model_copy(update={"leg": leg, "clock": arguments.clock or default_clock()})
+    check_capture(arguments, base.clock)
     base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload)

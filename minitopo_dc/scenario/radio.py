@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import LeftOut, changed, error_text, given, not_given
+from minitopo_dc.settings.base import (
+    LeftOut,
+    SettingsWarning,
+    changed,
+    error_text,
+    given,
+    not_given,
+)
 from minitopo_dc.settings.defaults import UPLINK_MBPS
 from minitopo_dc.settings.leg import DirectionFields, DirectionOnly
 from minitopo_dc.settings.ranges import Moment, MomentAbove
@@ -86,7 +93,7 @@ class Leg(Settings):
         parts["downlink"] = kept
         for name, value in changes.items():
             if name in _WAYS and isinstance(value, Mapping):
-                _tell_of_one_direction(name, both.keys() & value)
+                tell_of_one_direction(name, both.keys() & value)
                 old: LegSettings = getattr(self, name)
                 new = {key: changed(getattr(old, key, None), value[key], key) for key in value}
                 parts[name] = _merged(parts[name], new)
@@ -224,12 +231,32 @@ def _not_followed(both: Mapping[str, Any], downlink: Any) -> dict[str, Any]:
     }
 
 
-def _tell_of_one_direction(direction: str, names: Iterable[str]) -> None:
+def put_beside(leg: dict[str, Any], name: str, value: Any) -> None:
+    """Put a field of both directions into the mapping of a leg, in place of the downlink's own.
+
+    An uplink that says it itself keeps its own; a warning tells of one that would have it.
+    """
+    fields = {name: value}
+    below, own = _split(leg)
+    if isinstance(down := own.get("downlink"), Mapping):
+        own["downlink"] = {key: old for key, old in _merged(down, fields).items() if key != name}
+    if name in PROPAGATION and isinstance(up := own.get("uplink"), Mapping) and name in up:
+        warnings.warn(
+            f"{name}: changed in the downlink alone: the uplink says {name}: {up[name]} itself",
+            SettingsWarning,
+            stacklevel=3,
+        )
+    leg.clear()
+    leg.update(_merged(below, fields) | own)
+
+
+def tell_of_one_direction(direction: str, names: Iterable[str]) -> None:
     """Warn of fields that were given for both directions and are changed in one."""
     for name in names:
         warnings.warn(
             f"{direction}.{name}: changed in one direction of a leg that was given for both; "
             f"{name} without {direction} changes both",
+            SettingsWarning,
             stacklevel=4,
         )
 

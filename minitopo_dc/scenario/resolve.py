@@ -58,10 +58,12 @@ class ResolvedScenario:
 def resolve_scenario(given: Scenario) -> ResolvedScenario:
     """Return the scenario that is run; reads the legs' traces if there is a handover rule.
 
+    What only the other clock has is left out.
+
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _with_offset(given)
+    begun = _with_offset(given.of_its_clock())
     if begun.handover is None:
         return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")

@@ -16,7 +16,7 @@ from minitopo_dc.scenario.bearer import (
     uplink_pdcp,
 )
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
-from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
+from minitopo_dc.scenario.clocks import Backend, Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import (
@@ -174,6 +174,22 @@ class Scenario(Settings):
         real = self.real.model_copy(update={"sysctl": of["real"]})
         virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
         return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
+
+    def of_its_clock(self) -> Self:
+        """Return the scenario without what only the other clock has; itself where there is none.
+
+        A backhaul stays, which is a part of the network: the virtual clock refuses it. So does the
+        elements' own backend, which legs of the virtual clock are, too.
+        """
+        virtual, real = self.virtual, self.real
+        if self.clock == "real":
+            virtual = VirtualSettings()
+        else:
+            backend: Backend = "user" if real.backend == "user" else "auto"
+            real = RealSettings(backhaul=real.backhaul, backend=backend)
+        if (virtual, real) == (self.virtual, self.real):
+            return self
+        return self.model_copy(update={"virtual": virtual, "real": real})
 
     def read_traces(self) -> None:
         """Read every trace once, so that a wrong one is found before a run begins.

@@ -43,6 +43,10 @@ class SettingsError(InputError):
     """A mistake in a settings file or option; the message names the place and what is allowed."""
 
 
+class SettingsWarning(UserWarning):
+    """Settings that are right, but maybe not as they are meant; told once."""
+
+
 Value = TypeVar("Value")
 _LEFT_OUT = object()
 LeftOut = Annotated[Value, _LEFT_OUT]
@@ -144,6 +148,10 @@ class Settings(BaseModel):
         checking: CoreSchema = _checking_numbers(handler(source))
         return checking
 
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the same settings, which are immutable: pydantic copies a field's default."""
+        return self
+
     @classmethod
     def check(cls, values: object, source: str) -> Self:
         """Return validated settings, or raise SettingsError naming each wrong field."""
@@ -192,8 +200,8 @@ class Settings(BaseModel):
         """Return all fields that are written to a file: those that are not `LeftOut`."""
         values: dict[str, Any] = handler(self)
         for name, default in _left_out(type(self)).items():
-            if getattr(self, name) == default:
-                values.pop(name, None)
+            if name in values and getattr(self, name) == default:
+                del values[name]
         return values
 
     def save(self, path: Path) -> None:
