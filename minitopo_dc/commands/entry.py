@@ -81,7 +81,11 @@ _usual_warning = warnings.formatwarning
 
 
 def _warning_line(
-    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
 ) -> str:
     """Return the text of a warning; of settings without the place in this program."""
     if issubclass(category, SettingsWarning):
