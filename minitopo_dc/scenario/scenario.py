@@ -34,6 +34,7 @@ from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
 from minitopo_dc.workloads import Download
 
+NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
 Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
 """As for a flow; several flows at once."""
 
@@ -183,11 +184,11 @@ class Scenario(Settings):
         """
         virtual, real = self.virtual, self.real
         if self.clock == "real":
-            virtual = VirtualSettings()
-        else:
+            virtual = NO_VIRTUAL
+        elif real != NO_REAL:
             backend: Backend = "user" if real.backend == "user" else "auto"
             real = RealSettings(backhaul=real.backhaul, backend=backend)
-        if (virtual, real) == (self.virtual, self.real):
+        if virtual == self.virtual and real == self.real:
             return self
         return self.model_copy(update={"virtual": virtual, "real": real})
 
