@@ -6,7 +6,8 @@ their meaning from one minor version to the next, or CHANGELOG.md says what has 
 else is private, and may change at any time.
 
 * Run a scenario, or several beside each other; ask what is better over your legs:
-  `Scenario`, `run_scenario`, `run_comparison`, `RunResult`, `advise`
+  `Scenario`, `Leg`, `Pdcp`, `Download`, `RequestResponse`, `Ping`, `Video`, `Realtime`, `Command`,
+  `run_scenario`, `run_comparison`, `RunResult`, `advise`
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
@@ -23,8 +24,8 @@ else is private, and may change at any time.
 * Mininet parts (docs/mininet.md):
   `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
 * Base classes and decorators of plugins (docs/plugins.md):
-  `Runner`, `Transfer`, `TransferFailed`, `Tool`, `runner`, `Workload`, `Column`, `Download`,
-  `Measure`, `Measurement`, `RowsFigure`, `workload`, `SplitPolicy`, `LegView`, `split_policy`,
+  `Runner`, `Transfer`, `TransferFailed`, `Tool`, `runner`, `Workload`, `Column`, `Measure`,
+  `Measurement`, `RowsFigure`, `workload`, `SplitPolicy`, `LegView`, `split_policy`,
   `AbrAlgorithm`, `AbrChoice`, `AbrView`, `abr_algorithm`
 * Errors:
   `MinitopoDcError`, `InputError`
@@ -111,23 +112,38 @@ if TYPE_CHECKING:
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
     from minitopo_dc.runners.base import runner as runner
     from minitopo_dc.runners.tools import Tool as Tool
+    from minitopo_dc.scenario import Leg as Leg
     from minitopo_dc.scenario import Scenario as Scenario
+    from minitopo_dc.settings import Pdcp as Pdcp
     from minitopo_dc.topologies.dual_connectivity import Gnb as Gnb
     from minitopo_dc.topologies.dual_connectivity import Ue as Ue
     from minitopo_dc.topologies.dual_connectivity import addDualConnectivity as addDualConnectivity
     from minitopo_dc.topologies.radio_link import RadioLink as RadioLink
     from minitopo_dc.topologies.two_path import TwoPath as TwoPath
     from minitopo_dc.workloads import Column as Column
+    from minitopo_dc.workloads import Command as Command
     from minitopo_dc.workloads import Download as Download
     from minitopo_dc.workloads import Measure as Measure
     from minitopo_dc.workloads import Measurement as Measurement
+    from minitopo_dc.workloads import Ping as Ping
+    from minitopo_dc.workloads import Realtime as Realtime
+    from minitopo_dc.workloads import RequestResponse as RequestResponse
     from minitopo_dc.workloads import RowsFigure as RowsFigure
+    from minitopo_dc.workloads import Video as Video
     from minitopo_dc.workloads import Workload as Workload
     from minitopo_dc.workloads import workload as workload
 
 _HOMES = {
     # Run a scenario, or several beside each other.
     "Scenario": "minitopo_dc.scenario",
+    "Leg": "minitopo_dc.scenario",
+    "Pdcp": "minitopo_dc.settings",
+    "Download": "minitopo_dc.workloads",
+    "RequestResponse": "minitopo_dc.workloads",
+    "Ping": "minitopo_dc.workloads",
+    "Video": "minitopo_dc.workloads",
+    "Realtime": "minitopo_dc.workloads",
+    "Command": "minitopo_dc.workloads",
     "run_scenario": "minitopo_dc.clocks",
     "run_comparison": "minitopo_dc.compare",
     "RunResult": "minitopo_dc.run.results",
@@ -200,7 +216,6 @@ _HOMES = {
     "runner": "minitopo_dc.runners.base",
     "Workload": "minitopo_dc.workloads",
     "Column": "minitopo_dc.workloads",
-    "Download": "minitopo_dc.workloads",
     "Measure": "minitopo_dc.workloads",
     "Measurement": "minitopo_dc.workloads",
     "RowsFigure": "minitopo_dc.workloads",

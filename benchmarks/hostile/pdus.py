@@ -17,7 +17,7 @@ from benchmarks.hostile.report import Report
 from minitopo_dc.element.drivers import ReceiveDriver
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.pdcp import SN_BITS, PduError, SnFormat, append_trailer, sn_format, split_trailer
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000
 LEGS = 2
@@ -72,7 +72,7 @@ def _feed(count: int, bits: int, rng: Random) -> tuple[dict[str, object], list[s
     handed: list[int] = []
     driver = ReceiveDriver(
         1,
-        PdcpSettings(sn_bits=bits, t_reordering_ms=20).receiver(LEGS),
+        Pdcp(sn_bits=bits, t_reordering_ms=20).receiver(LEGS),
         sn_format(bits),
         {11: 0, 12: 1},
         Loop(),

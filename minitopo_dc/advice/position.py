@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from minitopo_dc.advice.factors import mean_mbps
 from minitopo_dc.numbers import significant
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.workloads import Download
 
@@ -73,7 +73,7 @@ def position_of(base: Scenario) -> Position:
     )
 
 
-def round_trip_ms(leg: RadioLeg) -> float:
+def round_trip_ms(leg: Leg) -> float:
     """Return what both directions of a leg take, in ms; NaN where it follows a capacity."""
     if leg.downlink.delay_curve is not None:
         return math.nan

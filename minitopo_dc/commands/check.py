@@ -30,8 +30,7 @@ from minitopo_dc.emulation.machine.preflight import (
     transport,
 )
 from minitopo_dc.runners.base import Runner, all_runners, runner_names
-from minitopo_dc.scenario import RadioLeg, Scenario
-from minitopo_dc.settings import LegSettings
+from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.workloads import Download
 
 HELP = "report what this machine has and which parts can run on it"
@@ -85,7 +84,7 @@ MARKS: dict[Status, tuple[str, str]] = {
 }
 """The marks by status, the worst first: a section has that of its worst finding."""
 VIRTUAL = "virtual clock"
-LEG = RadioLeg(downlink=LegSettings(rate_mbps=20, delay_ms=10))
+LEG = Leg(rate_mbps=20, delay_ms=10)
 TRANSFER = Download(size_mb=0.1)
 """What a transport carries to show that it works: less than a second over such legs."""
 TITLES = {

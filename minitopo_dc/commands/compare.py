@@ -40,6 +40,7 @@ from minitopo_dc.commands.options.scenario import (
     add_retry_option,
     add_transfer_options,
     base_scenario,
+    check_capture,
     over_each_leg,
     rows,
     with_core,
@@ -113,6 +114,7 @@ def execute(arguments: argparse.Namespace) -> int:
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_of(arguments)
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
+    check_capture(arguments, base.clock)
     base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload)

@@ -9,6 +9,7 @@ import signal
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Collection
 from importlib import import_module
 from types import ModuleType
@@ -18,7 +19,7 @@ from minitopo_dc import __version__
 from minitopo_dc.commands.unknown_options import refuse
 from minitopo_dc.errors import InputError
 from minitopo_dc.interruption import raise_if_interrupted
-from minitopo_dc.settings.base import quoted
+from minitopo_dc.settings.base import SettingsWarning, quoted
 
 COMMANDS = (
     *(
@@ -52,6 +53,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
     """
     os.umask(os.umask(0) | NOT_FOR_ALL)
+    warnings.formatwarning = _warning_line
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         made = parser(_needed(arguments))
@@ -73,6 +75,22 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         raise_if_interrupted()
         print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
         return 1
+
+
+_usual_warning = warnings.formatwarning
+
+
+def _warning_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return the text of a warning; of settings without the place in this program."""
+    if issubclass(category, SettingsWarning):
+        return f"minitopo-dc: {told(str(message))}\n"
+    return _usual_warning(message, category, filename, lineno, line)
 
 
 def command(name: str) -> ModuleType:

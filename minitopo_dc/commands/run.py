@@ -21,6 +21,7 @@ from minitopo_dc.commands.options.scenario import (
     add_minitopo_options,
     add_output_option,
     add_plugin_option,
+    check_capture,
     with_core,
 )
 from minitopo_dc.commands.options.schedules import (
@@ -106,6 +107,7 @@ def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
 
 def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:
     """Return the scenario with what the command line changes of it."""
+    check_capture(arguments, clock)
     capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
     if (paths := path_schedule(arguments)) is not None:
         scenario = Scenario.check({**scenario.model_dump(), "paths": paths}, "--paths")

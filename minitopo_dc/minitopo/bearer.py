@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole
-from minitopo_dc.settings import PdcpSettings, SettingsError
+from minitopo_dc.settings import Pdcp, SettingsError
 
 MAX_PACKETS = 1_000_000
 MAX_SHARES = 250
@@ -50,12 +50,12 @@ _FIELDS: dict[str, tuple[str, Callable[[Line], Any]]] = {
     "tReordering": ("t_reordering_ms", _t_reordering),
     "delivery": ("delivery", _text),
 }
-"""Each key with its field of PdcpSettings, and how its value is read."""
+"""Each key with its field of Pdcp, and how its value is read."""
 BEARER_KEYS = (*_FIELDS, "splitUplink")
 
 
 def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[str, Any], bool]:
-    """Return the fields of PdcpSettings and `split_uplink`, and whether all legs carry everything.
+    """Return the fields of Pdcp and `split_uplink`, and whether all legs carry everything.
 
     Raises:
         ParameterError: a bad value, or a bearer's key where there is no bearer.
@@ -80,7 +80,7 @@ def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[
 def _check(line: Line, pdcp: dict[str, Any], legs: int | None) -> None:
     """Check fields with the settings classes; an error names this line."""
     try:
-        settings = PdcpSettings.check(pdcp, "bearer")
+        settings = Pdcp.check(pdcp, "bearer")
         if legs is not None:
             settings.policy(legs)
     except (SettingsError, ValueError, TypeError) as error:

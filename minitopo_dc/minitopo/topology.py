@@ -64,7 +64,7 @@ class Topology:
     path_lines: PathLines | None
     """The schedule of when a multipath transport has a path on which `c2r` path."""
     bearer: dict[str, Any]
-    """The fields of PdcpSettings, and `split_uplink`; empty without Dual Connectivity."""
+    """The fields of Pdcp, and `split_uplink`; empty without Dual Connectivity."""
     duplicates: bool
     seed: int
     notes: tuple[str, ...]

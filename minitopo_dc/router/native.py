@@ -21,7 +21,7 @@ from minitopo_dc.pdcp import (
     check_t_reordering,
 )
 from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 
 PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
 """Fields of a bearer that the native core lacks."""
@@ -55,7 +55,7 @@ def native_transmitter(
     )
 
 
-def native_receiver(pdcp: PdcpSettings, legs: int) -> tuple[NativeReceiver, Any]:
+def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
     """Return the receiving entity of a bearer, and what makes its reports or None."""
     wanted = pdcp.t_reordering_ms
     entity = NativeReceiver(

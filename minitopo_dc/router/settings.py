@@ -17,7 +17,7 @@ from minitopo_dc.settings import (
     LeftOut,
     LegSettings,
     Match,
-    PdcpSettings,
+    Pdcp,
     Settings,
     WifiSettings,
     check_kernel_bearer,
@@ -136,7 +136,7 @@ class Bearer(Settings):
     bearer: Number
     match: Match = Match()
     legs: Annotated[tuple[LegNumber, ...], Field(min_length=1)]
-    pdcp: PdcpSettings = PdcpSettings()
+    pdcp: Pdcp = Pdcp()
     report: ReportPath | None = None
     """The way of the receiver's reports, required where `pdcp.report_ms` asks for any."""
 

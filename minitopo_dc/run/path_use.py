@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from minitopo_dc.run.capacity import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.settings.leg import LegSettings
 from minitopo_dc.settings.path_schedule import Period
@@ -195,7 +195,7 @@ def _overlap(path: Mapping[str, Any], begin: float, end: float) -> Period:
     return since, end if closed is None else min(end, closed)
 
 
-def round_trip_s(leg: RadioLeg, end_s: float) -> float:
+def round_trip_s(leg: Leg, end_s: float) -> float:
     """Return the longest round trip of a leg without queues until a moment, in s."""
     return _longest_delay_s(leg.downlink, end_s) + _longest_delay_s(leg.uplink, end_s)
 
@@ -207,7 +207,7 @@ def _longest_delay_s(radio: LegSettings, end_s: float) -> float:
     return max(each.delay_ms for each in _stages(radio)) / 1000
 
 
-def _loses(leg: RadioLeg) -> bool:
+def _loses(leg: Leg) -> bool:
     """Return whether packets are lost at random on a leg, so that one may have to be sent again."""
     stages = chain(_stages(leg.downlink), _stages(leg.uplink))
     return any(each.mean_loss_percent() or each.rlc or each.wifi for each in stages)

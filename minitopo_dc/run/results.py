@@ -21,7 +21,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -92,6 +92,28 @@ class RunResult:
     """The `settings_of` its scenario; empty in results of the first data model."""
     details: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def measures(self) -> dict[str, float]:
+        """Return the numbers of a run that is ok, by the names that a table's columns have.
+
+        These are `NUMBERS`, `leg_bytes_1`, ..., `flow_1_goodput_mbps`, ... of several flows, and
+        the numbers in `details`. One of these that has the name of another column is `client_NAME`:
+        the HTTP `status` that a client got is `client_status`.
+        """
+        if self.status != "ok":
+            return {}
+        values = {f"client_{k}" if k in COLUMNS else k: v for k, v in self.details.items()}
+        for number, flow in enumerate(self.details.get("flows", ()), start=1):
+            values[f"flow_{number}_goodput_mbps"] = flow["goodput_mbps"]
+        for number, count in enumerate(self.leg_bytes or (), start=1):
+            values[f"leg_bytes_{number}"] = count
+        values |= {name: getattr(self, name) for name in NUMBERS}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
     def without_numbers(self, status: Status, reason: str) -> RunResult:
         """Return the same run with another status than `ok`."""
         return replace(
@@ -113,6 +135,12 @@ class RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
         return cls(**parse_json(text))
+
+
+COLUMNS: Final = frozenset(each.name for each in fields(RunResult)) | {
+    *("id", "run", "experiments", "configuration", "trust", "repeats")
+}
+"""Columns of every table of runs, whose names no detail takes."""
 
 
 def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,8 +30,8 @@ from minitopo_dc.run.addresses import (
     server_address,
 )
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, RadioLeg, ResolvedFlow, Scenario
-from minitopo_dc.settings import Direction, IpVersion, Match, PdcpSettings
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
+from minitopo_dc.settings import Direction, IpVersion, Match, Pdcp
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
@@ -136,7 +136,7 @@ def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[E
         )
 
 
-def _wifi_end(leg: RadioLeg, seed: str, direction: Direction) -> WifiEnd | None:
+def _wifi_end(leg: Leg, seed: str, direction: Direction) -> WifiEnd | None:
     return None if leg.wifi is None else WifiEnd(wifi=leg.wifi, seed=seed, direction=direction)
 
 
@@ -209,7 +209,7 @@ def _legs_of(flow: ResolvedFlow, direction: Direction) -> tuple[int, ...]:
     return flow.legs if direction == "downlink" else flow.uplink_legs
 
 
-def _pdcp(flow: ResolvedFlow, direction: Direction) -> PdcpSettings:
+def _pdcp(flow: ResolvedFlow, direction: Direction) -> Pdcp:
     """Return a bearer's PDCP parameters; over a single leg the split is left out."""
     changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
     if flow.mode == "sc":

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import RadioLeg, Scenario
+from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.scenario.own_files import file_digest, trace_paths
 from minitopo_dc.settings import Direction, LegSettings, SettingsError
 from minitopo_dc.settings.base import quoted
@@ -145,11 +145,11 @@ def _digest(path: str, _inode: int, _changed: int) -> str:
     return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()[:DIGITS]
 
 
-def _moved(link: RadioLeg, places: dict[str, str]) -> RadioLeg:
+def _moved(link: Leg, places: dict[str, str]) -> Leg:
     return link.model_copy(update=dict(_directions(link, places)))
 
 
-def _directions(link: RadioLeg, places: dict[str, str]) -> Iterator[tuple[str, LegSettings]]:
+def _directions(link: Leg, places: dict[str, str]) -> Iterator[tuple[str, LegSettings]]:
     for name in get_args(Direction):
         radio: LegSettings = getattr(link, name)
         if radio.trace is not None:

@@ -3,7 +3,7 @@
 from minitopo_dc.scenario.bearer import DUAL_CONNECTIVITY, FlowMode, UplinkPdcpSettings
 from minitopo_dc.scenario.clocks import Clock, Core, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
 from minitopo_dc.scenario.scenario import Mode, Scenario
 
@@ -13,8 +13,8 @@ __all__ = [
     "Core",
     "FlowMode",
     "FlowSettings",
+    "Leg",
     "Mode",
-    "RadioLeg",
     "RealSettings",
     "ResolvedFlow",
     "ResolvedScenario",

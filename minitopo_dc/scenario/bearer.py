@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 from minitopo_dc.settings.base import LeftOut
 
 FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
@@ -13,23 +13,21 @@ DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
 """The modes whose bearer has several legs."""
 
 
-class UplinkPdcpSettings(PdcpSettings):
+class UplinkPdcpSettings(Pdcp):
     """PDCP parameters of an uplink bearer of its own."""
 
     split: LeftOut[str | None] = None  # type: ignore[assignment]
     """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
 
 
-def downlink_pdcp(mode: FlowMode, pdcp: PdcpSettings) -> PdcpSettings:
+def downlink_pdcp(mode: FlowMode, pdcp: Pdcp) -> Pdcp:
     """Return the PDCP parameters with the split policy of the mode."""
     if mode != "dc-duplicate":
         return pdcp
     return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
 
 
-def uplink_pdcp(
-    mode: FlowMode, downlink: PdcpSettings, own: UplinkPdcpSettings | None
-) -> PdcpSettings:
+def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) -> Pdcp:
     """Return the uplink's own PDCP parameters; without any, the downlink's.
 
     They are over the downlink's legs, if they name none.
@@ -41,10 +39,10 @@ def uplink_pdcp(
         return downlink
     split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
     values = {"legs": downlink.legs, **split, **own.model_dump()}
-    return PdcpSettings.check(values, "uplink_pdcp")
+    return Pdcp.check(values, "uplink_pdcp")
 
 
-def bearer_legs(mode: FlowMode, leg: int, pdcp: PdcpSettings, legs: int) -> tuple[int, ...]:
+def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: int) -> tuple[int, ...]:
     """Return the legs of one direction of a bearer, in a scenario of `legs` legs."""
     if mode == "sc":
         return (leg,)

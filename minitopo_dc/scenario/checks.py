@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minitopo_dc.scenario.flow import ResolvedFlow
-from minitopo_dc.scenario.radio import RadioLeg
-from minitopo_dc.settings import Direction, HandoverSettings, PdcpSettings
+from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.settings import Direction, HandoverSettings, Pdcp
 
 
-def check_bearers(
-    flow: ResolvedFlow, where: str, radios: Sequence[RadioLeg], *, uplink: bool
-) -> None:
+def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg], *, uplink: bool) -> None:
     """Refuse PDCP parameters that do not fit the legs of their direction.
 
     Args:
@@ -30,7 +28,7 @@ def check_bearers(
             f"{where}mode dc-duplicate: pdcp.duplication has nothing to choose; "
             "every packet is on all legs already"
         )
-    bearers: list[tuple[str, PdcpSettings, tuple[int, ...], Direction]] = [
+    bearers: list[tuple[str, Pdcp, tuple[int, ...], Direction]] = [
         (f"{where}pdcp", flow.pdcp, flow.legs, "downlink")
     ]
     if uplink:
@@ -42,7 +40,7 @@ def check_bearers(
         _check_order(place, pdcp, {leg: radios[leg - 1] for leg in legs}, direction)
 
 
-def check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
+def check_policy(where: str, pdcp: Pdcp, legs: int) -> None:
     """Refuse a split policy that cannot be made for `legs` legs, with a ValueError."""
     try:
         pdcp.policy(legs)
@@ -50,7 +48,7 @@ def check_policy(where: str, pdcp: PdcpSettings, legs: int) -> None:
         raise ValueError(f"{where}: {error}") from None
 
 
-def _check_flow_control(where: str, pdcp: PdcpSettings, legs: int) -> None:
+def _check_flow_control(where: str, pdcp: Pdcp, legs: int) -> None:
     if pdcp.flow_control is None:
         return
     try:
@@ -59,9 +57,7 @@ def _check_flow_control(where: str, pdcp: PdcpSettings, legs: int) -> None:
         raise ValueError(f"{where}.{error}") from None
 
 
-def _check_order(
-    place: str, pdcp: PdcpSettings, radios: Mapping[int, RadioLeg], direction: Direction
-) -> None:
+def _check_order(place: str, pdcp: Pdcp, radios: Mapping[int, Leg], direction: Direction) -> None:
     """Refuse a bearer that relies on the order of a leg that does not keep it."""
     for leg, both in radios.items() if pdcp.legs_keep_order else ():
         radio = both.direction(direction)
@@ -111,7 +107,7 @@ def check_handover(
         raise ValueError("handover.former: backup needs unused_legs: up; allowed: abandon")
 
 
-def check_offset(offset_s: float, legs: Sequence[RadioLeg]) -> None:
+def check_offset(offset_s: float, legs: Sequence[Leg]) -> None:
     """Refuse a trace offset where no leg has a trace, with a ValueError."""
     radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
     if offset_s and all(radio.trace is None for radio in radios):

@@ -6,12 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import CpuPercent, Microseconds, Milliseconds, within
 
 Clock = Literal["real", "virtual"]
+Backend = Literal["auto", "user", "kernel"]
 UdpMemory = Literal["modern", "linux-4.15"]
 Core = Literal["auto", "native", "python"]
 """What computes a run: `auto` is the native core where it is built and has all that is needed."""
@@ -22,16 +23,19 @@ SysctlValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_. \t-]+$")]
 
 
 class RealSettings(Settings):
-    """Settings that kernels and processes have, and discrete events lack. Real clock only."""
+    """Settings that kernels and processes have, and discrete events lack.
 
-    backhaul: Annotated[tuple[RadioLeg, ...], Field(max_length=250)] = ()
+    The virtual clock ignores them, but for a backhaul, which it refuses.
+    """
+
+    backhaul: Annotated[tuple[Leg, ...], Field(max_length=250)] = ()
     """Links between the server and gnb, the server having one address on each; none: a wire.
 
     Flows use the server's first address; workload `ping` uses them all.
     """
     sysctl: dict[SysctlName, SysctlValue] = Field(default_factory=dict)
     """Kernel settings of server and client, e.g. `net.ipv4.tcp_rmem`."""
-    backend: Literal["auto", "user", "kernel"] = "auto"
+    backend: Backend = "auto"
     """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
     (docs/kernel-backend.md)."""
     core: LeftOut[Core] = "auto"
@@ -50,7 +54,7 @@ class RealSettings(Settings):
 class VirtualSettings(Settings):
     """Settings that give a simulation what a testbed has; 0 is an ideal machine.
 
-    Virtual clock only.
+    The real clock ignores them.
     """
 
     processing_delay_ms: Milliseconds = 0.0

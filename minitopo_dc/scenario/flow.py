@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
 from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
-from minitopo_dc.settings import PathPlan, PathSchedule, PdcpSettings, Settings
+from minitopo_dc.settings import PathPlan, PathSchedule, Pdcp, Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Number
 from minitopo_dc.workloads import Workload, parse_workload
@@ -41,7 +41,7 @@ class FlowSettings(Settings):
     options: dict[str, Any] | None = None
     paths: PathSchedule | None = None
     """Of `mode: multipath`; None: a path on every leg from the beginning to the end."""
-    pdcp: LeftOut[PdcpSettings | None] = None
+    pdcp: LeftOut[Pdcp | None] = None
     uplink_pdcp: LeftOut[UplinkPdcpSettings | None] = None
 
 
@@ -59,9 +59,9 @@ class ResolvedFlow:
     workload: Workload
     congestion_control: str
     options: Mapping[str, Any]
-    pdcp: PdcpSettings
+    pdcp: Pdcp
     """Of its downlink's bearer, with the split policy of the mode."""
-    uplink_pdcp: PdcpSettings
+    uplink_pdcp: Pdcp
     """Of its uplink's bearer, where the uplink is split."""
     paths: PathPlan | None = None
     """Of `mode: multipath`; None in every other mode."""

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from inspect import Parameter, Signature
 from itertools import pairwise
-from typing import Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import LeftOut, error_text
+from minitopo_dc.settings.base import (
+    LeftOut,
+    SettingsWarning,
+    changed,
+    error_text,
+    given,
+    not_given,
+)
 from minitopo_dc.settings.defaults import UPLINK_MBPS
+from minitopo_dc.settings.leg import DirectionFields, DirectionOnly
 from minitopo_dc.settings.ranges import Moment, MomentAbove
 
 Outage = tuple[Moment, MomentAbove]
@@ -22,13 +32,15 @@ def _default_uplink() -> LegSettings:
     return LegSettings(rate_mbps=UPLINK_MBPS)
 
 
-class RadioLeg(Settings):
+class Leg(Settings):
     """One leg: a direction from the network to the terminal, and one back.
 
-    A field of a direction that stands beside `downlink` and `uplink` is of both of them, and each
-    may override it. An uplink that does not name them has the downlink's propagation
-    (`PROPAGATION`) and `UPLINK_MBPS`; one that names a column and no capacity has the downlink's
-    trace.
+    `Leg(rate_mbps=20, delay_ms=30)` has fields of the downlink. An uplink has the downlink's
+    propagation (`PROPAGATION`) and `UPLINK_MBPS`, at any time, but for what `uplink={...}` says;
+    one that names a column and no capacity has the downlink's trace.
+
+    In a file, and wherever a leg is a mapping, a field of a direction that stands beside `downlink`
+    and `uplink` is of both of them, and each may override it.
     """
 
     BESIDE: ClassVar[tuple[str, ...]] = tuple(
@@ -43,26 +55,89 @@ class RadioLeg(Settings):
     outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
 
-    @model_validator(mode="before")
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            downlink: LegSettings | DirectionOnly | None = None,
+            uplink: LegSettings | DirectionOnly | None = None,
+            wifi: WifiSettings | Mapping[str, Any] | None = None,
+            outages: Sequence[Sequence[float]] = (),
+            **fields: Unpack[DirectionFields],
+        ) -> None:
+            """Check the fields; those of no direction are the downlink's."""
+    else:
+
+        def __init__(self, **fields: Any) -> None:
+            """Check the fields; SettingsError names each wrong one."""
+            below, own = _split(fields)
+            super().__init__(**(fields if "downlink" in fields else own | {"downlink": below}))
+
+        __init__.__pydantic_base_init__ = True  # see Settings
+
+    def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the leg as it was given, with what is changed.
+
+        A field of a direction is the downlink's; of both in a leg that was given so.
+        """
+        both, parts = self._as_given()
+        fields, changes = _split(changes)
+        fields = {
+            name: changed(getattr(self.downlink, name), fields[name], name) for name in fields
+        }
+        kept = _merged(parts["downlink"], fields)
+        if both:
+            both = _merged(both, fields)
+            kept = {name: value for name, value in kept.items() if name not in fields}
+        parts["downlink"] = kept
+        for name, value in changes.items():
+            if name in _WAYS and isinstance(value, Mapping):
+                tell_of_one_direction(name, both.keys() & value)
+                old: LegSettings = getattr(self, name)
+                new = {key: changed(getattr(old, key, None), value[key], key) for key in value}
+                parts[name] = _merged(parts[name], new)
+            else:
+                parts[name] = changed(parts.get(name), value, name)
+        return both | parts
+
+    def _as_given(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what was given of both directions, and the leg's own fields."""
+        down, up = _fields(self.downlink), _fields(self.uplink)
+        both = {
+            name: getattr(self.downlink, name)
+            for name in self.BESIDE
+            if name in self.model_fields_set
+            and getattr(self.downlink, name) == getattr(self.uplink, name)
+        }
+        parts = {"downlink": down, "uplink": up}
+        own = {way: {k: v for k, v in parts[way].items() if k not in both} for way in parts}
+        return both, given(self) | own
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _complete_directions(cls, values: Any) -> Any:
+    def _complete_directions(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Give each direction what is written beside it, and the medium."""
         if not isinstance(values, Mapping):
-            return values
+            return handler(values)
         own = {name: value for name, value in values.items() if name not in cls.BESIDE}
         both = {name: values[name] for name in cls.BESIDE if name in values}
         _check_both(both, with_rate="wifi" not in own)
-        given = {name: _fields(values.get(name, {} if both else None)) for name in _WAYS}
-        for name, fields in given.items():
+        parts = {name: _fields(values.get(name, {} if both else None)) for name in _WAYS}
+        for name, fields in parts.items():
             if isinstance(fields, Mapping) and "wifi" in fields:
                 raise ValueError(f"{name}.wifi: both directions share it; write it beside {name}")
         medium = _medium(values.get("wifi"))
         if medium:
-            given = {name: {} if fields is None else fields for name, fields in given.items()}
-        down = _merged(both, given["downlink"])
-        up = _uplink(_merged(both, given["uplink"]), down, has_medium=bool(medium))
+            parts = {name: {} if fields is None else fields for name, fields in parts.items()}
+        down = _merged(both, parts["downlink"])
+        said = _merged(_not_followed(both, down), parts["uplink"])
+        up = _uplink(said, down, has_medium=bool(medium))
         made = {"downlink": _and_medium(down, medium), "uplink": _and_medium(up, medium)}
-        return own | {name: fields for name, fields in made.items() if fields is not None}
+        leg = handler(own | {name: fields for name, fields in made.items() if fields is not None})
+        not_given(leg.uplink, leg.uplink.model_fields_set - set(said or ()))
+        leg.model_fields_set.update(both)
+        return leg
 
     @model_validator(mode="after")
     def _check_outages(self) -> Self:
@@ -89,7 +164,25 @@ class RadioLeg(Settings):
         yield from (moment for outage in self.down_periods() for moment in outage)
 
 
+def _signature() -> Signature:
+    """Return what a leg takes, with its defaults, for a notebook's completion."""
+    fields = {name: LegSettings.model_fields[name] for name in Leg.BESIDE}
+    fields |= {name: field for name, field in Leg.model_fields.items() if name not in fields}
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=None if name in _WAYS else field.get_default(),
+                annotation=field.annotation,
+            )
+            for name, field in fields.items()
+        ]
+    )
+
+
 _WAYS = get_args(Direction)
+Leg.__signature__ = _signature()
 PROPAGATION = ("delay_ms", "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
@@ -118,8 +211,54 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
 def _fields(direction: Any) -> Any:
     """Return what was given of a direction, but for the medium, which it has from here."""
     if isinstance(direction, LegSettings):
-        return direction.model_dump(exclude_unset=True)
+        return {name: value for name, value in given(direction).items() if name != "wifi"}
     return direction
+
+
+def _split(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields of a direction, and all others, of what is written of a leg."""
+    below = {name: value for name, value in fields.items() if name in Leg.BESIDE}
+    return below, {name: value for name, value in fields.items() if name not in below}
+
+
+def _not_followed(both: Mapping[str, Any], downlink: Any) -> dict[str, Any]:
+    """Return what both directions say, without what an uplink has from its downlink anyway."""
+    other = downlink if isinstance(downlink, Mapping) else {}
+    return {
+        name: value
+        for name, value in both.items()
+        if name not in PROPAGATION or other.get(name, both) is not value
+    }
+
+
+def put_beside(leg: dict[str, Any], name: str, value: Any) -> None:
+    """Put a field of both directions into the mapping of a leg, in place of the downlink's own.
+
+    An uplink that says it itself keeps its own; a warning tells of one that would have it.
+    """
+    fields = {name: value}
+    below, own = _split(leg)
+    if isinstance(down := own.get("downlink"), Mapping):
+        own["downlink"] = {key: old for key, old in _merged(down, fields).items() if key != name}
+    if name in PROPAGATION and isinstance(up := own.get("uplink"), Mapping) and name in up:
+        warnings.warn(
+            f"{name}: changed in the downlink alone: the uplink says {name}: {up[name]} itself",
+            SettingsWarning,
+            stacklevel=3,
+        )
+    leg.clear()
+    leg.update(_merged(below, fields) | own)
+
+
+def tell_of_one_direction(direction: str, names: Iterable[str]) -> None:
+    """Warn of fields that were given for both directions and are changed in one."""
+    for name in names:
+        warnings.warn(
+            f"{direction}.{name}: changed in one direction of a leg that was given for both; "
+            f"{name} without {direction} changes both",
+            SettingsWarning,
+            stacklevel=4,
+        )
 
 
 def _merged(both: Mapping[str, Any], own: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.link import Capacity
-from minitopo_dc.scenario.radio import Outage, RadioLeg
+from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
 from minitopo_dc.settings.base import error_text
@@ -58,10 +58,12 @@ class ResolvedScenario:
 def resolve_scenario(given: Scenario) -> ResolvedScenario:
     """Return the scenario that is run; reads the legs' traces if there is a handover rule.
 
+    What only the other clock has is left out.
+
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _with_offset(given)
+    begun = _with_offset(given.of_its_clock())
     if begun.handover is None:
         return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")
@@ -94,7 +96,7 @@ def _with_offset(given: Scenario) -> Scenario:
     return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
 
 
-def _later(number: int, leg: RadioLeg, offset_s: float) -> dict[str, LegSettings]:
+def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:
     """Return the directions that have a trace, with the trace from an offset (s) on."""
     later = {}
     for name in get_args(Direction):
@@ -151,7 +153,7 @@ def _schedule(plan: PathPlan) -> dict[str, Any]:
     return {"initial": plan.initial, "schedule": changes}
 
 
-def _down(leg: RadioLeg, down: Sequence[Outage]) -> RadioLeg:
+def _down(leg: Leg, down: Sequence[Outage]) -> Leg:
     """Return a leg that is down in both directions at these times, beside its own outages."""
     directions = {
         name: radio.model_copy(

@@ -16,16 +16,16 @@ from minitopo_dc.scenario.bearer import (
     uplink_pdcp,
 )
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
-from minitopo_dc.scenario.clocks import Clock, RealSettings, VirtualSettings
+from minitopo_dc.scenario.clocks import Backend, Clock, RealSettings, VirtualSettings
 from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import (
     HandoverSettings,
     IpVersion,
     LegSettings,
     PathPlan,
     PathSchedule,
-    PdcpSettings,
+    Pdcp,
     Settings,
     SettingsError,
 )
@@ -34,6 +34,7 @@ from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
 from minitopo_dc.workloads import Download
 
+NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
 Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
 """As for a flow; several flows at once."""
 
@@ -50,7 +51,7 @@ class Scenario(Settings):
     transport: str
     """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
     mode: Mode
-    legs: Annotated[tuple[RadioLeg, ...], Field(min_length=1, max_length=250)]
+    legs: Annotated[tuple[Leg, ...], Field(min_length=1, max_length=250)]
     trace_offset_s: LeftOut[Moment] = 0.0
     """The moment, in s, at which all traces of the legs begin, beside the offset of each of them:
     one factor for several starting points of a drive."""
@@ -60,7 +61,7 @@ class Scenario(Settings):
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
     """Of the addresses that transports use (docs/mininet.md); 4 as in the papers."""
-    pdcp: PdcpSettings = PdcpSettings()
+    pdcp: Pdcp = Pdcp()
     """The bearer's parameters in the modes `dc` and `dc-duplicate`."""
     paths: PathSchedule | None = None
     """Of `mode: multipath`: when the transport opens a path on which leg, and abandons it; None: a
@@ -174,6 +175,22 @@ class Scenario(Settings):
         real = self.real.model_copy(update={"sysctl": of["real"]})
         virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
         return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
+
+    def of_its_clock(self) -> Self:
+        """Return the scenario without what only the other clock has; itself where there is none.
+
+        A backhaul stays, which is a part of the network: the virtual clock refuses it. So does the
+        elements' own backend, which legs of the virtual clock are, too.
+        """
+        virtual, real = self.virtual, self.real
+        if self.clock == "real":
+            virtual = NO_VIRTUAL
+        elif real != NO_REAL:
+            backend: Backend = "user" if real.backend == "user" else "auto"
+            real = RealSettings(backhaul=real.backhaul, backend=backend)
+        if virtual == self.virtual and real == self.real:
+            return self
+        return self.model_copy(update={"virtual": virtual, "real": real})
 
     def read_traces(self) -> None:
         """Read every trace once, so that a wrong one is found before a run begins.

@@ -1,7 +1,7 @@
 """Validated settings of legs and bearers, shared by element files and scenarios."""
 
 from minitopo_dc.settings.base import LeftOut, Settings, SettingsError, read_yaml
-from minitopo_dc.settings.bearer import PdcpSettings
+from minitopo_dc.settings.bearer import Pdcp
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.handover import HandoverSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
@@ -40,7 +40,7 @@ __all__ = [
     "PathPlan",
     "PathSchedule",
     "PathStatus",
-    "PdcpSettings",
+    "Pdcp",
     "RlcSettings",
     "Settings",
     "SettingsError",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
 import yaml
 from pydantic import (
@@ -41,6 +41,10 @@ MAX_QUOTED = 200
 
 class SettingsError(InputError):
     """A mistake in a settings file or option; the message names the place and what is allowed."""
+
+
+class SettingsWarning(UserWarning):
+    """Settings that are right, but maybe not as they are meant; told once."""
 
 
 Value = TypeVar("Value")
@@ -127,11 +131,26 @@ class Settings(BaseModel):
     BESIDE: ClassVar[tuple[str, ...]] = ()
     """Names that may be written among its fields and are put elsewhere before they are checked."""
 
+    if not TYPE_CHECKING:  # pydantic's plugin of mypy knows the fields
+
+        def __init__(self, **fields: Any) -> None:
+            """Check the fields; SettingsError names each wrong one."""
+            try:
+                self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError as error:
+                raise SettingsError(describe(error, type(self).__name__, type(self))) from None
+
+        __init__.__pydantic_base_init__ = True  # else settings within settings are made by it, too
+
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Let every number of the class be read as it is written (`_reader`)."""
         checking: CoreSchema = _checking_numbers(handler(source))
         return checking
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Return the same settings, which are immutable: pydantic copies a field's default."""
+        return self
 
     @classmethod
     def check(cls, values: object, source: str) -> Self:
@@ -152,19 +171,80 @@ class Settings(BaseModel):
         """
         return cls.check(read_yaml(path), str(path))
 
+    def evolve(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed, checked as a whole.
+
+        A mapping changes fields of a field that is settings itself, `pdcp={"batch": 10}`, and items
+        of a list of them by their index, which counts from 0: `legs={1: {"delay_ms": 60}}`. Any
+        other value, also a mapping of free names such as `options`, takes the field's place. What
+        a field was given by others follows these, unless it was given itself.
+
+        Raises:
+            SettingsError: naming each wrong field.
+        """
+        return type(self).check(self._changed(changes), type(self).__name__)
+
+    def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields that were given and what is changed of them, not yet checked."""
+        fields = given(self)
+        for name, value in changes.items():
+            fields[name] = changed(getattr(self, name, None), value, name)
+        return fields
+
+    def _changed_part(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the same as a part of other settings, as a file would have it there."""
+        return self._changed(changes)
+
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Return all fields that are written to a file: those that are not `LeftOut`."""
         values: dict[str, Any] = handler(self)
         for name, default in _left_out(type(self)).items():
-            if getattr(self, name) == default:
-                values.pop(name, None)
+            if name in values and getattr(self, name) == default:
+                del values[name]
         return values
 
     def save(self, path: Path) -> None:
         """Write the settings as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
         path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+
+
+AnySettings = TypeVar("AnySettings", bound=Settings)
+
+
+def given(settings: Settings) -> dict[str, Any]:
+    """Return the fields that were given, and none that have a default or follow others."""
+    names = settings.model_fields_set
+    return {name: getattr(settings, name) for name in type(settings).model_fields if name in names}
+
+
+def not_given(settings: AnySettings, names: Iterable[str]) -> AnySettings:
+    """Return settings just made, some fields of which follow others: copies make them anew."""
+    settings.model_fields_set.difference_update(names)
+    return settings
+
+
+def changed(old: Any, value: Any, place: str) -> Any:
+    """Return what takes the place of a field's value: see `Settings.evolve`.
+
+    Raises:
+        SettingsError: there is no item of an index.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(old, Settings):
+        return old._changed_part(value)
+    items = isinstance(old, tuple) and all(isinstance(item, Settings) for item in old)
+    if not items or not all(isinstance(index, int) for index in value):
+        return value
+    new = list(old)
+    for index, change in value.items():
+        if not 0 <= index < len(new):
+            allowed = f"0 to {len(new) - 1}" if new else "none: the list is empty"
+            raise SettingsError(f"{place}.{index}: no such item; allowed: {allowed}")
+        new[index] = changed(new[index], change, f"{place}.{index}")
+    return new
 
 
 @cache

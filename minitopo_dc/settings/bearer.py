@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
-from pydantic import model_validator
+from pydantic import ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.pdcp import (
     ADAPTIVE,
@@ -27,6 +27,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.plugins import load_entry_points
+from minitopo_dc.settings.base import not_given
 from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.pdcp_fields import PdcpFields
 from minitopo_dc.units import NS_PER_MS
@@ -35,15 +36,15 @@ SPLIT_POLICIES = "minitopo_dc.split_policies"
 """The entry points that may register split policies."""
 
 
-class PdcpSettings(PdcpFields):
+class Pdcp(PdcpFields):
     """PDCP parameters of a bearer, and its split when sent, its reordering when received."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _fill_in_needs(cls, values: Any) -> Any:
+    def _fill_in_needs(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Fill in reports and flow control where the split policy or another field needs them."""
         if not isinstance(values, dict):
-            return values
+            return handler(values)
         split = values.get("split")
         needs = _needs(split) if isinstance(split, str) else frozenset()
         filled: dict[str, Any] = {}
@@ -51,7 +52,8 @@ class PdcpSettings(PdcpFields):
             filled["report_ms"] = REPORT_MS
         if "flow_control" in needs:
             filled["flow_control"] = {}
-        return values | {name: value for name, value in filled.items() if values.get(name) is None}
+        filled = {name: value for name, value in filled.items() if values.get(name) is None}
+        return not_given(handler(values | filled), filled)
 
     def policy(self, legs: int) -> SplitPolicy:
         """Return the split policy for a bearer over `legs` legs.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from minitopo_dc.link import ConstantCapacity, RateCapacity
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.settings.base import SettingsError
-from minitopo_dc.settings.bearer import PdcpSettings
+from minitopo_dc.settings.bearer import Pdcp
 from minitopo_dc.settings.leg import LegSettings
 
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
@@ -31,7 +31,7 @@ def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
     return capacity
 
 
-def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
+def check_kernel_bearer(pdcp: Pdcp, legs: int) -> None:
     """Refuse what needs to see a bearer's legs, and reports; legs of the kernel offer neither.
 
     Raises:
@@ -46,7 +46,7 @@ def check_kernel_bearer(pdcp: PdcpSettings, legs: int) -> None:
         raise SettingsError("pdcp.report_ms: backend kernel sends no reports; use backend: user")
 
 
-def check_wire_bearer(pdcp: PdcpSettings, legs: int) -> None:
+def check_wire_bearer(pdcp: Pdcp, legs: int) -> None:
     """Refuse features of a bearer that need to see legs, over legs that are others' wires.
 
     Raises:
@@ -60,7 +60,7 @@ def check_wire_bearer(pdcp: PdcpSettings, legs: int) -> None:
         )
 
 
-def _seeing(pdcp: PdcpSettings, legs: int) -> str:
+def _seeing(pdcp: Pdcp, legs: int) -> str:
     """Return what of a bearer has to see its legs; empty when nothing has to."""
     if sees_legs(pdcp.policy(legs)):
         return f"pdcp.split: {pdcp.split} sees its legs"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.link import (
     AnyLeg,
@@ -29,7 +29,14 @@ from minitopo_dc.link import (
     delay_steps,
     make_capacity,
 )
-from minitopo_dc.settings.base import FilePath, LeftOut, Settings, SettingsError, quoted
+from minitopo_dc.settings.base import (
+    FilePath,
+    LeftOut,
+    Settings,
+    SettingsError,
+    not_given,
+    quoted,
+)
 from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
 from minitopo_dc.settings.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
 from minitopo_dc.settings.ranges import (
@@ -79,6 +86,36 @@ class BurstLoss(Settings):
     k: Probability = 1.0  # Gilbert 1960: nothing lost in the good state
 
 
+class DirectionFields(TypedDict, total=False):
+    """Fields that may stand beside both directions of a leg, for types and completion."""
+
+    rate_mbps: float | str | None
+    trace: str | Path | None
+    trace_column: str
+    trace_time_column: str | None
+    trace_mean_mbps: float | str | None
+    end: EndRule
+    offset_s: float | str
+    delay_ms: float | str
+    delay_curve: DelayCurve | None
+    jitter_ms: float | str
+    jitter: Literal["normal", "uniform"]
+    reorder: bool
+    loss_percent: float | str
+    burst_loss: BurstLoss | Mapping[str, float] | None
+    rlc: RlcSettings | Mapping[str, Any] | None
+    queue_packets: int | None
+    queue_bytes: int | str | None
+    queue_ms: float | str | None
+    changes: Sequence[LegChange | Mapping[str, Any]]
+
+
+class DirectionOnly(DirectionFields, total=False):
+    """Fields of one direction as a mapping, for the same."""
+
+    outages: Sequence[Sequence[float | str]]
+
+
 class LegSettings(Settings):
     """One direction of one leg. The defaults are the default point of the DC papers (table 4.3)."""
 
@@ -124,12 +161,13 @@ class LegSettings(Settings):
     changes: tuple[LegChange, ...] = ()
     """Changes of the leg from some moments on, in ascending order."""
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _one_queue(cls, values: Any) -> Any:
-        if isinstance(values, dict) and values.get("queue_ms") is not None:
-            return {"queue_packets": None} | values
-        return values
+    def _one_queue(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if not isinstance(values, dict) or values.get("queue_ms") is None:
+            return handler(values)
+        filled = {"queue_packets": None}.keys() - values.keys()
+        return not_given(handler({"queue_packets": None} | values), filled)
 
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:

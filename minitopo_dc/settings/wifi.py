@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.link import (
     Aggregation,
@@ -18,7 +18,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.settings.base import LeftOut, Settings
+from minitopo_dc.settings.base import LeftOut, Settings, given, not_given
 from minitopo_dc.settings.ranges import MAX_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
 from minitopo_dc.units import NS_PER_MS
 
@@ -111,9 +111,9 @@ class WifiSettings(WifiHop):
     hop."""
     wired: LeftOut[WiredSettings | None] = None
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _inherit_fields(cls, values: Any) -> Any:
+    def _inherit_fields(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         """Give each hop the leg's fields except those that the hop has set."""
         hops = values.get("hops") if isinstance(values, Mapping) else None
         if isinstance(hops, int):
@@ -121,9 +121,13 @@ class WifiSettings(WifiHop):
                 raise ValueError(f"hops: {hops}; allowed: 1 to {MAX_HOPS}, or a list")
             hops = [{}] * hops if hops > 1 else []
         if not isinstance(hops, list | tuple):
-            return values
+            return handler(values)
         common = {name: value for name, value in values.items() if name not in ("hops", "wired")}
-        return {**values, "hops": [_merge_hop(common, hop) for hop in hops]}
+        own = [given(hop) if isinstance(hop, WifiHop) else hop for hop in hops]
+        made = handler({**values, "hops": [_merge_hop(common, hop) for hop in own]})
+        for hop, fields in zip(made.hops, own, strict=True):
+            not_given(hop, common.keys() - fields.keys())
+        return made
 
     def every_hop(self) -> tuple[WifiHop, ...]:
         """Return the hops in the order of the downlink."""

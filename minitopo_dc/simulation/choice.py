@@ -9,7 +9,7 @@ from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.router.native import PYTHON_ONLY
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 from minitopo_dc.simulation.core import Core, PythonCore
 from minitopo_dc.simulation.native.core import NativeCore
 
@@ -60,7 +60,7 @@ def _missing_features(scenario: Scenario) -> Iterator[str]:
                 yield from _of_bearer("uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
 
 
-def _of_bearer(where: str, pdcp: PdcpSettings, legs: int) -> Iterator[str]:
+def _of_bearer(where: str, pdcp: Pdcp, legs: int) -> Iterator[str]:
     yield from (f"{where} has {name}" for name in PYTHON_ONLY if getattr(pdcp, name))
     try:
         check_legs(legs)

@@ -117,6 +117,12 @@ class Workload(Settings):
         """Return its kind, and those of the workloads that it extends."""
         return tuple(str(vars(each)["kind"]) for each in cls.__mro__ if "kind" in vars(each))
 
+    def _changed_part(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return its kind and fields with changes; those alone, if they name another kind."""
+        if changes.get("kind", self.kind) != self.kind:
+            return dict(changes)
+        return {"kind": self.kind, **self._changed(changes)}
+
     @property
     def size_bytes(self) -> int:
         """Return the content that a client asks for, in bytes; 0 if time decides or it has none."""

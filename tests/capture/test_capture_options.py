@@ -53,4 +53,4 @@ def test_the_virtual_clock_refuses_captures(
     scenario(transport="quic", real={}).save(path)
     arguments = ["run", str(path), "--pcap", "--clock", "virtual"]
     assert cli.main([*arguments, "--output", str(tmp_path / "result")]) == 2
-    assert "real.capture: needs clock: real" in capsys.readouterr().err
+    assert "--pcap: needs --clock real" in capsys.readouterr().err

@@ -8,7 +8,7 @@ from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000
 LATER = 1_000_000 * MS
@@ -113,10 +113,10 @@ JUMBOGRAM = datagram_ipv6(100)[:4] + bytes(3) + datagram_ipv6(100)[7:]
 
 
 def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
-    settings = PdcpSettings.model_validate(pdcp)
+    settings = Pdcp.model_validate(pdcp)
     entity = settings.transmitter(len(legs), [driver.leg for driver in legs], queue_packets=6)
     return TransmitDriver(1, entity, sn_format(18), legs, loop)
 
 
 def receiver(loop: Loop) -> ReceiveDriver:
-    return ReceiveDriver(1, PdcpSettings().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)
+    return ReceiveDriver(1, Pdcp().receiver(2), sn_format(18), {11: 0, 12: 1}, loop)

@@ -10,7 +10,7 @@ from minitopo_dc.element.kernel.rules import leg_mark
 from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.element.wire import WireDriver
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 from tests.element.fakes import FakePacket, NoInjector, datagram
 
 
@@ -22,7 +22,7 @@ def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
 def bearer(split: str) -> tuple[TransmitDriver, list[WireDriver]]:
     settings = {"split": split} | ({"batch": 2} if split == "batch" else {})
     wires = [WireDriver(1), WireDriver(2)]
-    entity = PdcpSettings.model_validate(settings).transmitter(2)
+    entity = Pdcp.model_validate(settings).transmitter(2)
     return TransmitDriver(1, entity, sn_format(18), wires, Loop()), wires
 
 

@@ -10,7 +10,7 @@ from minitopo_dc.element.kernel.rules import leg_mark
 from minitopo_dc.element.transmit_driver import Sdu, TransmitDriver
 from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 from tests.element.fakes import (
     LATER,
     MS,
@@ -194,9 +194,7 @@ def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]
 def test_numbers_start_again_after_the_last_of_their_format(
     legs: tuple[Loop, list[LegDriver]],
 ) -> None:
-    entity = TransmittingEntity[Sdu](
-        sn_format(12), PdcpSettings().policy(2), legs=2, first_count=4095
-    )
+    entity = TransmittingEntity[Sdu](sn_format(12), Pdcp().policy(2), legs=2, first_count=4095)
     driver = TransmitDriver(1, entity, sn_format(12), legs[1], legs[0])
     packets = [FakePacket(datagram()) for _ in range(2)]
     for packet in packets:

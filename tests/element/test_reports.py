@@ -33,7 +33,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.router import ElementSettings, ReportPath
 from minitopo_dc.router.reports import ReportSender, Way
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 from tests.capture.packets import datagram
 from tests.element.fakes import FakePacket
 
@@ -94,7 +94,7 @@ class Terminal:
         for module in (drivers, captures):
             monkeypatch.setattr(module, "clock", lambda: self.now)
         self.loop = Loop()
-        settings = PdcpSettings(report_ms=20)
+        settings = Pdcp(report_ms=20)
         entity = settings.receiver(2)
         maker = settings.report_maker(entity, 2)
         assert maker is not None
@@ -240,6 +240,6 @@ def test_an_address_that_the_host_has_not_is_named() -> None:
 
 
 def test_a_receiver_without_reports_makes_none() -> None:
-    settings = PdcpSettings()
+    settings = Pdcp()
     assert settings.report_maker(settings.receiver(2), 2) is None
     assert settings.transmitter(2).feedback is None

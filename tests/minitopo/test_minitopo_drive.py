@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.render import render
-from minitopo_dc.scenario import RadioLeg, Scenario, resolve_scenario
+from minitopo_dc.scenario import Leg, Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import shipped
 
@@ -46,7 +46,7 @@ def by_rule(environment: str, case: int | str, start: int) -> Scenario:
     return resolve_scenario(Scenario.check(values, "test")).scenario
 
 
-def mbit(leg: RadioLeg) -> list[float]:
+def mbit(leg: Leg) -> list[float]:
     """What a leg can carry in each second."""
     radio = leg.direction("downlink")
     capacity = radio.capacity()

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.scenario.radio import RadioLeg
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import LegSettings, SettingsError
 
 
-def leg(**fields: Any) -> RadioLeg:
-    return RadioLeg.check(fields, "leg")
+def leg(**fields: Any) -> Leg:
+    return Leg.check(fields, "leg")
 
 
 def test_what_stands_beside_the_directions_is_of_both() -> None:
@@ -68,7 +68,7 @@ def test_a_medium_and_its_queue() -> None:
 
 def test_what_is_written_reads_as_it_was() -> None:
     made = leg(trace="a.csv", loss_percent=1, uplink={"rate_mbps": 5})
-    assert RadioLeg.check(made.model_dump(mode="json"), "again") == made
+    assert Leg.check(made.model_dump(mode="json"), "again") == made
 
 
 def test_a_misspelt_field_beside_the_directions_names_the_nearest() -> None:

@@ -62,7 +62,6 @@ def test_a_scenario_without_flows_is_one() -> None:
             "flows.1.transport: mpquic does not tell .*; allowed .*: mptcp, mpquic-picoquic$",
         ),
         ({"mode": "sc"}, {"transport": "sctp"}, "test: transport|^transport: sctp; allowed"),
-        ({"mode": "sc"}, {"virtual": {"cpu_us_per_packet": 1}}, "virtual: needs clock: virtual"),
         (
             {"mode": "sc"},
             KERNEL,

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import PdcpSettings, SettingsError
+from minitopo_dc.settings import Pdcp, SettingsError
 from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.pdcp_fields import FlowControlSettings
 
@@ -102,13 +102,13 @@ def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: P
 
 
 def test_files_of_bearers_without_them_stay_as_they_were() -> None:
-    fields = PdcpSettings().model_dump(mode="json")
+    fields = Pdcp().model_dump(mode="json")
     new = {"numbering", "buffer_packets", "discard_timer_ms", "flow_control", "data_recovery"}
     assert not (new | {"leg_failure_ms"}) & set(fields)
 
 
 def test_what_may_wait_is_what_the_legs_queues_hold_unless_a_bearer_says_otherwise() -> None:
-    pdcp = PdcpSettings(numbering="late")
+    pdcp = Pdcp(numbering="late")
     with pytest.raises(PolicyError, match="needs 2, 0 are shown"):
         pdcp.transmitter(2)
 

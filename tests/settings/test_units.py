@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, is_ambiguous, rate_unit, size_unit
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import LegSettings, PdcpSettings, SettingsError
+from minitopo_dc.settings import LegSettings, Pdcp, SettingsError
 from minitopo_dc.workloads import parse_workload
 
 
@@ -98,7 +98,7 @@ def test_a_size_is_of_bytes_or_of_bits(text: str, bits: float) -> None:
 def test_workloads_and_bearers_take_units_too() -> None:
     assert parse_workload({"size_mb": "500kB"}) == parse_workload({"size_mb": 0.5})
     assert parse_workload({"duration_s": "2min"}) == parse_workload({"duration_s": 120})
-    assert PdcpSettings.check({"t_reordering_ms": "0.2s"}, "s") == PdcpSettings()
+    assert Pdcp.check({"t_reordering_ms": "0.2s"}, "s") == Pdcp()
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_field_whose_name_tells_no_unit_takes_none() -> None:
 
 def test_a_field_of_several_types_is_one_error() -> None:
     with pytest.raises(SettingsError) as caught:
-        PdcpSettings.check({"t_reordering_ms": "5kB"}, "s")
+        Pdcp.check({"t_reordering_ms": "5kB"}, "s")
     assert str(caught.value).endswith("allowed: 0 to 3,600,000 ms; or 'infinity' or 'adaptive'")
     assert str(caught.value).startswith("s: t_reordering_ms: 5kB is no number")
 

@@ -11,15 +11,15 @@ from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.run.check import check_scenario
 from minitopo_dc.run.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import RadioLeg, Scenario
+from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.settings import Direction, LegSettings, SettingsError, WifiSettings
 from tests.simulation.scenarios import leg, scenario
 
 MS = 1_000_000
 
 
-def radio(**fields: Any) -> RadioLeg:
-    return RadioLeg.check({"wifi": {}} | fields, "leg")
+def radio(**fields: Any) -> Leg:
+    return Leg.check({"wifi": {}} | fields, "leg")
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_leg_over_wifi_survives_a_file(tmp_path: Path) -> None:
 
 
 def test_a_leg_may_be_given_as_settings() -> None:
-    one = RadioLeg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
+    one = Leg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
     assert one == radio(downlink={"delay_ms": 3})
 
 

@@ -92,15 +92,6 @@ def test_a_scenario_without_a_clock_runs_on_the_virtual_one(tmp_path: Path) -> N
     assert "clock: virtual" in (tmp_path / "out/scenario.yaml").read_text()
 
 
-def test_the_real_clock_refuses_what_only_the_virtual_one_has(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(f"{SCENARIO}virtual: {{cpu_us_per_packet: 1}}\nclock: real\n")
-    assert main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
-    assert "virtual: needs clock: virtual" in capsys.readouterr().err
-
-
 def test_jobs_are_refused_on_the_real_clock(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

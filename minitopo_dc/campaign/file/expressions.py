@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.grammar import (
     ARITHMETIC,
     COMPARISONS,
@@ -39,6 +38,7 @@ from minitopo_dc.campaign.file.values import (
     kind,
     plain,
 )
+from minitopo_dc.scenario.field_paths import LABEL
 
 MAX_NUMBERS = 100_000
 """The most numbers of columns that an expression may read: 10 steps over 10,000 points. A claim is

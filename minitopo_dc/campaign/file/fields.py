@@ -1,7 +1,7 @@
 """The fields of a campaign's YAML file (docs/campaign-file.md).
 
 A mapping of *fields* has dotted paths of a scenario as its keys
-(`minitopo_dc.campaign.file.field_paths`). Where several name the same field, the last one in this
+(`minitopo_dc.scenario.field_paths`). Where several name the same field, the last one in this
 order counts: `base`, the configuration's, the experiment's `base`, those of `quick` or `sample`,
 the command line's, the factors.
 

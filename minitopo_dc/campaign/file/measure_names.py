@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from minitopo_dc.analysis.measures.named import EXAMPLES, PLAIN, is_known
 from minitopo_dc.campaign.file.expressions import LITERALS, calls_in, names_in
-from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.fields import OVER_POINTS, CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError, parsed, shown
 from minitopo_dc.campaign.file.values import FUNCTIONS
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.field_paths import LABEL
 from minitopo_dc.spelling import did_you_mean, similar
 from minitopo_dc.workloads import (
     Command,

@@ -21,13 +21,13 @@ from typing import Any, get_args
 
 from minitopo_dc.campaign.file.cells import Cell
 from minitopo_dc.campaign.file.design import Version
-from minitopo_dc.campaign.file.field_paths import LABEL, get_value
 from minitopo_dc.campaign.file.fields import CampaignFile
-from minitopo_dc.campaign.file.identity import run_id
 from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
 from minitopo_dc.clocks import default_clock
 from minitopo_dc.files import parse_json
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario.field_paths import LABEL, get_value
+from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError
 
 MAX_RUNS = 1_000_000

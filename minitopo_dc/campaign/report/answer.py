@@ -18,10 +18,10 @@ from minitopo_dc.analysis.learning.explanation import Explanation, explain, reac
 from minitopo_dc.analysis.learning.factors import in_words
 from minitopo_dc.analysis.measures.signs import Signs, reason, signs
 from minitopo_dc.campaign.file.explain import Explain
-from minitopo_dc.campaign.file.field_paths import LABEL
 from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.report.evaluation import Source
 from minitopo_dc.campaign.report.joined import join, joined_table, points_of
+from minitopo_dc.scenario.field_paths import LABEL
 
 POINT = f"{LABEL}point"
 """The column with the number of a design's point, which explains nothing."""

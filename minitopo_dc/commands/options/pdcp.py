@@ -12,7 +12,7 @@ import yaml
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
-from minitopo_dc.settings import PdcpSettings, SettingsError
+from minitopo_dc.settings import Pdcp, SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.yaml_text import parse_yaml
@@ -23,7 +23,7 @@ def listed(values: Sequence[str]) -> list[str]:
     return [part for value in values for part in value.split(",") if part]
 
 
-PAPERS = PdcpSettings()
+PAPERS = Pdcp()
 """The defaults, which are those of a scenario."""
 SPLITS = (PAPERS.split, "least-delay")
 """The default split policies of a comparison: the papers' split, and the adaptive one that needs no

@@ -18,6 +18,7 @@ from minitopo_dc.commands.options.scenario import (
     add_plugin_option,
     add_topology_option,
     base_scenario,
+    check_capture,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, with_outages
 from minitopo_dc.minitopo.topology import Topology, read_topology
@@ -103,6 +104,7 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
         SettingsError, TraceError: an option or the file is wrong; the message says what is allowed.
     """
     load_plugins(arguments.plugins)
+    check_capture(arguments, getattr(arguments, "clock", None))  # the shell has none
     source, found = _path(arguments)
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")

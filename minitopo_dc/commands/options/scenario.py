@@ -220,6 +220,12 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:
+    """Refuse `--pcap` on the virtual clock, with a SettingsError."""
+    if arguments.capture and clock == "virtual":
+        raise SettingsError("--pcap: needs --clock real; the virtual clock captures nothing")
+
+
 def add_transfer_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for what is transferred, and by which transports."""
     group = parser.add_argument_group("transfer")

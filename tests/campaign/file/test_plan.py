@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.file import scenarios
-from minitopo_dc.campaign.file.field_paths import PathError, check_path, get_value, set_value
-from minitopo_dc.campaign.file.identity import run_id
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.field_paths import PathError, check_path, get_value, set_value
+from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import as_download
 from tests.campaign.campaigns import document, experiment, write

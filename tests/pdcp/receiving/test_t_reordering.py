@@ -19,7 +19,7 @@ from minitopo_dc.pdcp.receiving.t_reordering import (
     MARGIN,
     WINDOW_NS,
 )
-from minitopo_dc.settings import PdcpSettings
+from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000
 STANDARD = [value * MS for value in T_REORDERING_VALUES if isinstance(value, int)]
@@ -131,9 +131,9 @@ def test_what_was_too_late_raises_the_timer_at_once() -> None:
 
 
 def test_only_adaptive_statistics_show_the_value() -> None:
-    fixed = PdcpSettings(t_reordering_ms=20).receiver(2).statistics()
+    fixed = Pdcp(t_reordering_ms=20).receiver(2).statistics()
     assert fixed.t_reordering_ns is None
-    assert PdcpSettings(t_reordering_ms="adaptive").receiver(2).statistics().t_reordering_ns
+    assert Pdcp(t_reordering_ms="adaptive").receiver(2).statistics().t_reordering_ns
 
 
 steps = st.lists(
@@ -185,7 +185,7 @@ def test_on_any_arrivals_order_holds_and_a_loss_blocks_3_s_at_most(
 
 @pytest.mark.parametrize("delivery", ["in-order", "out-of-order"])
 def test_it_learns_with_either_delivery(delivery: str) -> None:
-    settings = PdcpSettings.check({"delivery": delivery, "t_reordering_ms": "adaptive"}, "test")
+    settings = Pdcp.check({"delivery": delivery, "t_reordering_ms": "adaptive"}, "test")
     entity = settings.receiver(2)
     for batch in range(300):
         start, now = 100 * batch, batch * 10 * MS

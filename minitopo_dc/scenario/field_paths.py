@@ -1,19 +1,24 @@
 """Fields of a scenario by dotted path: `pdcp.batch`, `legs.0.downlink.rate_mbps`.
 
-A number is an index into a list, from 0, and `*` is every item of one. Below `options` and the
-other free mappings any name is allowed: the runner checks it.
+A number is an index into a list, from 0, and `*` is every item of one. `legs.0.delay_ms` is of both
+directions, but for an uplink that says otherwise. Below `options` and the other free mappings any
+name is allowed: the runner checks it.
 """
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.errors import InputError
+from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
+from minitopo_dc.scenario.scenario import Scenario
+from minitopo_dc.settings import LegSettings
 from minitopo_dc.spelling import did_you_mean
 from minitopo_dc.workloads import Workload, get_workload, workload_names
 
@@ -25,7 +30,11 @@ LABEL = "label."
 """The beginning of a factor's name that describes a cell and changes nothing in its scenario."""
 
 
-class PathError(MinitopoDcError, ValueError):
+_LEG = r"(?:legs|real\.backhaul)\.[^.]+"
+OF_LEG, OF_DIRECTION = re.compile(_LEG), re.compile(_LEG + r"\.(?:downlink|uplink)\.[^.]+")
+
+
+class PathError(InputError):
     """A path that leads to no field; the message names what is allowed there."""
 
 
@@ -54,10 +63,15 @@ def set_value(document: Any, path: str, value: Any) -> None:
         PathError: an index is not in its list.
     """
     *way, last = path.split(".")
+    in_direction = OF_DIRECTION.fullmatch(path)
+    for leg in _places(document, way[:-1], path) if in_direction else ():
+        tell_of_one_direction(way[-1], leg.keys() & {last})
     for place in _places(document, way, path):
         if isinstance(place, list):
             for index in _indices(place, last, path):
                 place[index] = value
+        elif last in Leg.BESIDE and OF_LEG.fullmatch(".".join(way)):
+            put_beside(_mapping(place, path), last, value)
         else:
             _mapping(place, path)[last] = value
 
@@ -65,11 +79,12 @@ def set_value(document: Any, path: str, value: Any) -> None:
 def get_value(document: Any, path: str) -> Any:
     """Return the value at `path` of a nested document; None when it has no such place.
 
-    For `*` it is the first item's.
+    For `*` it is the first item's, for both directions of a leg the downlink's.
     """
     for part in path.split("."):
         if isinstance(document, Mapping):
-            document = document.get(part)
+            below = document.get("downlink", {}) if part in Leg.BESIDE else {}
+            document = document.get(part, below.get(part))
         elif isinstance(document, list | tuple) and (part == ALL or _is_index(part)):
             index = 0 if part == ALL else int(part)
             document = document[index] if index < len(document) else None
@@ -130,13 +145,18 @@ def _step(kind: Any, part: str) -> list[Any]:
             else [step for each in _workloads() for step in _step(each, part)]
         )
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        field = kind.model_fields.get(part)
+        field = _fields_of(kind).get(part)
         return [field.annotation] if field else []
     if get_origin(kind) is tuple:
         return [get_args(kind)[0]] if part == ALL or _is_index(part) else []
     if get_origin(kind) is dict:
         return [get_args(kind)[1]] if part else []
     return [Any] if kind is Any and part else []
+
+
+def _fields_of(kind: type[BaseModel]) -> Mapping[str, FieldInfo]:
+    beside = {name: LegSettings.model_fields[name] for name in getattr(kind, "BESIDE", ())}
+    return {**kind.model_fields, **beside}
 
 
 def _workloads() -> list[type[Workload]]:
@@ -153,7 +173,7 @@ def _wrong(kinds: list[Any], part: str, passed: list[str]) -> str:
         name
         for kind in kinds
         if isinstance(kind, type) and issubclass(kind, BaseModel)
-        for name in kind.model_fields
+        for name in _fields_of(kind)
     )
     if known:
         hint = did_you_mean(part, known)

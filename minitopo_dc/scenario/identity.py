@@ -12,10 +12,11 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.runners.base import get_runner, runner_names
 from minitopo_dc.scenario.own_files import cached_digest
-from minitopo_dc.settings import Direction, LegSettings
+from minitopo_dc.scenario.scenario import Scenario
+from minitopo_dc.settings import Direction, LegSettings, SettingsError
+from minitopo_dc.settings.base import quoted
 
 ID_DIGITS = 16
 """Hexadecimal digits of SHA-256: two of 10^6 runs agree with probability 3e-8."""
@@ -28,22 +29,39 @@ BUFFER = "receive_buffer_bytes"
 def run_id(scenario: Scenario) -> str:
     """Return the digest of a scenario; traces and files of plugins count by their content.
 
-    Versions are in each run's `environment.json`, not in its identity.
+    What only the other clock has does not count. Versions are in each run's `environment.json`,
+    not in its identity.
+
+    Raises:
+        InputError: a trace or a plugin's file cannot be read, or a transport does not exist.
     """
+    scenario = scenario.of_its_clock()
     document = scenario.model_dump(mode="json", exclude_defaults=True)
     _first_defaults(scenario, document)
-    for leg in (*document["legs"], *document.get("real", {}).get("backhaul", ())):
-        for name in get_args(Direction):
-            if "trace" in leg.get(name, {}):
-                leg[name]["trace"] = cached_digest(leg[name]["trace"])
+    for where, links in (
+        ("legs", document["legs"]),
+        ("real.backhaul", document.get("real", {}).get("backhaul", ())),
+    ):
+        for number, leg in enumerate(links):
+            for name in get_args(Direction):
+                if "trace" in leg.get(name, {}):
+                    place = f"{where}.{number}.{name}.trace"
+                    leg[name]["trace"] = _content(place, leg[name]["trace"])
     if "plugins" in document:
-        document["plugins"] = [_plugin(name) for name in document["plugins"]]
+        document["plugins"] = [
+            _content("plugins", name) if name.endswith(".py") else name
+            for name in document["plugins"]
+        ]
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 
 
-def _plugin(name: str) -> str:
-    return cached_digest(name) if name.endswith(".py") else name
+def _content(place: str, path: str) -> str:
+    """Return what a file counts as; SettingsError names the place where it cannot be read."""
+    try:
+        return cached_digest(path)
+    except OSError as error:
+        raise SettingsError(f"{place}: {quoted(path)}: {error.strerror}") from None
 
 
 def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
@@ -58,6 +76,9 @@ def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
         else:
             leg["uplink"] = link.uplink.model_dump(mode="json", exclude_defaults=True)
     for place, transport, options in _options(scenario, document):
+        if transport not in runner_names():
+            known = ", ".join(runner_names())
+            raise SettingsError(f"transport: {quoted(transport)}; allowed: {known}")
         field = get_runner(transport).options_type.model_fields.get(BUFFER)
         if field is not None:
             its = place.setdefault("options", {})

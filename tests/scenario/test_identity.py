@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.identity import run_id
 from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
+from minitopo_dc.errors import InputError
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.identity import run_id
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LEGS = [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2
@@ -88,3 +89,25 @@ def _names_uplink(leg: dict[str, Any]) -> bool:
     down, up = leg["downlink"], leg.get("uplink", {})
     moved = {"delay_ms", "jitter_ms", "jitter", "reorder"} & down.keys()
     return bool(up) and moved <= up.keys() | ({"delay_ms"} if "delay_curve" in up else set())
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"transport": "quicc"}, "transport: quicc; allowed: "),
+        (
+            {"legs": [{"downlink": {"trace": "no.csv"}}]},
+            r"legs\.0\.downlink\.trace: no\.csv: No such",
+        ),
+        (
+            {"legs": LEGS, "real": {"backhaul": [{"trace": "no.csv"}]}},
+            r"real\.backhaul\.0\.downlink\.trace: no\.csv: No such",
+        ),
+    ],
+)
+def test_what_cannot_be_identified_is_an_error_of_the_input(
+    fields: dict[str, Any], words: str
+) -> None:
+    scenario = Scenario(**{"transport": "tcp", "mode": "sc", "legs": LEGS, **fields})
+    with pytest.raises(InputError, match=words):
+        run_id(scenario)
