@@ -16,6 +16,7 @@ from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.pdcp import append_trailer, sn_format
 from tests import REPOSITORY
 from tests.capture.packets import datagram
+from tests.docs.pages import save_files
 
 A_MINUTE = 60
 
@@ -33,28 +34,13 @@ def a_comparison(directory: Path, results: str = "compare-20250102-030405") -> N
     """What a comparison leaves, from the virtual clock."""
     command = (
         f"-m minitopo_dc.cli compare --output results/{results} --clock virtual "
-        "--transports quic --modes dc --size 0.2 --repetitions 1 --jobs 1"
+        "--size 0.2 --repetitions 1"
     )
     python(command.split(), directory)
 
 
-SWEEP = """
-title: A sweep
-clock: virtual
-repetitions: 2
-base:
-  transport: quic
-  mode: dc
-  workload.size_mb: 0.2
-  legs: [{downlink: {rate_mbps: 20}}, {downlink: {rate_mbps: 10, delay_ms: 25}}]
-configurations: {alternating: {}, least-delay: {pdcp.split: least-delay}}
-experiments:
-  reordering: {title: Goodput, grid: {pdcp.t_reordering_ms: [20, 200]}}
-"""
-
-
 def results_of_both(directory: Path) -> None:
-    """A comparison of three rows with three seeds, and a campaign."""
+    """A comparison of the default rows, and the campaign of the page on the first scenario."""
     shutil.copytree(made_once(), directory / "results")
 
 
@@ -65,11 +51,11 @@ def made_once() -> Path:
     atexit.register(shutil.rmtree, place)
     command = (
         "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
-        "--transports quic --modes sc dc --size 0.2 --repetitions 3 --jobs 1"
+        "--transports quic-picoquic --size 0.2 --repetitions 3"
     )
     python(command.split(), place)
-    (place / "sweep.yaml").write_text(SWEEP, encoding="utf-8")
-    command = "-m minitopo_dc.cli campaign run sweep.yaml --output results/sweep --jobs 1"
+    save_files(REPOSITORY / "docs" / "first-scenario.md", place)
+    command = "-m minitopo_dc.cli campaign run sweep.yaml --output results/sweep --size 0.2"
     python(command.split(), place)
     return place / "results"
 

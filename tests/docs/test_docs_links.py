@@ -37,6 +37,11 @@ def test_a_page_is_named_by_a_link(page: Path) -> None:
     assert not named
 
 
+def test_the_documentation_s_readme_lists_all_pages_beside_it() -> None:
+    listed = {target(DOCS / "README.md", link) for link in relative_links(DOCS / "README.md")}
+    assert {page for page in DOCS.glob("*.md") if page.name != "README.md"} <= listed
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     reached, ahead = {README}, [README]
     while ahead:
