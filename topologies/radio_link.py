@@ -18,6 +18,7 @@ of the environment that this file is installed in, or else this program's.
 from __future__ import annotations
 
 import json
+import math
 import re
 import select
 import subprocess
@@ -37,6 +38,8 @@ PATIENCE_S = 30
 SEED = 1
 DELAYS_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
 _TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|ms|us|ns)(?:ecs?)?")
+RATES_MBPS = {"": 1e-6, "k": 1e-3, "m": 1.0, "g": 1e3}
+_RATE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmg]?)bit(?:/s)?", re.IGNORECASE)
 _NO_TIME = re.compile(r"0+(\.0*)?|\.0+")
 KERNEL_PARAMETERS = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
 """TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
@@ -68,10 +71,13 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return _DEFAULTS | settings
 
 
-def _positive(name: str, value: Any) -> float:
-    number = _number(name, value)
+def _rate(name: str, value: Any) -> float:
+    """Return a rate in Mbit/s: a number as TCLink's, or text with tc(8)'s unit in bits."""
+    with_unit = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    number = float(with_unit[1]) * RATES_MBPS[with_unit[2].lower()] if with_unit else None
+    number = _number(name, value) if number is None else number
     if number <= 0:
-        raise RadioLinkError(f"{name}={value!r}: allowed are numbers above 0")
+        raise RadioLinkError(f"{name}={value!r}: allowed are numbers above 0 (Mbit/s), and 10mbit")
     return number
 
 
@@ -83,16 +89,22 @@ def _percent(name: str, value: Any) -> float:
 
 
 def _number(name: str, value: Any) -> float:
+    """Return a finite number, given as one of Python's or NumPy's, or as text."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise RadioLinkError(f"{name}={value!r}: not a number") from None
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise RadioLinkError(f"{name}={value!r}: not a number")
+    return number
 
 
 def _packets(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    """Return a whole number, also one that arithmetic has made a float (40.0)."""
+    number = _number(name, value)
+    if number < 1 or not number.is_integer():
         raise RadioLinkError(f"{name}={value!r}: allowed are whole numbers from 1 (packets)")
-    return value
+    return int(number)
 
 
 def _milliseconds(name: str, value: Any) -> float:
@@ -108,13 +120,15 @@ def _milliseconds(name: str, value: Any) -> float:
 
 def _burst_loss(name: str, value: Any) -> dict[str, float]:
     """Return Gilbert-Elliott's probabilities, as netem's gemodel: p and r, then perhaps h and k."""
-    numbers = value.split(":") if isinstance(value, str) else list(value)
-    if not 2 <= len(numbers) <= 4:
+    numbers = value.split(":") if isinstance(value, str) else value
+    if not isinstance(numbers, (list, tuple)) or not 2 <= len(numbers) <= 4:
         raise RadioLinkError(f"{name}={value!r}: allowed are p:r, p:r:h and p:r:h:k")
     return {key: _number(name, number) for key, number in zip("prhk", numbers)}  # noqa: B905
 
 
-def _path(_: str, value: Any) -> str:
+def _path(name: str, value: Any) -> str:
+    if not isinstance(value, (str, Path)) or "\0" in str(value):
+        raise RadioLinkError(f"{name}={value!r}: allowed are paths of files")
     return str(Path(value).resolve())
 
 
@@ -123,7 +137,7 @@ def _as_it_is(_: str, value: Any) -> Any:
 
 
 _FIELDS = {
-    "bw": ("rate_mbps", _positive),
+    "bw": ("rate_mbps", _rate),
     "delay": ("delay_ms", _milliseconds),
     "jitter": ("jitter_ms", _milliseconds),
     "loss": ("loss_percent", _percent),

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.topologies import radio_link
@@ -98,3 +101,42 @@ def test_the_process_runs_on_the_python_that_has_this_file(
     (tmp_path / environment).mkdir(parents=True)
     (tmp_path / environment / "pyvenv.cfg").touch()
     assert radio_link.interpreter() == str(tmp_path / environment / "bin/python")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field", "value"),
+    [
+        ({"max_queue_size": 40.0}, "queue_packets", 40),
+        ({"max_queue_size": numpy.int64(40)}, "queue_packets", 40),
+        ({"max_queue_size": "40"}, "queue_packets", 40),
+        ({"max_queue_size": None}, "queue_packets", 100),
+        ({"bw": "10mbit"}, "rate_mbps", 10),
+        ({"bw": "2.5 Gbit"}, "rate_mbps", 2500),
+        ({"bw": "500kbit/s"}, "rate_mbps", 0.5),
+        ({"bw": numpy.float64(7.5)}, "rate_mbps", 7.5),
+        ({"loss": "1"}, "loss_percent", 1),
+        ({"delay": None}, "delay_ms", 0),
+    ],
+)
+def test_a_value_of_another_type_is_read_as_mininet_s_users_mean_it(
+    parameters: dict[str, Any], field: str, value: float
+) -> None:
+    assert getattr(LegSettings.check(radio_settings(parameters), "test"), field) == value
+
+
+@given(
+    st.sampled_from(["bw", "delay", "jitter", "loss", "max_queue_size", "burst_loss", "trace"]),
+    st.one_of(
+        st.floats(),
+        st.booleans(),
+        st.text(max_size=6),
+        st.lists(st.integers(), max_size=5),
+        st.binary(max_size=3),
+        st.builds(object),
+    ),
+)
+def test_any_value_is_read_or_refused_with_the_parameter_s_name(name: str, value: Any) -> None:
+    try:
+        radio_settings({name: value})
+    except RadioLinkError as error:
+        assert str(error).startswith(f"{name}=")
