@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minitopo_dc.run.cautions import tell_cautions
 from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
@@ -246,7 +247,8 @@ def _check_earlier_downloads(scenario: Scenario) -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
-    What is doubtful of a trace is printed to standard error, once (`tell_doubts`).
+    What is doubtful of a trace is printed to standard error, once (`tell_doubts`), and what is to
+    be known of the scenario (`tell_cautions`).
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
@@ -256,6 +258,7 @@ def check_scenario(scenario: Scenario) -> None:
     resolve_scenario(scenario).scenario.read_traces()
     for _, direction in scenario.directions():
         tell_doubts(direction)
+    tell_cautions(resolve_scenario(scenario).scenario)
 
 
 def tell_doubts(direction: LegSettings) -> None:

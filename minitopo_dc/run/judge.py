@@ -19,6 +19,7 @@ from typing import Any, Final
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.plugins import place_in_plugins
 from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.run.cautions import CAUTIONS, cautions
 from minitopo_dc.run.metrics import capacity_share, goodput_mbps, jain_index
 from minitopo_dc.run.path_use import PATH_USE, FlowPaths
 from minitopo_dc.run.results import RunResult, flow_directory, flow_windows, settings_of
@@ -176,14 +177,16 @@ def ok_result(
     """
     flows = scenario.resolved_flows
     seconds = max(each.completion_s for each in measurements)
-    details = _per_flow(flows, measurements) if scenario.flows else measurements[0].details
+    details = dict(_per_flow(flows, measurements) if scenario.flows else measurements[0].details)
+    if lines := cautions(scenario):
+        details[CAUTIONS] = lines
     result = replace(
         blank,
         status="ok",
         size_bytes=sum(each.bytes_received for each in measurements),
         completion_s=seconds,
         leg_bytes=leg_bytes,
-        details=dict(details),
+        details=details,
     )
     if not all(flow.workload.has_goodput for flow in flows):
         return result

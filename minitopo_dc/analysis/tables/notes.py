@@ -1,4 +1,4 @@
-"""Notes below a table on runs that are right although a path of theirs carried no data."""
+"""Notes below a table on runs that are ok: unused paths, and cautions of their scenarios."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.run.cautions import CAUTIONS
 from minitopo_dc.run.path_use import PATH_USE
 
 WORDS = {
@@ -17,19 +18,21 @@ WORDS = {
 """What is said of a path; the other uses of a run that is ok are as they were asked for."""
 
 
-def path_notes(runs: pd.DataFrame) -> str:
-    """Return what is to be known of the paths of runs that are ok; empty: all were used."""
-    found = Counter(
-        WORDS[use].format(leg)
-        for details in runs["details"]
-        for leg, use in set(_uses(details))
-        if use in WORDS
-    )
+def notes(runs: pd.DataFrame) -> str:
+    """Return what is to be known of runs that are ok; empty: nothing."""
+    found = Counter(line for details in runs["details"] for line in _lines(details))
     return "; ".join(f"{words}{_share(count, len(runs))}" for words, count in found.items())
 
 
 def _share(count: int, runs: int) -> str:
     return "" if count == runs else f" ({count} of {runs} runs)"
+
+
+def _lines(details: Mapping[str, Any]) -> Iterator[str]:
+    for leg, use in set(_uses(details)):
+        if use in WORDS:
+            yield WORDS[use].format(leg)
+    yield from details.get(CAUTIONS, ())
 
 
 def _uses(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

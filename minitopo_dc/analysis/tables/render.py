@@ -40,7 +40,7 @@ def render_table(
     sheet = Sheet(heads, styles=status_styles(STATUS_STYLES))
     notes: dict[str, list[str]] = {}
     for row in comparison.to_dict("records"):
-        told = [text for text in (" ".join(row["reason"].split()), row["paths"]) if text]
+        told = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
         for text in told:
             notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
         cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pandas as pd
 
 from minitopo_dc.analysis.tables.load import leg_columns
-from minitopo_dc.analysis.tables.path_notes import path_notes
+from minitopo_dc.analysis.tables.notes import notes
 from minitopo_dc.run.results import Status, mode_and_variant
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
@@ -25,8 +25,8 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
     columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
     standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
     (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
-    `reason`, the first of a run that is not ok; and `paths`, what is to be known of paths that
-    carried no data (`path_notes`). Only runs that are `ok` count in means; without any they are
+    `reason`, the first of a run that is not ok; and `notes`, what is to be known of those
+    that are ok. Only runs that are `ok` count in means; without any they are
     NaN.
     """
     groups = results.groupby(["transport", "mode", "variant"], sort=False)
@@ -85,7 +85,7 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
         **({UNITS: units} if (units := _units(runs)) else {}),
         **{leg: ok[leg].astype("float64").mean() for leg in leg_columns(runs)},
         "reason": "" if others.empty else others["reason"].iloc[0],
-        "paths": path_notes(ok),
+        "notes": notes(ok),
     }
 
 

@@ -1,0 +1,107 @@
+"""What to know of a scenario before its numbers are believed: each a line with what to do.
+
+A caution is no error: such a scenario may be what somebody asks about. It is printed before a run,
+kept in its result (`details.cautions`) and shown below its numbers.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+
+from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.settings import LegSettings
+
+CAUTIONS = "cautions"
+"""The detail of a result that has them."""
+PICOQUIC = ("quic-picoquic", "mpquic-picoquic")
+ORDERED = "least-delay"
+"""The split that sends so that PDUs arrive in their order: a short timer does not hurt it."""
+PDU_BITS = 8 * 1500
+LOOK_AHEAD_S = 10.0
+"""For how long a trace is read to know its mean rate."""
+_TOLD: set[str] = set()
+"""The cautions that were printed."""
+
+
+def tell_cautions(scenario: Scenario) -> None:
+    """Print each caution to standard error, once in this process' life.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    for words in cautions(scenario):
+        if words not in _TOLD:
+            _TOLD.add(words)
+            print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+
+
+def cautions(scenario: Scenario) -> list[str]:
+    """Return what is to be known of a scenario's flows, each once.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    checks = (_own_cubic, _short_timer, _few_numbers)
+    flows = scenario.resolved_flows
+    lines = (line for flow in flows for check in checks for line in check(scenario, flow))
+    return list(dict.fromkeys(lines))
+
+
+def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
+    """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
+    mine = flow.transport in PICOQUIC and flow.congestion_control == "cubic"
+    if mine and any(leg.downlink.mean_loss_percent() for leg in scenario.legs):
+        yield (
+            "a leg loses packets at random, and picoquic's cubic reacts to losses above 15 % only; "
+            "congestion_control: cubic-rfc9438 reacts to each, as RFC 9438 says"
+        )
+
+
+def _short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
+    """Yield that t-Reordering expires before the slower leg's PDUs can come."""
+    timer_ms = flow.pdcp.t_reordering_ms
+    legs = _downlinks(scenario, flow)
+    if flow.mode != "dc" or isinstance(timer_ms, str) or flow.pdcp.split == ORDERED:
+        return
+    delays = [leg.delay_ms for leg in legs if leg.delay_curve is None]
+    skew_ms = max(delays, default=0) - min(delays, default=0)
+    if flow.pdcp.delivery == "in-order" and timer_ms < skew_ms:
+        yield (
+            f"t-Reordering of {timer_ms:g} ms is below the legs' skew of {skew_ms:g} ms "
+            "(propagation, without queues): PDUs of the slower leg come too late and count as "
+            f"lost; give a longer t_reordering_ms, or split: {ORDERED}"
+        )
+
+
+def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
+    """Yield that the legs' skew can pass half the SN space (TS 38.323, clause 5.2.2.1)."""
+    legs = _downlinks(scenario, flow)
+    window = 1 << (flow.pdcp.sn_bits - 1)
+    if flow.mode not in ("dc", "dc-duplicate") or window > 1 << 11:
+        return
+    bits = available_bits(scenario, 0, LOOK_AHEAD_S)
+    rates = [bits[leg - 1] / LOOK_AHEAD_S for leg in flow.legs]
+    rate = max(rates) if flow.mode == "dc-duplicate" else sum(rates)
+    full = [_longest_s(leg, bps) for leg, bps in zip(legs, rates, strict=True)]
+    skew_s = max(full) - min(leg.delay_ms for leg in legs) / 1000
+    if skew_s * rate / PDU_BITS >= window:
+        yield (
+            f"{flow.pdcp.sn_bits}-bit SN: the legs' skew of up to {1000 * skew_s:.0f} ms "
+            f"(propagation and a full queue) is {skew_s * rate / PDU_BITS:.0f} PDUs, and half the "
+            f"SN space is {window}: COUNT may run out of step, and stale PDUs are delivered; take "
+            "sn_bits: 18"
+        )
+
+
+def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegSettings]:
+    return [scenario.legs[leg - 1].downlink for leg in flow.legs]
+
+
+def _longest_s(leg: LegSettings, rate_bps: float) -> float:
+    """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
+    if leg.queue_ms is not None:
+        return (leg.delay_ms + leg.queue_ms) / 1000
+    queued = 8 * leg.queue_bytes if leg.queue_bytes else (leg.queue_packets or 0) * PDU_BITS
+    return leg.delay_ms / 1000 + (queued / rate_bps if rate_bps else 0)
