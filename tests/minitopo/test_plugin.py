@@ -170,13 +170,16 @@ def identity(command: subprocess.Popen[bytes]) -> str:
 
 
 @pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
-@pytest.mark.parametrize(("loss", "status"), [(0, "ok"), (100, "failed")])
+@pytest.mark.parametrize(("loss", "kb", "status"), [(0, 2000, "ok"), (100, 250_000, "failed")])
 def test_a_multipath_transport_has_to_use_every_path(
-    loss: int, status: str, tmp_path: Path
+    loss: int, kb: int, status: str, tmp_path: Path
 ) -> None:
-    """TQUIC is content with one path, and does not tell."""
+    """TQUIC is content with one path, and does not tell.
+
+    Legs here have no rate: the file is large, so that a lost challenge could be sent again.
+    """
     topology = f"{SINGLE}path_c2r_1:10,100,20,{loss}\n"
-    done = run(CHECKOUT, tmp_path, topology, "xpType:mpquic\nfile_size:2000\n")
+    done = run(CHECKOUT, tmp_path, topology, f"xpType:mpquic\nfile_size:{kb}\n")
     result = json.loads(done.stdout)
     assert (result["status"], done.returncode) == (status, int(loss > 0))
     assert len(result["leg_bytes"]) == 2
