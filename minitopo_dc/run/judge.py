@@ -10,9 +10,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,11 +71,13 @@ def judge(
     """
     save_rows(scenario, measurements, Path(blank.directory))
     save_path_samples(measurements, Path(blank.directory))
-    if (reason := _first_fault(scenario, measurements, late_start_reason)) is not None:
+    flows = list(zip(scenario.resolved_flows, measurements, strict=True))
+    late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
+    if (reason := _first_fault(scenario, late)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
-    measurements = _with_path_use(scenario, measurements, leg_bytes)
-    wrong_path = partial(_wrong_path, leg_bytes=leg_bytes)
-    if (reason := _first_fault(scenario, measurements, wrong_path)) is not None:
+    paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
+    measurements = list(map(_with_path_use, measurements, paths))
+    if (reason := _first_fault(scenario, map(_wrong_path, paths))) is not None:
         details = {} if scenario.flows else _path_use_of(measurements[0])
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
@@ -105,17 +106,10 @@ def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
                 file.write(number, measured.path_samples)
 
 
-Check = Callable[[Scenario, ResolvedFlow, Measurement], str | None]
-"""Returns what is wrong with a flow, or None."""
-
-
-def _first_fault(
-    scenario: Scenario, measurements: Sequence[Measurement], check: Check
-) -> str | None:
+def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | None:
     """Return the first flow's fault, with the flow where there are several; None: there is none."""
-    flows = zip(scenario.resolved_flows, measurements, strict=True)
-    for number, (flow, measured) in enumerate(flows, start=1):
-        if (reason := check(scenario, flow, measured)) is not None:
+    for number, reason in enumerate(reasons, start=1):
+        if reason is not None:
             return f"flow-{number}: {reason}" if scenario.flows else reason
     return None
 
@@ -132,10 +126,8 @@ def _paths_of(
     return FlowPaths(scenario, flow, flow.paths, measured, carried)
 
 
-def _wrong_path(
-    scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
-) -> str | None:
-    paths = _paths_of(scenario, flow, measured, leg_bytes)
+def _wrong_path(paths: FlowPaths | None) -> str | None:
+    """Return what is wrong with the paths of a flow, or None."""
     if paths is None:
         return None
     what = None
@@ -146,17 +138,12 @@ def _wrong_path(
     return None if what is None else f"{what}: bytes per leg {list(paths.carried)}"
 
 
-def _with_path_use(
-    scenario: Scenario, measurements: Sequence[Measurement], leg_bytes: list[int]
-) -> list[Measurement]:
-    """Return the measurements with what became of each path in their details."""
-    found = []
-    for flow, measured in zip(scenario.resolved_flows, measurements, strict=True):
-        paths = _paths_of(scenario, flow, measured, leg_bytes)
-        uses = {} if paths is None else {str(leg): use for leg, use in paths.uses.items()}
-        own = {PATH_USE: uses} if uses else {}
-        found.append(replace(measured, details={**measured.details, **own}))
-    return found
+def _with_path_use(measured: Measurement, paths: FlowPaths | None) -> Measurement:
+    """Return a flow's measurement with what became of each of its paths in the details."""
+    if paths is None or not paths.uses:
+        return measured
+    uses = {str(leg): use for leg, use in paths.uses.items()}
+    return replace(measured, details={**measured.details, PATH_USE: uses})
 
 
 def _path_use_of(measured: Measurement) -> dict[str, Any]:
