@@ -22,7 +22,7 @@ PDU_BITS = 8 * 1500
 LOOK_AHEAD_S = 10.0
 """For how long a trace is read to know its mean rate."""
 _TOLD: set[str] = set()
-"""The cautions that were printed."""
+"""The words that were printed (`tell_once`)."""
 
 
 def tell_cautions(scenario: Scenario) -> None:
@@ -32,9 +32,14 @@ def tell_cautions(scenario: Scenario) -> None:
         SettingsError, TraceError: a trace is missing or wrong.
     """
     for words in cautions(scenario):
-        if words not in _TOLD:
-            _TOLD.add(words)
-            print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+        tell_once(words)
+
+
+def tell_once(words: str) -> None:
+    """Print words to standard error unless this process has printed them before."""
+    if words not in _TOLD:
+        _TOLD.add(words)
+        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
 
 
 def cautions(scenario: Scenario) -> list[str]:

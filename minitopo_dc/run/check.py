@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.run.cautions import tell_cautions
+from minitopo_dc.run.cautions import tell_cautions, tell_once
 from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
@@ -25,10 +24,6 @@ class TransportLimitError(SettingsError):
 
     Where there are other runs, only this one is `unsupported`.
     """
-
-
-_TOLD: set[str] = set()
-"""The doubts that were printed."""
 
 
 def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
@@ -255,10 +250,11 @@ def check_scenario(scenario: Scenario) -> None:
         TransportLimitError: a transport cannot do what is asked of it.
     """
     check_fields(scenario)
-    resolve_scenario(scenario).scenario.read_traces()
+    resolved = resolve_scenario(scenario).scenario
+    resolved.read_traces()
     for _, direction in scenario.directions():
         tell_doubts(direction)
-    tell_cautions(resolve_scenario(scenario).scenario)
+    tell_cautions(resolved)
 
 
 def tell_doubts(direction: LegSettings) -> None:
@@ -267,10 +263,8 @@ def tell_doubts(direction: LegSettings) -> None:
     Raises:
         SettingsError, TraceError: the trace is missing or wrong.
     """
-    words = direction.trace_doubts()
-    if words is not None and words not in _TOLD:
-        _TOLD.add(words)
-        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+    if (words := direction.trace_doubts()) is not None:
+        tell_once(words)
 
 
 def check_rows(rows: Sequence[Scenario]) -> None:

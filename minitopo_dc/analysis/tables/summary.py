@@ -25,9 +25,8 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
     columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
     standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
     (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
-    `reason`, the first of a run that is not ok; and `notes`, what is to be known of those
-    that are ok. Only runs that are `ok` count in means; without any they are
-    NaN.
+    `reason`, the first of a run that is not ok; and `notes`, what is to be known of those that are
+    ok. Only runs that are `ok` count in means; without any they are NaN.
     """
     groups = results.groupby(["transport", "mode", "variant"], sort=False)
     columns = columns_of(results)
