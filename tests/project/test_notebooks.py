@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from minitopo_dc.campaign import find_campaign, read_plan, run_campaign
+from minitopo_dc import find_campaign, read_plan, run_campaign
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.commands import campaign

@@ -11,7 +11,7 @@ from typing import get_args
 
 from rich.console import Console
 
-from minitopo_dc.campaign.execution.cluster import Cluster
+from minitopo_dc.campaign.cluster import Cluster
 from minitopo_dc.campaign.execution.cost import (
     Weighted,
     calibrate,
@@ -20,15 +20,15 @@ from minitopo_dc.campaign.execution.cost import (
     timed_runs,
     virtual_cost,
 )
-from minitopo_dc.campaign.execution.owner import drop_privileges
 from minitopo_dc.campaign.execution.resume import left_runs, missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, reporting_full_disk
 from minitopo_dc.campaign.execution.table import save_table
-from minitopo_dc.campaign.execution.workers import Processes, Serial, Workers
+from minitopo_dc.campaign.executors import Processes, Serial, Workers
 from minitopo_dc.campaign.file.design import Version
 from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import Run, count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
+from minitopo_dc.campaign.owner import drop_privileges
 from minitopo_dc.clocks import (
     chosen_jobs,
     clean_killed,

@@ -11,7 +11,6 @@ import pytest
 from minitopo_dc.campaign.execution.cost import (
     CALIBRATION_MB,
     CALIBRATION_S,
-    REAL_OVERHEAD_S,
     Observed,
     calibrate,
     kind_of,

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import io
 import logging
 import socket
 import sys
-import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
@@ -17,9 +14,15 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from minitopo_dc.campaign.execution.store import StoreError
-from minitopo_dc.campaign.execution.workers import Perform, killers
-from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.campaign.executors import (
+    AnyRun,
+    Perform,
+    Run,
+    killers,
+    perform_elsewhere,
+    unpack,
+)
+from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 
@@ -57,8 +60,8 @@ class Cluster:
         self._address = address
 
     def __call__(
-        self, runs: Sequence[Run], perform: Perform, working: Path
-    ) -> Iterator[tuple[Run, RunResult]]:
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
         """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
@@ -78,14 +81,14 @@ class Cluster:
                 except GONE:
                     raise self._connection_lost() from None
                 else:
-                    _unpack(archive, working / run.id)
+                    unpack(archive, working / run.id)
                     yield run, result
             if given_up:
                 raise killers(given_up, "give the same command again, with more memory for each")
 
     def _ended(
-        self, client: Client, runs: Sequence[Run], perform: Perform
-    ) -> Iterator[tuple[Run, Future[Any]]]:
+        self, client: Client, runs: Sequence[AnyRun], perform: Perform[AnyRun]
+    ) -> Iterator[tuple[AnyRun, Future[Any]]]:
         """Yield each run with its future, as it ends."""
         told: SimpleQueue[Future[Any]] = SimpleQueue()
         futures = {}
@@ -169,27 +172,6 @@ def refuse_public(address: str) -> None:
             f"--scheduler {address}: {public[0]} is a public address, and the connection has no "
             "TLS; allowed: tls://HOST:PORT, a tunnel's private address, or --scheduler-without-tls"
         )
-
-
-def perform_elsewhere(run: Run, perform: Perform) -> tuple[RunResult, bytes]:
-    """Run in a temporary directory; return the result and the packed directory."""
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        here = Path(name) / run.id
-        return perform(run, here), _pack(here)
-
-
-def _pack(directory: Path) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(directory.rglob("*")):
-            archive.write(path, path.relative_to(directory))
-    return packed.getvalue()
-
-
-def _unpack(packed: bytes, directory: Path) -> None:
-    directory.mkdir(parents=True)
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(directory)
 
 
 def _resources(run: Run) -> dict[str, float]:
