@@ -21,6 +21,7 @@ from minitopo_dc.campaign.execution.cost import (
     virtual_cost,
 )
 from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.timing import REAL_OVERHEAD_S
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend, run_with
