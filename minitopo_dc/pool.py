@@ -203,7 +203,9 @@ def _hidden_main(call: Callable[..., Any]) -> Iterator[None]:
     if getattr(getattr(call, "func", call), "__module__", "") == "__main__":
         yield
         return
-    before = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    before: dict[str, Any] = {
+        name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)
+    }
     vars(main).pop("__file__", None)
     vars(main)["__spec__"] = None
     try:

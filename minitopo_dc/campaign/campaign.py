@@ -37,6 +37,7 @@ from minitopo_dc.campaign.table import DETAILS, Facts, Row, make_table, row_of, 
 from minitopo_dc.campaign.timing import expected_s
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked
 from minitopo_dc.errors import InputError
+from minitopo_dc.plugins import registrations_kept
 from minitopo_dc.run.attempts import Retries, check_retries
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock
@@ -116,7 +117,11 @@ class Campaign:
         with self._store.held():
             rows = self._finished(again)
             missing = [name for name in self._plan.scenarios if name not in rows]
-            with self._tables(rows), self._bar(missing, shown=progress) as bar:
+            with (
+                registrations_kept(),
+                self._tables(rows),
+                self._bar(missing, shown=progress) as bar,
+            ):
                 for name, result in self._performed(missing, workers, retries):
                     rows[name] = row_of(result)
                     bar.end(name, result)

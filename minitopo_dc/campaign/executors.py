@@ -20,6 +20,7 @@ from typing import Protocol, TypeVar
 
 from minitopo_dc.campaign.store import FULL, StoreError
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.plugins import load_plugins
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import Retries, tried
 from minitopo_dc.run.judge import crashed
@@ -74,6 +75,7 @@ def perform(run: Run, directory: Path, *, execute: Execute, retries: Retries) ->
         DiskFullError: there was no space left.
     """
     begin = time.monotonic()
+    load_plugins(run.scenario.plugins)  # also where another version of one was loaded since
     result = tried(lambda: _attempt(run.scenario, directory, execute), directory, retries)
     details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
     return replace(result, repetition=run.repetition, details=details)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
@@ -15,6 +16,7 @@ from minitopo_dc.campaign.file.identity import run_id
 from minitopo_dc.campaign.table import RESERVED, measure_names
 from minitopo_dc.errors import InputError
 from minitopo_dc.run.check import check_fields
+from minitopo_dc.run.own_plugins import own_files, own_things, restored, with_own_plugins
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import error_text, quoted
@@ -45,6 +47,15 @@ class Task:
     scenario: Scenario
     repetition: int = 1
 
+    def __reduce__(self) -> tuple[Callable[..., Task], tuple[Any, ...]]:
+        """Pickle as plain values, with the files of the user's own plugins."""
+        values = self.scenario.model_dump(mode="json")
+        return _task, (self.id, values, own_files(self.scenario), self.repetition)
+
+
+def _task(identity: str, values: dict[str, Any], files: dict[str, str], repetition: int) -> Task:
+    return Task(identity, restored(values, files), repetition)
+
 
 class Plan:
     """The rows of a campaign in the order in which they are run, and the scenario of each run.
@@ -58,7 +69,11 @@ class Plan:
     """
 
     def __init__(self, cases: Iterable[Case], seeds: Iterable[int]) -> None:
-        given = [_case(number, case) for number, case in enumerate(cases, start=1)]
+        own = own_things()
+        given = [
+            (with_own_plugins(scenario, own), labels)
+            for scenario, labels in map(_case, itertools.count(1), cases)
+        ]
         self.labels = tuple(dict.fromkeys(name for _, labels in given for name in labels))
         self.seeds = tuple(dict.fromkeys(map(_seed, seeds)))
         self.cases = len(given)
