@@ -15,14 +15,13 @@ import site
 import symtable
 import sys
 import sysconfig
-from collections.abc import Collection, Iterator
-from functools import cache
-from importlib.metadata import packages_distributions
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from minitopo_dc.errors import InputError
+from minitopo_dc.plugins import PACKAGES
 
 DECORATORS: Final = {
     "split policy": "split_policy",
@@ -52,15 +51,9 @@ def _is_own_module(module: ModuleType) -> bool:
     if name == "__main__":
         return True
     file, package = getattr(module, "__file__", None), name.split(".")[0]
-    if file is None or package.startswith("minitopo_dc") or package in _distributed():
+    if file is None or package.startswith("minitopo_dc") or package in PACKAGES:
         return False
     return not any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
-
-
-@cache
-def _distributed() -> Collection[str]:
-    """Return the packages that are installed, also those whose files are elsewhere (`-e`)."""
-    return packages_distributions().keys()
 
 
 def _installed() -> Iterator[Path]:

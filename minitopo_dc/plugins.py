@@ -42,6 +42,8 @@ class UnknownNameError(MinitopoDcError, ValueError):
     """A name under which nothing is registered; the message lists the names that are."""
 
 
+PACKAGES: set[str] = set()
+"""Installed packages with entry points, which other processes load, too."""
 TABLES: dict[str, dict[str, Any]] = {}
 """Everything that is registered, by its kind and its name."""
 
@@ -185,6 +187,7 @@ def load_entry_points(group: str) -> None:
     """
     for point in entry_points(group=group):
         with _explaining(f"entry point {point.name} of group {group} ({_package(point)})"):
+            PACKAGES.add(point.module.partition(".")[0])
             point.load()
 
 

@@ -158,9 +158,9 @@ class Campaign:
         return found
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the names of the labels, in order."""
-        return self._plan.labels
+    def label_values(self) -> frozenset[str]:
+        """Return all values of all labels, as text."""
+        return frozenset(str(value) for row in self._plan.rows for value in row.labels.values())
 
     def _rows(self) -> Iterator[tuple[str, Row]]:
         for name in self._plan.scenarios:

@@ -49,15 +49,18 @@ class Cluster:
     `--resources real-clock=1` has one such run at a time, whatever its number of threads.
     """
 
-    def __init__(self, address: str, *, without_tls: bool = False) -> None:
+    def __init__(
+        self, address: str, *, without_tls: bool = False, option: str = "--scheduler"
+    ) -> None:
         """Take a scheduler's address, `tcp://HOST:PORT` or `tls://HOST:PORT`.
 
         Raises:
             SettingsError: its host is on the Internet, without TLS, and `without_tls` is not set.
         """
         if not without_tls:
-            refuse_public(address)
+            refuse_public(address, option)
         self._address = address
+        self._name = f"{option} {address}"
 
     def __call__(
         self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
@@ -71,7 +74,7 @@ class Cluster:
         from distributed import KilledWorker  # noqa: PLC0415 (a second others need not wait)
 
         with self._connect() as client:
-            _check_workers(client, self._address, runs)
+            _check_workers(client, self._address, self._name, runs)
             given_up = []
             for run, future in self._ended(client, runs, perform):
                 try:
@@ -122,7 +125,7 @@ class Cluster:
         waits = not client.scheduler_info(n_workers=-1)["workers"]
         if waits and not has_waited:
             print(  # noqa: T201
-                f"minitopo-dc: --scheduler {self._address}: has no worker left; waiting for one "
+                f"minitopo-dc: {self._name}: has no worker left; waiting for one "
                 "(Ctrl-C ends; the same command goes on)",
                 file=sys.stderr,
             )
@@ -130,7 +133,7 @@ class Cluster:
 
     def _connection_lost(self) -> StoreError:
         return StoreError(
-            f"--scheduler {self._address}: has gone; every run that was recorded is kept: start it "
+            f"{self._name}: has gone; every run that was recorded is kept: start it "
             "again, then give the same command again"
         )
 
@@ -144,10 +147,10 @@ class Cluster:
                 self._address, timeout=CONNECT_TIMEOUT
             )
         except (OSError, ValueError) as error:
-            raise StoreError(f"--scheduler {self._address}: no answer: {error}") from None
+            raise StoreError(f"{self._name}: no answer: {error}") from None
 
 
-def refuse_public(address: str) -> None:
+def refuse_public(address: str, option: str = "--scheduler") -> None:
     """Refuse a scheduler on the Internet without TLS.
 
     Whoever reaches it, or the way to it, can run anything as its workers' user: root on the real
@@ -169,8 +172,8 @@ def refuse_public(address: str) -> None:
     ]
     if public:
         raise SettingsError(
-            f"--scheduler {address}: {public[0]} is a public address, and the connection has no "
-            "TLS; allowed: tls://HOST:PORT, a tunnel's private address, or --scheduler-without-tls"
+            f"{option} {address}: {public[0]} is a public address, and the connection has no "
+            f"TLS; allowed: tls://HOST:PORT, a tunnel's private address, or {option}-without-tls"
         )
 
 
@@ -178,14 +181,14 @@ def _resources(run: Run) -> dict[str, float]:
     return {REAL_CLOCK: 1} if run.scenario.clock == "real" else {}
 
 
-def _check_workers(client: Client, address: str, runs: Iterable[Run]) -> None:
+def _check_workers(client: Client, address: str, name: str, runs: Iterable[Run]) -> None:
     """Refuse to start without a worker that can do the runs, which would wait for ever."""
     workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
-        raise StoreError(f"--scheduler {address}: has no worker; start one: dask worker {address}")
+        raise StoreError(f"{name}: has no worker; start one: dask worker {address}")
     able = any(worker.get("resources", {}).get(REAL_CLOCK) for worker in workers.values())
     if not able and any(_resources(run) for run in runs):
         raise StoreError(
-            f"--scheduler {address}: no worker may run on the real clock; on each machine that "
+            f"{name}: no worker may run on the real clock; on each machine that "
             f"may, as root: dask worker {address} --nworkers 1 --resources {REAL_CLOCK}=1"
         )
