@@ -174,7 +174,7 @@ class Campaign:
             [
                 {
                     **rows.get(name, missing),
-                    **labels,
+                    **{label: labels.get(label) for label in self._plan.labels},
                     "seed": seed,
                     "run": f"{self._store.runs.name}/{name}",
                 }

@@ -10,6 +10,7 @@ on, as `point`:
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minitopo_dc.campaign import wsp as by_wsp
-from minitopo_dc.campaign.points_file import Column, read_points
 from minitopo_dc.errors import InputError
+from minitopo_dc.files import read_text
+from minitopo_dc.numbers import real
+from minitopo_dc.settings.base import quoted
 
 Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
 Point = dict[str, Any]
 Shares = NDArray[np.float64]
 """A row for each point, of the share (0 to 1) of each factor's range."""
 T = TypeVar("T")
+MAX_BYTES = 100_000_000
+"""The most bytes of a file of points: far above 10,000 points of a thousand factors."""
 DIGITS = 6
 """Significant digits of a value: as fine as any field needs, and the same on every platform."""
 
@@ -90,15 +95,45 @@ def points_of(
         InputError: the file has no such columns or rows, or a value is out of range; the message
             has file, line and column.
     """
-    places = [Column(*column) for column in columns.values()]
     try:
-        rows = read_points(Path(file), places, where or {})
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    return [
-        {"point": number, **dict(zip(columns, map(float, row), strict=True))}
-        for number, row in enumerate(rows, start=1)
-    ]
+        table = csv.DictReader(read_text(Path(file), MAX_BYTES).splitlines(), strict=True)
+        rows = [(table.line_num, row) for row in table if _is_kept(row, where or {})]
+        if not rows:
+            raise ValueError(f"no rows{' with ' if where else ''}{quoted(where or '')}")
+        return [
+            {"point": number}
+            | {name: _number(line, row, *column) for name, column in columns.items()}
+            for number, (line, row) in enumerate(rows, start=1)
+        ]
+    except (OSError, ValueError, csv.Error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{quoted(file)}: {why}") from None
+
+
+def _is_kept(row: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    return all(_text(1, row, name) == value for name, value in where.items())
+
+
+def _number(line: int, row: Mapping[str, str], name: str, low: float, high: float) -> float:
+    text = _text(line, row, name)
+    try:
+        number = real(text)
+    except ValueError:
+        number = math.nan
+    if not low <= number <= high:
+        raise ValueError(
+            f"line {line}, column {name}: {quoted(text) or 'nothing'}; allowed: numbers from "
+            f"{low:g} to {high:g}"
+        )
+    return number
+
+
+def _text(line: int, row: Mapping[str, str], name: str) -> str:
+    if name not in row:
+        raise ValueError(f"no column {name}; has {', '.join(map(str, row))}")
+    if None in row or None in row.values():
+        raise ValueError(f"line {line}: more or fewer values than line 1")
+    return row[name].strip()
 
 
 def spread(points: Sequence[T], kept: int) -> list[T]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.campaign.designs import shares, spread, value_at
-from minitopo_dc.campaign.points_file import Column, read_points
+from minitopo_dc.campaign.file.points_file import Column, read_points
 from minitopo_dc.campaign.wsp import Points, wsp
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.ranges import MAX_SEED, within
