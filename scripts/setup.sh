@@ -31,7 +31,6 @@ readonly OPTIONAL_PACKAGES=(
 readonly TEST_PACKAGES=(
     tshark                            # shows captures as a user sees them
     iperf3                            # a user's own program
-    user-mode-linux kmod              # a kernel with netem, where the machine's own has none
     flex bison bc                     # the guest kernel
     chromium                          # shows reports, loads pages; Ubuntu has it as a snap only
 )

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Run a command as root in user-mode Linux, on this machine's files, and end with its exit status:
 #   scripts/uml.sh COMMAND ARGUMENT...
-# That kernel (Debian's package user-mode-linux) has netem, tbf and NFQUEUE on any machine. It sees
-# the file system read-only; /tmp and /run are its own, and $UML_OUTPUT (a directory, if set) is
-# shared and writable. One processor; memory: $UML_MEMORY (512M).
+# That kernel, the guest's (minitopo-dc build linux), has netem, tbf and NFQUEUE on any machine. It
+# sees the file system read-only; /tmp and /run are its own, and $UML_OUTPUT (a directory, if set)
+# is shared and writable. One processor; memory: $UML_MEMORY (512M).
 set -euo pipefail
 
-readonly MODULES=(ipv6 tun veth nfnetlink_queue xt_NFQUEUE xt_mark xt_pkttype xt_addrtype iptable_mangle ip6table_mangle sch_tbf sch_netem)
+readonly GUEST='from minitopo_dc.linux_guest.library import parts; print(parts().kernel)'
 
 host() {
-    local shared
+    local kernel shared
+    kernel=$("$(dirname "$0")/../.venv/bin/python" -c "$GUEST")
     shared=$(mktemp -d)
     trap 'rm -rf "$shared"' EXIT
     printf '%q ' "$@" > "$shared/command"
@@ -18,7 +19,8 @@ host() {
     ln "$0" "$shared/init" 2> /dev/null || cp "$0" "$shared/init"
     chmod +x "$shared/init"
     # The kernel's own words go to its console; the command's to a file, since that has carriage returns.
-    linux.uml rootfstype=hostfs rootflags=/ ro "mem=${UML_MEMORY:-512M}" quiet \
+    # What glibc registers there for itself disturbs the processes of a static program.
+    GLIBC_TUNABLES=glibc.pthread.rseq=0 "$kernel" rootfstype=hostfs rootflags=/ ro "mem=${UML_MEMORY:-512M}" quiet \
         con=null con0=null,fd:1 init="$shared/init" UML_SHARED="$shared" < /dev/null > "$shared/console" 2>&1 || true
     cat "$shared/out" 2> /dev/null || true
     cat "$shared/err" >&2 2> /dev/null || true
@@ -36,6 +38,7 @@ inside() {
     output=$(<"$shared/output")
     mount -t proc proc /proc
     mount -t sysfs sys /sys
+    mount -t devpts pts /dev/pts
     mount -t tmpfs tmp /run
     mkdir /run/shared
     mount -t hostfs none /run/shared -o "$shared"
@@ -47,7 +50,6 @@ inside() {
     shared=/run/shared
     mount -t tmpfs tmp /tmp
     show_directory "$(<"$shared/directory")"
-    load_modules
     # This kernel has the older packet filter only.
     mkdir /run/bin
     for name in iptables ip6tables; do ln -s /usr/sbin/xtables-legacy-multi "/run/bin/$name"; done
@@ -67,15 +69,6 @@ show_directory() {
         mkdir -p "$1"
         mount -t hostfs none "$1" -o "$1"
     fi
-}
-
-load_modules() {
-    mkdir -p /run/modules/lib /run/modules/usr/lib
-    ln -s /usr/lib/uml/modules /run/modules/lib/modules
-    ln -s /usr/lib/uml/modules /run/modules/usr/lib/modules
-    modprobe --dirname /run/modules --all "${MODULES[@]}"
-    mkdir /run/net
-    mknod /run/net/tun c 10 200
 }
 
 if (($$ == 1)); then

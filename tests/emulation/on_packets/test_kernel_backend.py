@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from minitopo_dc.settings import IpVersion, LegSettings, SettingsError, kernel_r
 from minitopo_dc.topologies.two_path import client_address
 from tests import REPOSITORY
 from tests.emulation.testbed import INSTANT, running_testbed, scenario, start_with_traffic
+from tests.linux_guest.guests import needs_guest
 
 INSIDE = "MINITOPO_DC_IN_UML"
 MS = 1_000_000
@@ -170,14 +170,13 @@ def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
     assert [each["delivered_packets"] > 400 for each in gnb["legs"].values()] == [True, True]
 
 
+@needs_guest
 @pytest.mark.slow
 def test_the_tests_above_in_user_mode_linux() -> None:
     if os.environ.get(INSIDE):
         pytest.skip("this is user-mode Linux")
     if os.geteuid() == 0 and not probe_kernel()["sch_netem"]:
         pytest.skip("this kernel has netem: tested here")
-    if not shutil.which("linux.uml"):
-        pytest.skip("needs Debian's package user-mode-linux (make setup)")
     tests = [sys.executable, "-m", "pytest", "-q", "-m", "root", str(Path(__file__))]
     command = ["scripts/uml.sh", "env", f"{INSIDE}=1", *tests, "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
