@@ -16,7 +16,9 @@ else is private, and may change at any time.
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
-* Campaigns:
+* Campaigns, and the points of their designs:
+  `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`
+* Campaigns of YAML files:
   `find_campaign`, `campaign_names`, `Overrides`, `read_plan`, `run_campaign`, `load_sources`,
   `comparison`, `claims_table`, `cell_table`, `joined_table`, `agreement`, `answers`, `words_of`,
   `explain`, `answer_map`, `headline`, `sentences`, `rule_text`, `case_text`, `case_reason`,
@@ -73,15 +75,19 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.tables.drive import capacity_table as capacity_table
     from minitopo_dc.analysis.tables.drive import cells_table as cells_table
     from minitopo_dc.analysis.tables.reference import agreement as agreement
-    from minitopo_dc.campaign import Overrides as Overrides
-    from minitopo_dc.campaign import campaign_names as campaign_names
-    from minitopo_dc.campaign import cell_table as cell_table
-    from minitopo_dc.campaign import claims_table as claims_table
-    from minitopo_dc.campaign import comparison as comparison
-    from minitopo_dc.campaign import find_campaign as find_campaign
-    from minitopo_dc.campaign import load_sources as load_sources
-    from minitopo_dc.campaign import read_plan as read_plan
-    from minitopo_dc.campaign import run_campaign as run_campaign
+    from minitopo_dc.campaign.campaign import Campaign as Campaign
+    from minitopo_dc.campaign.designs import grid as grid
+    from minitopo_dc.campaign.designs import latin_hypercube as latin_hypercube
+    from minitopo_dc.campaign.designs import points_of as points_of
+    from minitopo_dc.campaign.designs import sobol as sobol
+    from minitopo_dc.campaign.designs import spread as spread
+    from minitopo_dc.campaign.designs import wsp as wsp
+    from minitopo_dc.campaign.execution.resume import run_campaign as run_campaign
+    from minitopo_dc.campaign.execution.table import cell_table as cell_table
+    from minitopo_dc.campaign.file.fields import campaign_names as campaign_names
+    from minitopo_dc.campaign.file.fields import find_campaign as find_campaign
+    from minitopo_dc.campaign.file.plan import read_plan as read_plan
+    from minitopo_dc.campaign.file.scenarios import Overrides as Overrides
     from minitopo_dc.campaign.report.answer import answers as answers
     from minitopo_dc.campaign.report.answer import words_of as words_of
     from minitopo_dc.campaign.report.answer_report import answer_map as answer_map
@@ -90,8 +96,12 @@ if TYPE_CHECKING:
     from minitopo_dc.campaign.report.answer_words import headline as headline
     from minitopo_dc.campaign.report.answer_words import rule_text as rule_text
     from minitopo_dc.campaign.report.answer_words import sentences as sentences
+    from minitopo_dc.campaign.report.claims import claims_table as claims_table
+    from minitopo_dc.campaign.report.evaluation import comparison as comparison
+    from minitopo_dc.campaign.report.evaluation import load_sources as load_sources
     from minitopo_dc.campaign.report.figures import draw_experiment as draw_experiment
     from minitopo_dc.campaign.report.joined import joined_table as joined_table
+    from minitopo_dc.campaign.table import load as load
     from minitopo_dc.clocks import run_scenario as run_scenario
     from minitopo_dc.compare import run_comparison as run_comparison
     from minitopo_dc.emulation.network.testbed import testbed as testbed
@@ -104,6 +114,7 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
+    from minitopo_dc.run.attempts import Retries as Retries
     from minitopo_dc.run.capacity import capacity_over_time as capacity_over_time
     from minitopo_dc.run.results import RunResult as RunResult
     from minitopo_dc.run.results import load_as_run as load_as_run
@@ -179,15 +190,24 @@ _HOMES = {
     "draw_why": "minitopo_dc.analysis.figures.why",
     "draw_answer": "minitopo_dc.analysis.figures.answer",
     # Campaigns.
-    "find_campaign": "minitopo_dc.campaign",
-    "campaign_names": "minitopo_dc.campaign",
-    "Overrides": "minitopo_dc.campaign",
-    "read_plan": "minitopo_dc.campaign",
-    "run_campaign": "minitopo_dc.campaign",
-    "load_sources": "minitopo_dc.campaign",
-    "comparison": "minitopo_dc.campaign",
-    "claims_table": "minitopo_dc.campaign",
-    "cell_table": "minitopo_dc.campaign",
+    "Campaign": "minitopo_dc.campaign.campaign",
+    "load": "minitopo_dc.campaign.table",
+    "sobol": "minitopo_dc.campaign.designs",
+    "latin_hypercube": "minitopo_dc.campaign.designs",
+    "wsp": "minitopo_dc.campaign.designs",
+    "points_of": "minitopo_dc.campaign.designs",
+    "spread": "minitopo_dc.campaign.designs",
+    "grid": "minitopo_dc.campaign.designs",
+    "Retries": "minitopo_dc.run.attempts",
+    "find_campaign": "minitopo_dc.campaign.file.fields",
+    "campaign_names": "minitopo_dc.campaign.file.fields",
+    "Overrides": "minitopo_dc.campaign.file.scenarios",
+    "read_plan": "minitopo_dc.campaign.file.plan",
+    "run_campaign": "minitopo_dc.campaign.execution.resume",
+    "load_sources": "minitopo_dc.campaign.report.evaluation",
+    "comparison": "minitopo_dc.campaign.report.evaluation",
+    "claims_table": "minitopo_dc.campaign.report.claims",
+    "cell_table": "minitopo_dc.campaign.execution.table",
     "joined_table": "minitopo_dc.campaign.report.joined",
     "agreement": "minitopo_dc.analysis.tables.reference",
     "answers": "minitopo_dc.campaign.report.answer",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minitopo_dc.native.library import missing
 from minitopo_dc.run.check import check_scenario, runners_of, unsupported_reason
+from minitopo_dc.run.own_plugins import own_things, with_own_plugins
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
@@ -44,7 +45,7 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
         return run_virtual(scenario, directory)
     from minitopo_dc.emulation.run.real import run_real
 
-    return run_real(scenario, directory)
+    return run_real(with_own_plugins(scenario, own_things()), directory)
 
 
 def default_clock() -> Clock:

@@ -25,6 +25,7 @@ from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import ATTEMPTS, Retries, check_retries, tried
 from minitopo_dc.run.check import check_rows
 from minitopo_dc.run.judge import blank_result, crashed
+from minitopo_dc.run.own_plugins import own_things, with_own_plugins
 from minitopo_dc.run.results import MAX_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.own_files import file_digests
@@ -269,8 +270,9 @@ def run_all(
         root.mkdir(parents=True, exist_ok=True)
         data_model.write_version(root)
     directories = _directories(planned, root)
+    own = own_things() if jobs > 1 else {}  # which other processes have to be told of
     missing = [
-        (execute, scenario, directory, retry_disturbed)
+        (execute, with_own_plugins(scenario, own), directory, retry_disturbed)
         for place, ((_, scenario), directory) in enumerate(zip(planned, directories, strict=True))
         if place not in done
     ]

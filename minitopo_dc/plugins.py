@@ -7,7 +7,9 @@ A plugin is found in one of three ways:
 * a scenario lists modules or Python files under `plugins`;
 * `--plugin` of the command line does the same.
 
-To import such a module is enough: decorators register what is in it.
+To import such a module is enough: decorators register what is in it. What a script or a notebook
+registers itself replaces what it registered before under that name (`own_plugins` of
+`minitopo_dc.run` makes other processes know it).
 """
 
 from __future__ import annotations
@@ -40,6 +42,53 @@ class UnknownNameError(MinitopoDcError, ValueError):
     """A name under which nothing is registered; the message lists the names that are."""
 
 
+PACKAGES: set[str] = set()
+"""Installed packages with entry points, which other processes load, too."""
+TABLES: dict[str, dict[str, Any]] = {}
+"""Everything that is registered, by its kind and its name."""
+
+
+def enter(what: str, table: dict[str, Any], name: str, thing: Any) -> None:
+    """Register a thing of a kind in place of an earlier one that is the same, or the user's.
+
+    A built-in one may come twice: as a module and as the program that runs it; the first stays. A
+    cell of a notebook that is run again, and another version of a script's plugin, take the place
+    of the earlier one.
+
+    Raises:
+        ValueError: the name is taken by another thing.
+    """
+    before = table.setdefault(name, thing)
+    if before is thing:
+        return
+    places = _module(before), _module(thing)
+    same = _qualified(before) == _qualified(thing)
+    if any(place.startswith(BUILT_IN) for place in places) and same:
+        return
+    if any(place.startswith(BUILT_IN) for place in places) or not (same or {*places} == {MAIN}):
+        raise ValueError(f"there is a {what} {name!r} already")
+    table[name] = thing
+    if places[0] != places[1]:
+        _load.cache_clear()  # a file that is named again then takes its place again
+
+
+BUILT_IN, MAIN = "minitopo_dc.", "__main__"
+
+
+@contextmanager
+def registrations_kept() -> Iterator[None]:
+    """Undo what is registered inside the block, in which runs load their plugins."""
+    before = {what: dict(table) for what, table in TABLES.items()}
+    try:
+        yield
+    finally:
+        if before != TABLES:
+            for what, table in before.items():
+                TABLES[what].clear()
+                TABLES[what].update(table)
+            _load.cache_clear()
+
+
 class Registry(Generic[T]):
     """A table of things of one kind by name: the built-in ones, then a user's in order of arrival.
 
@@ -54,6 +103,7 @@ class Registry(Generic[T]):
         self._group = group
         self._built_in = built_in
         self._found: dict[str, T] = {}
+        TABLES[what] = self._found
         self._complete = False
         self._names: tuple[str, ...] = ()
         """A cache, as campaigns ask thousands of times."""
@@ -62,12 +112,9 @@ class Registry(Generic[T]):
         """Register a thing under a name.
 
         Raises:
-            ValueError: the name is taken by another thing. (The same one may come twice: as a
-                module and as the program that runs it.)
+            ValueError: the name is taken by another thing.
         """
-        before = self._found.setdefault(name, thing)
-        if _qualified(before) != _qualified(thing):
-            raise ValueError(f"there is a {self._what} {name!r} already")
+        enter(self._what, self._found, name, thing)
 
     def names(self) -> tuple[str, ...]:
         """Return all registered names, the built-in ones first.
@@ -140,6 +187,7 @@ def load_entry_points(group: str) -> None:
     """
     for point in entry_points(group=group):
         with _explaining(f"entry point {point.name} of group {group} ({_package(point)})"):
+            PACKAGES.add(point.module.partition(".")[0])
             point.load()
 
 

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +69,7 @@ class _Worker:
         self._process: SpawnProcess = SPAWN.Process(
             target=_serve, args=(theirs, call, number), daemon=True
         )
-        with safe_path(), _held_signals():
+        with safe_path(), _held_signals(), _hidden_main(call):
             self._process.start()
         theirs.close()
 
@@ -189,6 +190,28 @@ def _held_signals() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def _hidden_main(call: Callable[..., Any]) -> Iterator[None]:
+    """Let processes that are started meanwhile not import the user's program.
+
+    A script then needs no `if __name__ == "__main__"`, and a program from standard input, which
+    nobody can import, has processes, too. Only a call that is the program's own needs it there.
+    """
+    main = sys.modules["__main__"]
+    if getattr(getattr(call, "func", call), "__module__", "") == "__main__":
+        yield
+        return
+    before: dict[str, Any] = {
+        name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)
+    }
+    vars(main).pop("__file__", None)
+    vars(main)["__spec__"] = None
+    try:
+        yield
+    finally:
+        vars(main).update(before)
 
 
 def _serve(connection: Connection, call: Callable[..., Any], number: int) -> None:

@@ -19,7 +19,7 @@ from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
 from minitopo_dc.analysis import load_results
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, seal
-from minitopo_dc.campaign.execution.workers import Serial
+from minitopo_dc.campaign.executors import Serial
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.commands import entry
 from minitopo_dc.run.judge import blank_result

@@ -1,39 +1,12 @@
-"""Campaigns: many scenarios times repetitions, interrupted and resumed, as one table.
+"""Campaigns: many scenarios times seeds, interrupted and resumed, as one table.
 
-A cell goes this way, from the file to the report:
+A case goes this way, from a user's lines to the table:
 
-* `file.fields` says what a file may hold, and `file.cells` makes the `Cell`s of each experiment;
-* `file.scenarios` works out each cell's scenario, and `file.plan` the `Plan`: of each cell a `Run`
-  per repetition, identified by its content;
-* `execution.resume` gives the runs that are missing to `execution.workers`, and each `RunResult` to
-  `execution.store`;
-* `execution.table` makes of the plan and the store a row for each run, and for each cell and
-  repetition, which `report` reads;
-* `condensed` keeps of both what a page of many campaigns needs, without the runs.
+* `plan` checks each case and makes a row of it for each seed, with the digest of its scenario;
+* `campaign.Campaign` gives the runs that are missing to `executors` (or `cluster`), and each
+  `RunResult` to `store`;
+* `table` makes of both one table, and reads it again;
+* `program` loads a campaign's file; `designs` has the points of space-filling designs.
+
+Campaigns of YAML files are in `file`, `execution`, `condensed` and `report`.
 """
-
-from __future__ import annotations
-
-from minitopo_dc.campaign.execution.resume import run_campaign
-from minitopo_dc.campaign.execution.store import Store, StoreError
-from minitopo_dc.campaign.execution.table import cell_table
-from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.plan import Plan, read_plan
-from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.campaign.report.claims import claims_table
-from minitopo_dc.campaign.report.evaluation import comparison, load_sources
-
-__all__ = [
-    "Overrides",
-    "Plan",
-    "Store",
-    "StoreError",
-    "campaign_names",
-    "cell_table",
-    "claims_table",
-    "comparison",
-    "find_campaign",
-    "load_sources",
-    "read_plan",
-    "run_campaign",
-]

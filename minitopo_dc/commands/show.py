@@ -21,13 +21,13 @@ from minitopo_dc.analysis.measures.side_by_side import COLUMNS, SideBySide, side
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.analysis.tables.summary import columns_of
-from minitopo_dc.campaign.execution.owner import drop_privileges
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
 from minitopo_dc.commands.advise import ADVICE, tell_advice
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.compare import tell_comparison
 from minitopo_dc.commands.options.scenario import add_plugin_option
+from minitopo_dc.commands.owner import drop_privileges
 from minitopo_dc.commands.run import tell_run
 from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.compare import ASKED, differing_fields, runs_asked

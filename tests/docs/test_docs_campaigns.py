@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc.campaign import campaign_names, find_campaign
+from minitopo_dc import campaign_names, find_campaign
 from minitopo_dc.campaign.file.plan import count_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.shipped import shipped

@@ -10,10 +10,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from minitopo_dc.campaign import find_campaign, read_plan, run_campaign
+from minitopo_dc import find_campaign, read_plan, run_campaign
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.commands import campaign
+from minitopo_dc.commands.campaign import of_yaml
 from minitopo_dc.commands.entry import parser
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
@@ -235,7 +235,7 @@ def test_the_command_of_the_error_makes_the_directory_of_the_first_cell(path: Pa
     if command.startswith("campaign"):
         file = find_campaign(arguments.campaign)
         clock = read_file(file, Overrides()).clock or "real"
-        made = campaign._directory(file, arguments.version, clock)
+        made = of_yaml._directory(file, arguments.version, clock)
     assert first == f'RESULTS = "../{made}"'
 
 

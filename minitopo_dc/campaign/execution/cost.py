@@ -27,12 +27,11 @@ from typing import TypeVar
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.execution.workers import Execute
+from minitopo_dc.campaign.executors import Execute
 from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.campaign.timing import REAL_OVERHEAD_S, mean_mbps
 from minitopo_dc.run.results import RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
-from minitopo_dc.settings import LegSettings
-from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Workload
 
 T = TypeVar("T")
@@ -53,13 +52,8 @@ MAX_TIMED = 300
 VIRTUAL_FACTOR = 2.0
 """The error of an estimate, up or down: that of two campaigns, with some margin
 (docs/measurements.md)."""
-REAL_OVERHEAD_S = 5.0
-"""The time in which hosts, elements and programs start and end: 112 runs of 40 MB on two legs of 20
-Mbit/s took 26 minutes, of which their bytes took 17 (docs/measurements.md)."""
 REAL_FACTOR = 2.0
 """The upper error of an estimate, as legs that lose packets are not full."""
-RATE_OVER_S = 60.0
-"""The time over which a capacity's mean is taken: as long as the embedded traces."""
 BYTES_PER_MB = 1_000_000
 
 Kind = tuple[str, ...]
@@ -312,7 +306,7 @@ def _flow_s(scenario: Scenario, flow: ResolvedFlow) -> float:
 
 def _rate_mbps(scenario: Scenario, flow: ResolvedFlow) -> float:
     """Return what a flow's legs carry together in Mbit/s; the slowest leg limits a static split."""
-    rates = [_mean_mbps(scenario.legs[leg - 1].downlink) for leg in flow.legs]
+    rates = [mean_mbps(scenario.legs[leg - 1].downlink) for leg in flow.legs]
     if flow.mode == "dc-duplicate":
         return max(rates)
     if flow.mode == "dc" and flow.pdcp.split == "batch":
@@ -321,11 +315,6 @@ def _rate_mbps(scenario: Scenario, flow: ResolvedFlow) -> float:
             rate * sum(parts) / part for rate, part in zip(rates, parts, strict=True) if part
         )
     return sum(rates)
-
-
-def _mean_mbps(radio: LegSettings) -> float:
-    bits = radio.capacity().bits_between(0, round(RATE_OVER_S * NS_PER_S))
-    return bits / RATE_OVER_S / 1e6
 
 
 def _middle(scenarios: Sequence[Scenario]) -> Scenario:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from minitopo_dc.campaign.execution.store import Store, StoreError, full_disk
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, save_table
-from minitopo_dc.campaign.execution.workers import (
+from minitopo_dc.campaign.executors import (
     DiskFullError,
     Execute,
     Processes,

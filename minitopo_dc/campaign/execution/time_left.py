@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from minitopo_dc.campaign.execution.cost import (
-    REAL_OVERHEAD_S,
     Kind,
     Load,
     Observed,
@@ -21,6 +20,7 @@ from minitopo_dc.campaign.execution.cost import (
     megabytes,
     observed_of,
 )
+from minitopo_dc.campaign.timing import REAL_OVERHEAD_S
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 

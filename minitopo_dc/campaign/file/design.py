@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 from pydantic import Field, model_validator
 
+from minitopo_dc.campaign.designs import shares, spread, value_at
 from minitopo_dc.campaign.file.points_file import Column, read_points
-from minitopo_dc.campaign.file.wsp import Points, wsp
+from minitopo_dc.campaign.wsp import Points, wsp
 from minitopo_dc.settings import Settings
 from minitopo_dc.settings.ranges import MAX_SEED, within
 
@@ -23,8 +22,6 @@ MAX_POINTS, MAX_CANDIDATES = 10_000, 1_000_000
 DesignPoints = Annotated[int, *within(1, MAX_POINTS)]
 Candidates = Annotated[int, *within(1, MAX_CANDIDATES)]
 DesignSeed = Annotated[int, *within(0, MAX_SEED)]
-DIGITS = 6
-"""Significant digits of a value: as fine as any field needs, and the same on every platform."""
 
 
 class Range(Settings):
@@ -61,14 +58,10 @@ class Range(Settings):
     def value(self, share: float) -> Any:
         """Return the value at a share, 0 to 1, of the range."""
         if self.levels is not None:
-            return self.levels[min(int(share * len(self.levels)), len(self.levels) - 1)]
+            return value_at(share, [*self.levels])
         assert self.low is not None
         assert self.high is not None
-        if self.scale == "log":
-            exact = self.low * (self.high / self.low) ** share
-        else:
-            exact = self.low + (self.high - self.low) * share
-        return float(f"{exact:.{DIGITS}g}")
+        return value_at(share, (self.low, self.high, self.scale))
 
     def of_file(self, name: str) -> Column:
         """Where its numbers stand in a file of points: values, or shares of the range."""
@@ -135,7 +128,7 @@ class Design(Settings):
     def _kept(self, count: int, kept: int | None) -> Sequence[int]:
         if self.points_file is None and self.method == "sobol":
             return range(count if kept is None else min(kept, count))
-        return _spread(count, kept)
+        return spread(range(count), count if kept is None else kept)
 
     def _points(self, directory: Path) -> Points:
         """Return a row for each point: shares of ranges, or of a factor with a column values."""
@@ -146,25 +139,7 @@ class Design(Settings):
         dimensions = len(self.factors)
         if self.method == "wsp":
             return wsp(self.points, dimensions, seed=self.seed, candidates=self.candidates)
-        return _sample(self.method, self.points, dimensions, self.seed)
-
-
-def _sample(method: str, points: int, dimensions: int, seed: int) -> Points:
-    from scipy.stats import qmc  # noqa: PLC0415 (a second that other commands need not wait)
-
-    if method == "latin-hypercube":
-        sampler = qmc.LatinHypercube(dimensions, rng=np.random.default_rng(seed))
-        return np.asarray(sampler.random(points), dtype=float)
-    scrambled = qmc.Sobol(dimensions, rng=np.random.default_rng(seed))
-    # A power of 2 is drawn, at which a Sobol sequence is balanced; its beginning is taken.
-    return np.asarray(scrambled.random_base2(math.ceil(math.log2(points)))[:points], dtype=float)
-
-
-def _spread(count: int, kept: int | None) -> list[int]:
-    """Return the indices of `kept` of `count`, evenly chosen."""
-    if kept is None or kept >= count:
-        return list(range(count))
-    return [index * count // kept for index in range(kept)]
+        return shares(self.method, self.points, dimensions, self.seed)
 
 
 def factor_names(design: Design | None) -> Mapping[str, None]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from minitopo_dc.campaign.file.wsp import Points
+from minitopo_dc.campaign.wsp import Points
 from minitopo_dc.files import read_text
 from minitopo_dc.numbers import real
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from minitopo_dc.campaign.execution.owner import drop_privileges
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.commands.options.scenario import add_plugin_option
+from minitopo_dc.commands.owner import drop_privileges
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.settings import SettingsError
 

@@ -34,6 +34,7 @@ from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pdcp.policies.view import LegView
+from minitopo_dc.plugins import TABLES, enter
 
 
 def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
@@ -91,6 +92,7 @@ class SplitPolicy(Protocol):
 PolicyClass = TypeVar("PolicyClass", bound=Callable[..., SplitPolicy])
 
 _POLICIES: dict[str, Callable[..., SplitPolicy]] = {}
+TABLES["split policy"] = _POLICIES
 
 
 def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
@@ -101,14 +103,15 @@ def split_policy(name: str) -> Callable[[PolicyClass], PolicyClass]:
     Raises:
         PolicyError: the name is taken, or `legs` takes other arguments than `SplitPolicy`'s.
     """
-    if name in _POLICIES:
-        raise PolicyError(f"split policy {name!r} exists already")
 
     def register(policy: PolicyClass) -> PolicyClass:
         method = getattr(policy, "legs", None) if inspect.isclass(policy) else None
         if inspect.isfunction(method):  # else it is looked at when it is made
             _check_legs(name, method, None)
-        _POLICIES[name] = policy
+        try:
+            enter("split policy", _POLICIES, name, policy)
+        except ValueError as error:
+            raise PolicyError(str(error)) from None
         return policy
 
     return register

@@ -10,7 +10,7 @@ from minitopo_dc.campaign.condensed import recipe
 from minitopo_dc.campaign.condensed.condense import condense
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.execution.workers import Execute, Serial
+from minitopo_dc.campaign.executors import Execute, Serial
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.run.results import RunResult

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from distributed import KilledWorker
 
-from minitopo_dc.campaign.execution import cluster
-from minitopo_dc.campaign.execution.cluster import Cluster, refuse_public
-from minitopo_dc.campaign.execution.store import StoreError
+from minitopo_dc.campaign import cluster
+from minitopo_dc.campaign.cluster import Cluster, refuse_public
+from minitopo_dc.campaign.executors import pack
 from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -87,7 +88,7 @@ def over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[.
     """Runs whose futures end so."""
     directory = tmp_path / "elsewhere"
     directory.mkdir()
-    whole = cluster._pack(directory)
+    whole = pack(directory)
     monkeypatch.setattr(cluster, "WATCH_S", 0.01)
 
     def run(planned: list[Run], *outcomes: Any) -> Iterator[Any]:

@@ -154,7 +154,7 @@ def test_a_dry_run_estimates_only_what_is_left(
 ) -> None:
     """Each run takes 4 s, so that all eight would take 32 s."""
     monkeypatch.setattr(
-        "minitopo_dc.commands.campaign.timed_runs", lambda _: [Observed(("any",), 1.0, 4.0)]
+        "minitopo_dc.commands.campaign.of_yaml.timed_runs", lambda _: [Observed(("any",), 1.0, 4.0)]
     )
     output = run_with(tmp_path, document(), pretend)
     command = ["campaign", "run", str(tmp_path / "campaign.yaml"), "--output", str(output)]

@@ -11,7 +11,6 @@ import pytest
 from minitopo_dc.campaign.execution.cost import (
     CALIBRATION_MB,
     CALIBRATION_S,
-    REAL_OVERHEAD_S,
     Observed,
     calibrate,
     kind_of,
@@ -22,6 +21,7 @@ from minitopo_dc.campaign.execution.cost import (
     virtual_cost,
 )
 from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.timing import REAL_OVERHEAD_S
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend, run_with

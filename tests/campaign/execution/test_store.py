@@ -14,7 +14,7 @@ from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, StoreError, describe_status
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table
-from minitopo_dc.campaign.execution.workers import Execute, Serial
+from minitopo_dc.campaign.executors import Execute, Serial
 from minitopo_dc.campaign.file.plan import Plan, Run, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.run.results import RunResult

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from distributed import LocalCluster
 
-from minitopo_dc.campaign.execution.cluster import REAL_CLOCK, Cluster
+from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
 from minitopo_dc.campaign.execution.store import Store, StoreError
-from minitopo_dc.campaign.execution.workers import Execute, Processes, Serial, Workers
+from minitopo_dc.campaign.executors import Execute, Processes, Serial, Workers
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import run_scenario
@@ -122,7 +122,7 @@ def test_without_a_worker_for_the_real_clock_nothing_waits(tmp_path: Path) -> No
 def test_a_scheduler_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.execution.cluster.CONNECT_TIMEOUT", "0.3s")
+    monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
     plan = read_plan(write(tmp_path, document()))
     with pytest.raises(StoreError, match=r"--scheduler tcp://127\.0\.0\.1:9: no answer"):
         run(plan, Store(tmp_path / "store"), Cluster("tcp://127.0.0.1:9"), pretend)
@@ -149,7 +149,7 @@ def die_once_or_always(scenario: Scenario, directory: Path) -> RunResult:
 def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.execution.workers.MAX_KILLS", 2)
+    monkeypatch.setattr("minitopo_dc.campaign.executors.MAX_KILLS", 2)
     only = document(experiments={"one": {"title": "One", "cells": [{"pdcp.batch": 2}]}})
     plan = read_plan(write(tmp_path, only), Overrides(repetitions=1))
     store = Store(tmp_path / "store")

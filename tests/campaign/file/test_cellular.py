@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from minitopo_dc.campaign import claims_table, find_campaign, load_sources
+from minitopo_dc import claims_table, find_campaign, load_sources
 from minitopo_dc.run.judge import blank_result
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario

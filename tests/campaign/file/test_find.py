@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.campaign import campaign_names, find_campaign
+from minitopo_dc import campaign_names, find_campaign
 from minitopo_dc.cli import main
 from minitopo_dc.shipped import shipped
 from tests.campaign.campaigns import document, write

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.campaign.file.wsp import Points, wsp
+from minitopo_dc.campaign.wsp import Points, wsp
 
 SEED_OF_DESIGN = 1
 

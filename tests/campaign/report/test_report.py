@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis.measures.named import measure
-from minitopo_dc.campaign.execution.workers import Execute
+from minitopo_dc.campaign.executors import Execute
 from minitopo_dc.campaign.report.evaluation import comparison, load_sources
 from minitopo_dc.cli import main
 from minitopo_dc.run.results import RunResult

@@ -193,8 +193,8 @@ def test_a_bearer_has_at_least_one_leg() -> None:
 
 
 def test_a_name_is_taken_once() -> None:
-    with pytest.raises(PolicyError, match="'duplicate' exists already"):
-        split_policy("duplicate")
+    with pytest.raises(PolicyError, match="there is a split policy 'duplicate' already"):
+        split_policy("duplicate")(RoundRobin)
 
 
 def test_the_policy_of_the_documentation_works() -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import io
 import logging
 import socket
 import sys
-import tempfile
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from ipaddress import ip_address
@@ -17,9 +14,15 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from minitopo_dc.campaign.execution.store import StoreError
-from minitopo_dc.campaign.execution.workers import Perform, killers
-from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.campaign.executors import (
+    AnyRun,
+    Perform,
+    Run,
+    killers,
+    perform_elsewhere,
+    unpack,
+)
+from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 
@@ -46,19 +49,22 @@ class Cluster:
     `--resources real-clock=1` has one such run at a time, whatever its number of threads.
     """
 
-    def __init__(self, address: str, *, without_tls: bool = False) -> None:
+    def __init__(
+        self, address: str, *, without_tls: bool = False, option: str = "--scheduler"
+    ) -> None:
         """Take a scheduler's address, `tcp://HOST:PORT` or `tls://HOST:PORT`.
 
         Raises:
             SettingsError: its host is on the Internet, without TLS, and `without_tls` is not set.
         """
         if not without_tls:
-            refuse_public(address)
+            refuse_public(address, option)
         self._address = address
+        self._name = f"{option} {address}"
 
     def __call__(
-        self, runs: Sequence[Run], perform: Perform, working: Path
-    ) -> Iterator[tuple[Run, RunResult]]:
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
         """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
@@ -68,7 +74,7 @@ class Cluster:
         from distributed import KilledWorker  # noqa: PLC0415 (a second others need not wait)
 
         with self._connect() as client:
-            _check_workers(client, self._address, runs)
+            _check_workers(client, self._address, self._name, runs)
             given_up = []
             for run, future in self._ended(client, runs, perform):
                 try:
@@ -78,14 +84,14 @@ class Cluster:
                 except GONE:
                     raise self._connection_lost() from None
                 else:
-                    _unpack(archive, working / run.id)
+                    unpack(archive, working / run.id)
                     yield run, result
             if given_up:
                 raise killers(given_up, "give the same command again, with more memory for each")
 
     def _ended(
-        self, client: Client, runs: Sequence[Run], perform: Perform
-    ) -> Iterator[tuple[Run, Future[Any]]]:
+        self, client: Client, runs: Sequence[AnyRun], perform: Perform[AnyRun]
+    ) -> Iterator[tuple[AnyRun, Future[Any]]]:
         """Yield each run with its future, as it ends."""
         told: SimpleQueue[Future[Any]] = SimpleQueue()
         futures = {}
@@ -119,7 +125,7 @@ class Cluster:
         waits = not client.scheduler_info(n_workers=-1)["workers"]
         if waits and not has_waited:
             print(  # noqa: T201
-                f"minitopo-dc: --scheduler {self._address}: has no worker left; waiting for one "
+                f"minitopo-dc: {self._name}: has no worker left; waiting for one "
                 "(Ctrl-C ends; the same command goes on)",
                 file=sys.stderr,
             )
@@ -127,7 +133,7 @@ class Cluster:
 
     def _connection_lost(self) -> StoreError:
         return StoreError(
-            f"--scheduler {self._address}: has gone; every run that was recorded is kept: start it "
+            f"{self._name}: has gone; every run that was recorded is kept: start it "
             "again, then give the same command again"
         )
 
@@ -141,10 +147,10 @@ class Cluster:
                 self._address, timeout=CONNECT_TIMEOUT
             )
         except (OSError, ValueError) as error:
-            raise StoreError(f"--scheduler {self._address}: no answer: {error}") from None
+            raise StoreError(f"{self._name}: no answer: {error}") from None
 
 
-def refuse_public(address: str) -> None:
+def refuse_public(address: str, option: str = "--scheduler") -> None:
     """Refuse a scheduler on the Internet without TLS.
 
     Whoever reaches it, or the way to it, can run anything as its workers' user: root on the real
@@ -166,44 +172,23 @@ def refuse_public(address: str) -> None:
     ]
     if public:
         raise SettingsError(
-            f"--scheduler {address}: {public[0]} is a public address, and the connection has no "
-            "TLS; allowed: tls://HOST:PORT, a tunnel's private address, or --scheduler-without-tls"
+            f"{option} {address}: {public[0]} is a public address, and the connection has no "
+            f"TLS; allowed: tls://HOST:PORT, a tunnel's private address, or {option}-without-tls"
         )
-
-
-def perform_elsewhere(run: Run, perform: Perform) -> tuple[RunResult, bytes]:
-    """Run in a temporary directory; return the result and the packed directory."""
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        here = Path(name) / run.id
-        return perform(run, here), _pack(here)
-
-
-def _pack(directory: Path) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(directory.rglob("*")):
-            archive.write(path, path.relative_to(directory))
-    return packed.getvalue()
-
-
-def _unpack(packed: bytes, directory: Path) -> None:
-    directory.mkdir(parents=True)
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(directory)
 
 
 def _resources(run: Run) -> dict[str, float]:
     return {REAL_CLOCK: 1} if run.scenario.clock == "real" else {}
 
 
-def _check_workers(client: Client, address: str, runs: Iterable[Run]) -> None:
+def _check_workers(client: Client, address: str, name: str, runs: Iterable[Run]) -> None:
     """Refuse to start without a worker that can do the runs, which would wait for ever."""
     workers: dict[str, Any] = client.scheduler_info(n_workers=-1)["workers"]
     if not workers:
-        raise StoreError(f"--scheduler {address}: has no worker; start one: dask worker {address}")
+        raise StoreError(f"{name}: has no worker; start one: dask worker {address}")
     able = any(worker.get("resources", {}).get(REAL_CLOCK) for worker in workers.values())
     if not able and any(_resources(run) for run in runs):
         raise StoreError(
-            f"--scheduler {address}: no worker may run on the real clock; on each machine that "
+            f"{name}: no worker may run on the real clock; on each machine that "
             f"may, as root: dask worker {address} --nworkers 1 --resources {REAL_CLOCK}=1"
         )

@@ -1,21 +1,26 @@
-"""The places where runs take place: this process, or processes of this machine.
+"""The places where runs take place: this process, processes of this machine, or any executor.
 
-(`cluster` has other machines.) Each yields the runs with their results as they end, in any order.
+(`cluster` has the workers of a Dask scheduler.) Each yields the runs with their results as they
+end, in any order.
 """
 
 from __future__ import annotations
 
+import io
 import shutil
+import tempfile
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from minitopo_dc.campaign.execution.store import FULL, StoreError
-from minitopo_dc.campaign.file.plan import Run
+from minitopo_dc.campaign.store import FULL, StoreError
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.plugins import load_plugins
 from minitopo_dc.pool import Killed, in_processes
 from minitopo_dc.run.attempts import Retries, tried
 from minitopo_dc.run.judge import crashed
@@ -26,8 +31,26 @@ MAX_KILLS = 3
 """The most times that the process of one run may be killed; Dask's own default (`allowed-failures`)
 is 3, too."""
 
+
+class Run(Protocol):
+    """One scenario to be run."""
+
+    @property
+    def id(self) -> str:
+        """Return its identity, which is the name of its directory."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the scenario to be run."""
+
+    @property
+    def repetition(self) -> int:
+        """Return its number among the runs that differ in their seed."""
+
+
+AnyRun = TypeVar("AnyRun", bound=Run)
 Execute = Callable[[Scenario, Path], RunResult]
-Perform = Callable[[Run, Path], RunResult]
+Perform = Callable[[AnyRun, Path], RunResult]
 """The function `perform` with its other arguments bound; another process must be able to import
 it."""
 
@@ -52,6 +75,7 @@ def perform(run: Run, directory: Path, *, execute: Execute, retries: Retries) ->
         DiskFullError: there was no space left.
     """
     begin = time.monotonic()
+    load_plugins(run.scenario.plugins)  # also where another version of one was loaded since
     result = tried(lambda: _attempt(run.scenario, directory, execute), directory, retries)
     details = result.details | {"wall_s": round(time.monotonic() - begin, 3)}
     return replace(result, repetition=run.repetition, details=details)
@@ -72,8 +96,8 @@ class Workers(Protocol):
     """The interface of workers, which perform each run in its own directory below `working`."""
 
     def __call__(
-        self, runs: Sequence[Run], perform: Perform, working: Path
-    ) -> Iterator[tuple[Run, RunResult]]:
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
         """Yield each run with its result, as it ends."""
 
 
@@ -81,8 +105,8 @@ class Serial:
     """The workers that perform one run at a time, in this process."""
 
     def __call__(
-        self, runs: Sequence[Run], perform: Perform, working: Path
-    ) -> Iterator[tuple[Run, RunResult]]:
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
         """Yield each run with its result."""
         for run in runs:
             yield run, perform(run, working / run.id)
@@ -95,17 +119,17 @@ class Processes:
         self._number = number
 
     def __call__(
-        self, runs: Sequence[Run], perform: Perform, working: Path
-    ) -> Iterator[tuple[Run, RunResult]]:
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
         """Yield each run with its result; one whose process was killed is begun again.
 
         Raises:
             StoreError: it was killed `MAX_KILLS` times; raised when all others have ended.
         """
         kills: Counter[str] = Counter()
-        given_up: list[Run] = []
+        given_up: list[AnyRun] = []
         while runs:
-            again: list[Run] = []
+            again: list[AnyRun] = []
             arguments = [(run, working / run.id) for run in runs]
             for place, outcome in in_processes(perform, arguments, self._number):
                 run = runs[place]
@@ -121,6 +145,48 @@ class Processes:
             raise killers(given_up, "give the same command again, with fewer --jobs")
 
 
+class Futures:
+    """An executor of `concurrent.futures`, which may be on other machines.
+
+    A run takes place in a temporary directory there and is sent here: no file system is shared.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    def __call__(
+        self, runs: Sequence[AnyRun], perform: Perform[AnyRun], working: Path
+    ) -> Iterator[tuple[AnyRun, RunResult]]:
+        """Yield each run with its result; one that the executor loses does not end the others.
+
+        Raises:
+            StoreError: the executor lost runs; raised when all others have ended.
+        """
+        futures = {self._executor.submit(perform_elsewhere, run, perform): run for run in runs}
+        lost: list[tuple[AnyRun, Exception]] = []
+        try:
+            for future in as_completed(list(futures)):
+                run = futures.pop(future)  # its packed files are not kept
+                try:
+                    result, packed = future.result()
+                except DiskFullError:
+                    raise
+                except Exception as error:
+                    lost.append((run, error))
+                else:
+                    unpack(packed, working / run.id)
+                    yield run, result
+        finally:
+            for future in futures:
+                future.cancel()
+        if lost:
+            first, why = lost[0]
+            raise StoreError(
+                f"{len(lost)} runs are not done, as the executor lost them (the first: {first.id}: "
+                f"{type(why).__name__}: {why}); all others are kept"
+            )
+
+
 def killers(runs: Sequence[Run], remedy: str) -> StoreError:
     """Return the error for runs without a result, as their processes were killed each time."""
     return StoreError(
@@ -128,3 +194,27 @@ def killers(runs: Sequence[Run], remedy: str) -> StoreError:
         f"want of memory (the first: {runs[0].id}, {runs[0].scenario.label}); all "
         f"others are kept: {remedy}"
     )
+
+
+def perform_elsewhere(run: AnyRun, perform: Perform[AnyRun]) -> tuple[RunResult, bytes]:
+    """Run in a temporary directory; return the result and the packed directory."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        here = Path(name) / run.id
+        return perform(run, here), pack(here)
+
+
+def pack(directory: Path) -> bytes:
+    """Return a directory as a zip archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(directory.rglob("*")):
+            archive.write(path, path.relative_to(directory))
+    return packed.getvalue()
+
+
+def unpack(packed: bytes, directory: Path) -> None:
+    """Write what `pack` returned into a new directory, in place of what is there."""
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        archive.extractall(directory)

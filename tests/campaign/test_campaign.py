@@ -1,0 +1,324 @@
+"""A campaign of Python cases: planned, run, interrupted, resumed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from minitopo_dc import Campaign, InputError, Retries, Scenario, load
+from minitopo_dc.campaign import campaign as engine
+from minitopo_dc.campaign.plan import Case
+from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.run.results import RunResult
+from tests.campaign.campaigns import fail, pretend
+from tests.campaign.cases import BASE, batches, program, scenario, start
+
+MANY = """
+dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 26)).run(jobs=JOBS, progress=False)
+"""
+
+
+def pretended(monkeypatch: pytest.MonkeyPatch, execute: Any = pretend) -> list[Scenario]:
+    """Let runs end at once; return the scenarios that are run from now on."""
+    ran: list[Scenario] = []
+
+    def run(one: Scenario, directory: Path) -> RunResult:
+        ran.append(one)
+        return execute(one, directory)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(engine, "run_checked", run)
+    return ran
+
+
+def test_a_row_a_run_with_labels_and_measures(tmp_path: Path) -> None:
+    runs = Campaign(tmp_path / "c", batches(2, 100), seeds=(1, 2)).run(jobs=1, progress=False)
+    assert runs.columns[:4].tolist() == ["batch", "seed", "status", "reason"]
+    assert runs[["batch", "seed"]].to_numpy().tolist() == [[2, 1], [100, 1], [2, 2], [100, 2]]
+    assert (runs["status"] == "ok").all()
+    assert (runs["goodput_mbps"] * runs["completion_s"]).to_numpy() == pytest.approx(0.8)
+    assert (runs["leg_1_bytes"] + runs["leg_2_bytes"] > 100_000).all()
+    for run in runs["run"]:
+        assert (tmp_path / "c" / run / "result.json").is_file()
+    assert runs.attrs["labels"] == ["batch"]
+    assert_frame_equal(load(tmp_path / "c"), runs)
+    assert len(pd.read_csv(tmp_path / "c" / "runs.csv")) == 4
+
+
+def test_the_table_can_be_moved_with_its_runs(tmp_path: Path) -> None:
+    runs = Campaign(tmp_path / "c", batches(2)).run(jobs=1, progress=False)
+    (tmp_path / "c").rename(tmp_path / "moved")
+    assert_frame_equal(load(tmp_path / "moved"), runs)
+
+
+def test_cases_that_mean_the_same_scenario_share_their_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = pretended(monkeypatch)
+    one = scenario()
+    cases = [(one, {"part": "a"}), (one, {"part": "b"}), (one, {"part": "b"})]
+    campaign = Campaign(tmp_path / "c", cases, seeds=(1, 2))
+    runs = campaign.run(jobs=1)
+    assert (len(runs), runs["run"].nunique(), len(ran)) == (4, 2, 2)
+    assert campaign.status()["ok"] == 2
+
+
+def test_without_seeds_those_of_the_scenarios_come_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = pretended(monkeypatch)
+    cases = [(scenario(seed=seed, leg=leg), {"leg": leg}) for leg in (1, 2) for seed in (3, 1)]
+    Campaign(tmp_path / "c", cases).run(jobs=1)
+    assert [(one.seed, one.leg) for one in ran] == [(1, 1), (1, 2), (3, 1), (3, 2)]
+
+
+def test_only_what_is_missing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = pretended(monkeypatch)
+    Campaign(tmp_path / "c", batches(2, 5), seeds=(1,)).run(jobs=1)
+    Campaign(tmp_path / "c", batches(2, 5, 9), seeds=(1, 2)).run(jobs=1)
+    assert len(ran) == 2 + 4
+
+
+def test_a_damaged_run_is_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = pretended(monkeypatch)
+    campaign = Campaign(tmp_path / "c", batches(2, 5, 9))
+    first, second, _ = (tmp_path / "c" / run for run in campaign.run(jobs=1)["run"])
+    (first / "scenario.yaml").write_text("other: 1\n")
+    (second / "result.json").unlink()
+    assert (campaign.run(jobs=1)["status"] == "ok").all()
+    assert len(ran) == 5
+
+
+def test_a_link_in_place_of_a_run_is_replaced_and_not_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended(monkeypatch)
+    campaign = Campaign(tmp_path / "c", batches(2))
+    run = tmp_path / "c" / campaign.run(jobs=1)["run"].iloc[0]
+    elsewhere = run.rename(tmp_path / "elsewhere")
+    run.symlink_to(elsewhere)
+    campaign.run(jobs=1)
+    assert not run.is_symlink()
+    assert (elsewhere / "result.json").exists()
+
+
+def test_failed_runs_stay_unless_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = pretended(monkeypatch, fail)
+    campaign = Campaign(tmp_path / "c", batches(2))
+    row = campaign.run(jobs=1).iloc[0]
+    assert (row["status"], row["reason"]) == ("failed", "it broke")
+    assert pd.isna(row["goodput_mbps"])
+    campaign.run(jobs=1)
+    assert len(ran) == 1
+    campaign.run(jobs=1, again=["failed"])
+    assert len(ran) == 2
+    with pytest.raises(InputError, match=r"again: .*; allowed: a list of failed, disturbed"):
+        campaign.run(again="failed")
+
+
+def test_a_failed_run_is_tried_again_as_often_as_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = pretended(monkeypatch, fail)
+    Campaign(tmp_path / "c", batches(2)).run(jobs=1, retries=Retries(failed=2))
+    assert len(ran) == 3
+
+
+def test_what_cannot_run_here_is_unsupported(tmp_path: Path) -> None:
+    cases: list[Case] = [(scenario(transport="mpquic", mode="multipath"), {})]
+    row = Campaign(tmp_path / "d", cases).run(jobs=1, progress=False).iloc[0]
+    assert row["status"] == "unsupported"
+    assert "needs the real clock" in row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"transport": "carrier-pigeon"}, "case batch 2: .*transport: carrier-pigeon; allowed"),
+        ({"congestion_control": "none"}, "congestion_control: none; allowed"),
+        ({"legs": [{"trace": "missing.csv", "uplink": {"rate_mbps": 1}}]}, "missing.csv"),
+    ],
+)
+def test_a_wrong_scenario_is_refused_before_anything_is_run(
+    changes: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    fields = {**BASE, "mode": "sc", **changes}
+    with pytest.raises(InputError, match=words):
+        Campaign(tmp_path / "c", [(Scenario(**fields), {"batch": 2})])
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([{"seed": 1}], "label seed: that is a column of every table"),
+        ([{"goodput_mbps": 1}], "case goodput_mbps 1: label goodput_mbps: that is a measure"),
+        ([{"leg_2_bytes": 1}], "label leg_2_bytes: that is a measure"),
+        ([{"ratio": (1, 1)}], r"label ratio: \(1, 1\); allowed: text, a number"),
+        ([{"x": 1}, {"x": "one"}], "label x: 1 and 'one'; allowed: values of one kind"),
+        ([{"a-b": 1}], "label 'a-b': allowed are names of letters"),
+    ],
+)
+def test_a_label_that_no_table_can_have_is_refused(
+    labels: list[dict[str, Any]], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=words):
+        Campaign(tmp_path / "c", [(scenario(), each) for each in labels])
+
+
+def test_what_is_no_case_and_no_seed_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cases: number 1 is .*; allowed: a tuple of a Scenario"):
+        Campaign(tmp_path / "c", [scenario()])  # type: ignore[list-item]
+    with pytest.raises(InputError, match="seeds: one is no whole number"):
+        Campaign(tmp_path / "c", batches(2), seeds=["one"])  # type: ignore[list-item]
+
+
+def test_labels_that_some_cases_lack_are_missing_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended(monkeypatch)
+    one: Case = scenario(), {"way": "DC", "on": True}
+    cases: list[Case] = [one, (scenario(leg=2), {"x": 0.5, "n": 1})]
+    runs = Campaign(tmp_path / "c", cases).run(jobs=1)
+    assert runs["way"].isna().tolist() == [False, True]
+    assert_frame_equal(load(tmp_path / "c"), runs)
+
+
+def test_a_thread_pool_is_an_executor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretended(monkeypatch)
+    with ThreadPoolExecutor(2) as executor:
+        runs = Campaign(tmp_path / "c", batches(2, 5, 9)).run(executor=executor)
+        assert (runs["status"] == "ok").all()
+        assert_frame_equal(load(tmp_path / "c"), runs)
+        with pytest.raises(InputError, match="jobs: not with an executor"):
+            Campaign(tmp_path / "d", batches(2)).run(jobs=2, executor=executor)
+
+
+def test_an_executor_that_loses_a_run_keeps_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Losing(ThreadPoolExecutor):
+        def submit(self, call: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+            if arguments[0].scenario.pdcp.batch != 5:
+                return super().submit(call, *arguments)
+            lost: Future[Any] = Future()
+            lost.set_exception(BrokenExecutor("its process ended"))
+            return lost
+
+    pretended(monkeypatch)
+    campaign = Campaign(tmp_path / "c", batches(2, 5, 9))
+    with Losing(1) as executor, pytest.raises(StoreError, match=r"1 runs are not done, .* ended"):
+        campaign.run(executor=executor)
+    assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
+
+
+def test_more_than_one_job_is_refused_on_the_real_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "require_clock", lambda _: None)
+    monkeypatch.setattr(engine, "clean_killed", lambda _: None)
+    campaign = Campaign(tmp_path / "c", [(scenario(clock="real"), {})])
+    with pytest.raises(InputError, match="only 1 on the real clock"):
+        campaign.run(jobs=2)
+    ((clock, (number, seconds)),) = campaign.expected_s().items()
+    assert (clock, number) == ("real", 1)
+    assert seconds == pytest.approx(5 + 0.8 / 40, abs=0.01)
+
+
+def test_a_full_disk_keeps_what_was_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(one: Scenario, directory: Path) -> RunResult:
+        if one.pdcp.batch == 5:
+            raise OSError(28, os.strerror(28))
+        return pretend(one, directory)
+
+    pretended(monkeypatch, full)
+    campaign = Campaign(tmp_path / "c", batches(2, 5))
+    with pytest.raises(StoreError, match="the disk is full; every run that was recorded is kept"):
+        campaign.run(jobs=1)
+    assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
+
+
+def test_a_result_of_a_newer_version_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretended(monkeypatch)
+    Campaign(tmp_path / "c", batches(2)).run(jobs=1)
+    (tmp_path / "c" / "data-model.json").write_text('{"data_model": 99}')
+    with pytest.raises(InputError, match="version 99 of the data model"):
+        load(tmp_path / "c")
+
+
+def done(directory: Path) -> int:
+    return len(list(directory.glob("c/runs/*/checksums.json")))
+
+
+def wait_for_runs(process: subprocess.Popen[str], directory: Path) -> None:
+    until = time.monotonic() + 40
+    while done(directory) < 5:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_killed_campaign_goes_on_with_equal_rows(jobs: str, tmp_path: Path) -> None:
+    process = start(program(MANY.replace("JOBS", jobs)), tmp_path)
+    wait_for_runs(process, tmp_path)
+    process.kill()
+    process.communicate()
+    killed = load(tmp_path / "c")
+    finished = killed[killed["status"] == "ok"]
+    assert 5 <= len(finished) < len(killed) == 100
+    campaign = Campaign(tmp_path / "c", batches(*range(1, 5)), seeds=range(1, 26))
+    before = campaign.status()["ok"]
+    runs = campaign.run(jobs=1, progress=False)
+    assert before >= len(finished)
+    assert (runs["status"] == "ok").all()
+    assert_frame_equal(runs.loc[finished.index], finished, check_like=True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_is_one_line_and_keeps_what_is_done(jobs: str, tmp_path: Path) -> None:
+    process = start(program(MANY.replace("JOBS", jobs)), tmp_path)
+    wait_for_runs(process, tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    (line,) = err.splitlines()
+    assert line.startswith("minitopo-dc: interrupted; ")
+    number = int(line.split()[2])
+    assert (load(tmp_path / "c")["status"] == "ok").sum() == number == done(tmp_path)
+
+
+def test_a_second_process_is_refused(tmp_path: Path) -> None:
+    process = start(program(MANY.replace("JOBS", "1")), tmp_path)
+    wait_for_runs(process, tmp_path)
+    with pytest.raises(StoreError, match="another process runs this campaign"):
+        Campaign(tmp_path / "c", batches(2)).run(jobs=1)
+    process.kill()
+    process.communicate()
+
+
+def test_a_run_that_was_disturbed_has_no_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def disturb(one: Scenario, directory: Path) -> RunResult:
+        result = pretend(one, directory)
+        return result.without_numbers("disturbed", "this machine: busy")
+
+    ran = pretended(monkeypatch, disturb)
+    row = Campaign(tmp_path / "c", batches(2)).run(jobs=1).iloc[0]
+    assert (row["status"], row["reason"], len(ran)) == ("disturbed", "this machine: busy", 2)
+    assert pd.isna(row["goodput_mbps"])

@@ -1,0 +1,87 @@
+"""Space-filling designs: the points of the YAML campaigns, number by number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc import InputError, grid, latin_hypercube, points_of, sobol, spread, wsp
+
+FACTORS: dict[str, Any] = {"rate": (4, 100, "log"), "share": (0.5, 0.95), "loss": [0, 0.1, 1]}
+
+
+def test_a_grid_varies_its_last_factor_fastest() -> None:
+    assert [*grid(a=(1, 2), b="xy")] == [
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
+
+
+# The values of commit b4e897d, whose results were published.
+@pytest.mark.parametrize(
+    ("points", "last"),
+    [
+        (sobol(6, FACTORS), {"point": 6, "rate": 20.785, "share": 0.838407, "loss": 0.1}),
+        (
+            latin_hypercube(6, FACTORS, seed=7),
+            {"point": 6, "rate": 71.9615, "share": 0.89921, "loss": 0.1},
+        ),
+        (wsp(6, FACTORS, seed=2), {"point": 6, "rate": 96.5158, "share": 0.933573, "loss": 1}),
+    ],
+)
+def test_points_are_those_of_the_published_designs(
+    points: list[dict[str, Any]], last: dict[str, Any]
+) -> None:
+    assert len(points) == 6
+    assert points[-1] == last
+
+
+def test_the_first_points_of_a_sobol_sequence_are_a_design() -> None:
+    assert sobol(512, FACTORS)[:64] == sobol(64, FACTORS)
+
+
+def test_a_few_points_are_spread_evenly() -> None:
+    assert spread(range(10), 3) == [0, 3, 6]
+    assert spread([1, 2], 5) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [
+        ((2, 1), "low below high"),
+        ((0, 1, "log"), "low above 0"),
+        ([], "no levels"),
+        ((1, 2, "cubic"), "allowed"),
+    ],
+)
+def test_a_factor_without_a_range_is_refused(factor: Any, words: str) -> None:
+    with pytest.raises(InputError, match=f"factor x: .*{words}"):
+        sobol(4, {"x": factor})
+
+
+def test_a_design_has_points_and_factors() -> None:
+    with pytest.raises(InputError, match="0 points, 1 factors; allowed: 1 or more of each"):
+        sobol(0, {"x": (0, 1)})
+    with pytest.raises(InputError, match="5 points of 2 candidates"):
+        wsp(5, FACTORS, candidates=2)
+
+
+def test_points_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("case,rate,delay\na,10,5\nb,20,5\na,30,50\n")
+    columns = {"rate_mbps": ("rate", 1, 100), "delay_ms": ("delay", 0, 100)}
+    assert points_of(path, columns, where={"case": "a"}) == [
+        {"point": 1, "rate_mbps": 10.0, "delay_ms": 5.0},
+        {"point": 2, "rate_mbps": 30.0, "delay_ms": 50.0},
+    ]
+    with pytest.raises(InputError, match="line 4, column rate: 30; allowed: numbers from 1 to 20"):
+        points_of(path, {"rate_mbps": ("rate", 1, 20)})
+    with pytest.raises(InputError, match="no column loss; has case, rate, delay"):
+        points_of(path, {"loss": ("loss", 0, 1)})
+    path.write_text("rate\n1,2\n")
+    with pytest.raises(InputError, match="line 2: more or fewer values than line 1"):
+        points_of(path, {"rate": ("rate", 1, 20)})

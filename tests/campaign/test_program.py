@@ -1,0 +1,225 @@
+"""A campaign's file: loaded, its mistakes shown, its report tried, run by the command."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from minitopo_dc import Campaign, InputError, load
+from minitopo_dc.campaign.program import ProgramError, load_program
+from minitopo_dc.cli import main
+from tests.campaign.cases import HEAD
+
+FILE = f'''"""Batches over two legs
+
+Smaller ones
+are better.
+"""
+{HEAD}
+
+def cases(version):
+    for batch in (2, 100) if version == "full" else (2,):
+        for way in ("a", "b"):
+            yield dc.Scenario(**base, pdcp={{"batch": batch}}), {{"batch": batch, "way": way}}
+
+def seeds(version):
+    return (1, 2)
+'''
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a campaign's file that ends with these lines."""
+
+    def write(more: str = "", text: str = FILE) -> Path:
+        path = tmp_path / "campaign.py"
+        path.write_text(text + more, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def reports(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the command gives to the report, which writes nothing."""
+    written: list[dict[str, Any]] = []
+
+    def write_report(directory: Path, runs: pd.DataFrame, **more: Any) -> Path:
+        written.append({"runs": runs, "directory": directory, **more})
+        return directory / "index.html"
+
+    module = types.ModuleType("minitopo_dc.report")
+    vars(module)["write_report"] = write_report
+    monkeypatch.setitem(sys.modules, "minitopo_dc.report", module)
+    return written
+
+
+def test_its_docstring_is_title_and_notes(write: Write) -> None:
+    program = load_program(write())
+    assert (program.title, program.notes) == ("Batches over two legs", "Smaller ones\nare better.")
+    assert len(program.cases("full")) == 4
+    assert len(program.cases("quick")) == 2
+    assert program.seeds("full") == [1, 2]
+    assert program.sections(pd.DataFrame()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = 1\n", r"campaign\.py: cases: allowed is a function cases\(version\)"),
+        ("def cases(): ...\n", r"cases: allowed is a function cases\(version\)"),
+        (FILE + "report = 1\n", r"report: allowed is a function report\(runs\)"),
+    ],
+)
+def test_a_file_without_cases_is_refused(text: str, words: str, write: Write) -> None:
+    with pytest.raises(InputError, match=words):
+        load_program(write(text=text))
+
+
+def test_a_mistake_is_shown_as_python_shows_it(write: Write) -> None:
+    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*SyntaxError'):
+        load_program(write("def report(runs:\n"))
+    path = write("import nothing_of_the_kind\n")
+    with pytest.raises(ProgramError) as refused:
+        load_program(path)
+    shown = str(refused.value).splitlines()
+    assert shown[1] == "Traceback (most recent call last):"
+    assert shown[2] == f'  File "{path}", line {len(FILE.splitlines()) + 1}, in <module>'
+    assert shown[-1] == "ModuleNotFoundError: No module named 'nothing_of_the_kind'"
+    program = load_program(write("def cases(version):\n    return [dc.Scenario(**base, leg=9)]\n"))
+    with pytest.raises(ProgramError, match=r"in cases\n    return \[dc\.Scenario"):
+        program.cases("full")
+
+
+def test_modules_beside_it_are_its_own(tmp_path: Path) -> None:
+    for name, value in (("one", 1), ("two", 2)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "beside.py").write_text(f"VALUE = {value}\n")
+        (folder / "campaign.py").write_text("import beside\ndef cases(version): return []\n")
+    found = [load_program(tmp_path / name / "campaign.py") for name in ("one", "two")]
+    assert [each._module.beside.VALUE for each in found] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "runs.pivot_table(index='batch', columns='way', values='goodput_mbsp')",
+        "runs[['batch', 'goodput_mbsp']]",
+        "runs.goodput_mbsp",
+        "runs.groupby('bach').mean()",
+        "goodput",
+    ],
+)
+def test_a_misspelt_column_is_found_before_a_run(body: str, write: Write, tmp_path: Path) -> None:
+    program = load_program(write(f"def report(runs):\n    yield 'One', {body}\n"))
+    campaign = Campaign(tmp_path / "c", program.cases("full"))
+    with pytest.raises(ProgramError, match="in report\n"):
+        program.try_report(campaign.empty_table(), campaign.label_values)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "runs.pivot(index='seed', columns='batch', values='goodput_mbps')[100]",
+        "runs.set_index('way')['goodput_mbps'].loc['a']",
+        "runs['goodput_mbps'].iloc[0]",
+        "max(runs['completion_s'])",
+        "runs['a_runner_s_own_number']",
+    ],
+)
+def test_missing_rows_are_no_mistake(body: str, write: Write, tmp_path: Path) -> None:
+    program = load_program(write(f"def report(runs):\n    yield 'One', {body}\n"))
+    campaign = Campaign(tmp_path / "c", program.cases("full"))
+    program.try_report(campaign.empty_table(), campaign.label_values)
+
+
+def test_the_command_runs_it_and_writes_the_report(
+    write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("def report(runs):\n    yield 'Runs', runs\n")
+    root = tmp_path / "c"
+    command = ["campaign", "run", str(path), "--output", str(root), "--jobs", "1"]
+    assert main([*command, "--only", "batch=2", "--seeds", "7"]) == 0
+    assert load(root)[["batch", "way", "seed"]].to_numpy().tolist() == [[2, "a", 7], [2, "b", 7]]
+    assert main(command) == 0
+    captured = capsys.readouterr()
+    assert f"{root}: 4 runs, 4 ok" in captured.out
+    assert "4 runs on the virtual clock" in captured.err
+    assert reports[-1]["title"] == "Batches over two legs"
+    ((title, content),) = reports[-1]["sections"]
+    assert (title, len(content)) == ("Runs", 8)
+    facts = json.loads((root / "campaign.json").read_text())
+    assert (facts["cases"], facts["seeds"], facts["labels"]) == (4, [1, 2], ["batch", "way"])
+
+
+def test_reading_results_never_runs_the_file(
+    write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write()
+    root = tmp_path / "c"
+    assert main(["campaign", "run", str(path), "--quick", "--output", str(root)]) == 0
+    assert json.loads((root / "campaign.json").read_text())["version"] == "quick"
+    path.write_text("raise SystemExit('it was run')\n")
+    (root / "campaign.py").write_text("raise SystemExit('it was run')\n")
+    assert main(["campaign", "report", str(root)]) == 0
+    assert main(["campaign", "status", str(root)]) == 0
+    assert reports[-1]["sections"] == []
+    path.write_text(FILE + "def report(runs):\n    yield 'Runs', runs\n")
+    assert main(["campaign", "report", str(root), "--file", str(path)]) == 0
+    assert reports[-1]["sections"][0][0] == "Runs"
+    assert "2 runs, 2 ok" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("reports")
+def test_status_tells_of_damage(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "c"
+    assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
+    run = root / load(root)["run"].iloc[0]
+    (run / "scenario.yaml").write_text("other: 1\n")
+    capsys.readouterr()
+    assert main(["campaign", "status", str(root), "--json"]) == 1
+    status = json.loads(capsys.readouterr().out)
+    assert (status["runs"], status["ok"], [*status["damaged"]]) == (2, 2, [run.name])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--only", "batch"], "--only batch: allowed: LABEL=VALUE"),
+        (["--only", "bacth=2"], "no such label; has batch, way; did you mean batch?"),
+        (["--only", "batch=3"], "--only batch=3: has 2, 100"),
+    ],
+)
+def test_a_wrong_choice_is_one_line(
+    options: list[str], words: str, write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["campaign", "run", str(write()), *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+@pytest.mark.usefixtures("reports")
+def test_a_hostile_table_leads_nowhere(write: Write, tmp_path: Path) -> None:
+    root = tmp_path / "c"
+    assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
+    table = load(root)
+    table["status"], table["run"] = "missing", "../../elsewhere"
+    table.to_parquet(root / "runs.parquet")
+    assert (load(root)["status"] == "missing").all()
+    (root / "runs.parquet").write_bytes(b"no table")
+    with pytest.raises(InputError, match=r"runs\.parquet: "):
+        load(root)
+    (root / "campaign.json").write_text('{"title": 1}')
+    with pytest.raises(InputError, match=r"campaign\.json: title: 1 is no text"):
+        load(root)
