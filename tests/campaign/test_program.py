@@ -85,7 +85,7 @@ def test_a_file_without_cases_is_refused(text: str, words: str, write: Write) ->
 
 
 def test_a_mistake_is_shown_as_python_shows_it(write: Write) -> None:
-    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*SyntaxError'):
+    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*\nSyntaxError'):
         load_program(write("def report(runs:\n"))
     path = write("import nothing_of_the_kind\n")
     with pytest.raises(ProgramError) as refused:
@@ -99,7 +99,7 @@ def test_a_mistake_is_shown_as_python_shows_it(write: Write) -> None:
         program.cases("full")
 
 
-def test_modules_beside_it_are_its_own(write: Write, tmp_path: Path) -> None:
+def test_modules_beside_it_are_its_own(tmp_path: Path) -> None:
     for name, value in (("one", 1), ("two", 2)):
         folder = tmp_path / name
         folder.mkdir()
@@ -179,8 +179,9 @@ def test_reading_results_never_runs_the_file(
     assert "2 runs, 2 ok" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("reports")
 def test_status_tells_of_damage(
-    write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = tmp_path / "c"
     assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
@@ -208,7 +209,8 @@ def test_a_wrong_choice_is_one_line(
     assert words in line
 
 
-def test_a_hostile_table_leads_nowhere(write: Write, reports: list[Any], tmp_path: Path) -> None:
+@pytest.mark.usefixtures("reports")
+def test_a_hostile_table_leads_nowhere(write: Write, tmp_path: Path) -> None:
     root = tmp_path / "c"
     assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
     table = load(root)
