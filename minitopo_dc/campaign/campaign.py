@@ -18,7 +18,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import pandas as pd
 
@@ -266,8 +266,3 @@ def _check_again(again: Collection[str]) -> None:
     unknown = [status for status in again if status not in AGAIN]
     if isinstance(again, str) or unknown:
         raise InputError(f"again: {unknown or again!r}; allowed: a list of {', '.join(AGAIN)}")
-
-
-def versions() -> tuple[str, ...]:
-    """Return the names of the versions of a campaign."""
-    return get_args(Version)
