@@ -42,7 +42,7 @@ def test_a_worker_that_is_killed_costs_no_run(tmp_path: Path, cluster: LocalClus
     killer.start()
     runs = there.run(executor=Cluster(cluster.scheduler_address, option="--dask"))
     killer.join()
-    same = ["batch", "seed", "status", "goodput_mbps", "leg_1_bytes", "run"]
+    same = ["batch", "seed", "status", "goodput_mbps", "leg_bytes_1", "run"]
     assert runs[same].equals(here[same])
     assert victim not in {worker.process.pid for worker in cluster.workers.values()}
 

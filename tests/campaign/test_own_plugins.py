@@ -36,7 +36,7 @@ one = dc.Scenario(**base, pdcp={"split": "mine"})
 RUN = """
 runs = dc.Campaign(NAME, [(one, {})], seeds=(1, 2)).run(jobs=JOBS, progress=False)
 for row in runs.itertuples():
-    print(row.status, row.reason, row.leg_1_bytes < 1000, row.run)
+    print(row.status, row.reason, row.leg_bytes_1 < 1000, row.run)
 """
 
 
