@@ -25,7 +25,8 @@ def main(arguments: list[str] | None = None) -> int:
             interruption.done()
             return status
         except KeyboardInterrupt as interrupted:
-            say_interrupted(str(interrupted))
+            if not isinstance(interrupted, SystemExit):  # else a campaign has said it
+                say_interrupted(str(interrupted))
             return interruption.status
 
 

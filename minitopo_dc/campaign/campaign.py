@@ -11,6 +11,7 @@ with what is missing.
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 import pandas as pd
 
@@ -113,10 +114,12 @@ class Campaign:
         """
         check_retries(retries.disturbed)
         _check_again(again)
-        workers = self._workers(jobs, executor)
+        workers = self._workers(jobs, executor, again)
         with self._store.held():
             rows = self._finished(again)
             missing = [name for name in self._plan.scenarios if name not in rows]
+            if executor is None and any(self._plan.scenarios[n].clock == "real" for n in missing):
+                clean_killed("real")
             with (
                 registrations_kept(),
                 self._tables(rows),
@@ -184,15 +187,21 @@ class Campaign:
             [name for name in self._plan.measures if name not in DETAILS],
         )
 
-    def _workers(self, jobs: int | None, executor: Executor | Workers | None) -> Workers:
+    def _workers(
+        self, jobs: int | None, executor: Executor | Workers | None, again: Collection[str]
+    ) -> Workers:
+        """Return who is to run what is missing; InputError where its clock cannot run here."""
         if executor is not None:
             if jobs is not None:
                 raise InputError("jobs: not with an executor, which has its own number")
             return Futures(executor) if isinstance(executor, Executor) else executor
-        clocks = {scenario.clock for scenario in self._plan.scenarios.values()}
+        clocks = {
+            scenario.clock
+            for name, scenario in self._plan.scenarios.items()
+            if again or not (self._store.runs / name).exists()
+        }
         for clock in clocks:
             require_clock(clock)
-            clean_killed(clock)
         number = chosen_jobs(jobs, "real" if "real" in clocks else "virtual")
         return Serial() if number == 1 else Processes(number)
 
@@ -259,15 +268,11 @@ class Campaign:
         except KeyboardInterrupt:
             words = f"interrupted; {bar.state}; the same lines go on with the others"
             print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
-            raise Interrupted(INTERRUPTED) from None
+            notebook = hasattr(builtins, "__IPYTHON__")  # which would explain how to exit
+            raise KeyboardInterrupt if notebook else Interrupted(INTERRUPTED) from None
 
 
 def _check_again(again: Collection[str]) -> None:
     unknown = [status for status in again if status not in AGAIN]
     if isinstance(again, str) or unknown:
         raise InputError(f"again: {unknown or again!r}; allowed: a list of {', '.join(AGAIN)}")
-
-
-def versions() -> tuple[str, ...]:
-    """Return the names of the versions of a campaign."""
-    return get_args(Version)

@@ -8,16 +8,15 @@ import logging
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.campaign.executors import (
     AnyRun,
     Perform,
     Run,
+    as_they_end,
     killers,
     perform_elsewhere,
     unpack,
@@ -27,7 +26,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 REAL_CLOCK = "real-clock"
 """The Dask resource of which a worker has one where it may run on the real clock."""
@@ -37,8 +36,6 @@ GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
 LOGS = ("distributed.client", "distributed.core", "distributed.comm")
 ENCRYPTED = ("tls", "wss")
 """Dask's protocols with TLS."""
-WATCH_S = 5.0
-"""How often the scheduler is looked at while no run ends."""
 
 
 class Cluster:
@@ -75,8 +72,13 @@ class Cluster:
 
         with self._connect() as client:
             _check_workers(client, self._address, self._name, runs)
-            given_up = []
-            for run, future in self._ended(client, runs, perform):
+            given_up, watch = [], self._watch(client)
+
+            def submit(run: AnyRun) -> Any:
+                call = perform_elsewhere, run, perform
+                return client.submit(*call, resources=_resources(run), pure=False)
+
+            for run, future in as_they_end(runs, submit, client.cancel, watch.__next__):
                 try:
                     result, archive = future.result()
                 except KilledWorker:
@@ -89,47 +91,20 @@ class Cluster:
             if given_up:
                 raise killers(given_up, "give the same command again, with more memory for each")
 
-    def _ended(
-        self, client: Client, runs: Sequence[AnyRun], perform: Perform[AnyRun]
-    ) -> Iterator[tuple[AnyRun, Future[Any]]]:
-        """Yield each run with its future, as it ends."""
-        told: SimpleQueue[Future[Any]] = SimpleQueue()
-        futures = {}
-        for run in runs:
-            future = client.submit(
-                perform_elsewhere, run, perform, resources=_resources(run), pure=False
-            )
-            futures[future.key] = run, future
-            future.add_done_callback(told.put)  # type: ignore[no-untyped-call]
+    def _watch(self, client: Client) -> Iterator[None]:
+        """Look at the scheduler, again and again; say once that there is no worker to wait for."""
         has_waited = False
-        left = len(futures)
-        try:
-            while left:
-                try:
-                    key = told.get(timeout=WATCH_S).key
-                except Empty:
-                    has_waited = self._watch(client, has_waited)
-                    continue
-                left -= 1
-                yield futures[key]
-        finally:
-            with suppress(Exception):  # the scheduler may have gone
-                client.cancel(  # type: ignore[no-untyped-call]
-                    [future for _, future in futures.values()]
+        while client.status == "running":
+            waits = not client.scheduler_info(n_workers=-1)["workers"]
+            if waits and not has_waited:
+                print(  # noqa: T201
+                    f"minitopo-dc: {self._name}: has no worker left; waiting for one "
+                    "(Ctrl-C ends; the same command goes on)",
+                    file=sys.stderr,
                 )
-
-    def _watch(self, client: Client, has_waited: bool) -> bool:
-        """Say once that there is no worker to wait for; return whether that is so."""
-        if client.status != "running":
-            raise self._connection_lost()
-        waits = not client.scheduler_info(n_workers=-1)["workers"]
-        if waits and not has_waited:
-            print(  # noqa: T201
-                f"minitopo-dc: {self._name}: has no worker left; waiting for one "
-                "(Ctrl-C ends; the same command goes on)",
-                file=sys.stderr,
-            )
-        return waits
+            has_waited = waits
+            yield
+        raise self._connection_lost()
 
     def _connection_lost(self) -> StoreError:
         return StoreError(

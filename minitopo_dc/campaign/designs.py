@@ -10,7 +10,6 @@ on, as `point`:
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +17,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from minitopo_dc.campaign import wsp as by_wsp
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import read_text
-from minitopo_dc.numbers import real
+from minitopo_dc.files import opened
 from minitopo_dc.settings.base import quoted
 
 Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
@@ -95,45 +94,32 @@ def points_of(
         InputError: the file has no such columns or rows, or a value is out of range; the message
             has file, line and column.
     """
+    path, chosen = Path(file), dict(where or {})
     try:
-        table = csv.DictReader(read_text(Path(file), MAX_BYTES).splitlines(), strict=True)
-        rows = [(table.line_num, row) for row in table if _is_kept(row, where or {})]
-        if not rows:
-            raise ValueError(f"no rows{' with ' if where else ''}{quoted(where or '')}")
-        return [
-            {"point": number}
-            | {name: _number(line, row, *column) for name, column in columns.items()}
-            for number, (line, row) in enumerate(rows, start=1)
-        ]
-    except (OSError, ValueError, csv.Error) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{quoted(file)}: {why}") from None
+        with opened(path, MAX_BYTES) as content:
+            table = pd.read_csv(content, dtype=str, skipinitialspace=True)
+        for name in (*(column for column, *_ in columns.values()), *chosen):
+            if name not in table:
+                raise ValueError(f"no column {name}; has {', '.join(map(str, table))}")
+        rows = table[(table[list(chosen)] == pd.Series(chosen)).all(axis=1)]
+        if rows.empty:
+            raise ValueError(f"no rows with {chosen}" if chosen else "no rows")
+        values = {name: _numbers(rows, *column) for name, column in columns.items()}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{quoted(path)}: {getattr(error, 'strerror', None) or error}") from None
+    made = (dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True))
+    return [{"point": number, **point} for number, point in enumerate(made, start=1)]
 
 
-def _is_kept(row: Mapping[str, str], where: Mapping[str, str]) -> bool:
-    return all(_text(1, row, name) == value for name, value in where.items())
-
-
-def _number(line: int, row: Mapping[str, str], name: str, low: float, high: float) -> float:
-    text = _text(line, row, name)
-    try:
-        number = real(text)
-    except ValueError:
-        number = math.nan
-    if not low <= number <= high:
+def _numbers(rows: pd.DataFrame, name: str, low: float, high: float) -> list[float]:
+    numbers = pd.to_numeric(rows[name], errors="coerce")
+    wrong = rows.index[~numbers.between(low, high)]
+    if len(wrong):
         raise ValueError(
-            f"line {line}, column {name}: {quoted(text) or 'nothing'}; allowed: numbers from "
-            f"{low:g} to {high:g}"
+            f"line {wrong[0] + 2}, column {name}: {quoted(rows.loc[wrong[0], name])}; allowed: "
+            f"numbers from {low:g} to {high:g}"
         )
-    return number
-
-
-def _text(line: int, row: Mapping[str, str], name: str) -> str:
-    if name not in row:
-        raise ValueError(f"no column {name}; has {', '.join(map(str, row))}")
-    if None in row or None in row.values():
-        raise ValueError(f"line {line}: more or fewer values than line 1")
-    return row[name].strip()
+    return [float(number) for number in numbers]
 
 
 def spread(points: Sequence[T], kept: int) -> list[T]:

@@ -13,10 +13,12 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, as_completed
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.campaign.store import FULL, StoreError
 from minitopo_dc.errors import MinitopoDcError
@@ -162,29 +164,67 @@ class Futures:
         Raises:
             StoreError: the executor lost runs; raised when all others have ended.
         """
-        futures = {self._executor.submit(perform_elsewhere, run, perform): run for run in runs}
         lost: list[tuple[AnyRun, Exception]] = []
-        try:
-            for future in as_completed(list(futures)):
-                run = futures.pop(future)  # its packed files are not kept
-                try:
-                    result, packed = future.result()
-                except DiskFullError:
-                    raise
-                except Exception as error:
-                    lost.append((run, error))
-                else:
-                    unpack(packed, working / run.id)
-                    yield run, result
-        finally:
-            for future in futures:
-                future.cancel()
+
+        def submit(run: AnyRun) -> Future[tuple[RunResult, bytes]]:
+            return self._executor.submit(perform_elsewhere, run, perform)
+
+        for run, future in as_they_end(runs, submit, _cancel):
+            try:
+                result, packed = future.result()
+            except DiskFullError:
+                raise
+            except Exception as error:
+                lost.append((run, error))
+            else:
+                unpack(packed, working / run.id)
+                yield run, result
         if lost:
             first, why = lost[0]
             raise StoreError(
                 f"{len(lost)} runs are not done, as the executor lost them (the first: {first.id}: "
                 f"{type(why).__name__}: {why}); all others are kept"
             )
+
+
+WATCH_S = 5.0
+"""How often `idle` is called while no run ends."""
+
+
+def as_they_end(
+    runs: Sequence[AnyRun],
+    submit: Callable[[AnyRun], Any],
+    cancel: Callable[[list[Any]], None],
+    idle: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[AnyRun, Any]]:
+    """Submit runs; yield each with its future when it has ended, and keep none that was yielded.
+
+    Args:
+        runs: all of them.
+        submit: returns a future of a run.
+        cancel: gives up futures, when nobody asks for more.
+        idle: called now and then while no run ends.
+    """
+    ended: SimpleQueue[int] = SimpleQueue()
+    left = dict(enumerate(map(submit, runs)))
+    try:
+        for place in list(left):
+            left[place].add_done_callback(lambda _, place=place: ended.put(place))
+        while left:
+            try:
+                place = ended.get(timeout=WATCH_S)
+            except Empty:
+                idle()
+            else:
+                yield runs[place], left.pop(place)
+    finally:
+        with suppress(Exception):  # who ran them may have gone
+            cancel([*left.values()])
+
+
+def _cancel(futures: list[Future[Any]]) -> None:
+    for future in futures:
+        future.cancel()
 
 
 def killers(runs: Sequence[Run], remedy: str) -> StoreError:

@@ -6,8 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -24,19 +23,6 @@ NOTEBOOK_WIDTH = 40
 """The length of a notebook's bar, in characters."""
 
 
-class Screen(Protocol):
-    """The place where progress is shown."""
-
-    def show(self, share: float, text: str) -> None:
-        """Show which share (0 to 1) is done, and what there is to say."""
-
-    def say(self, line: str) -> None:
-        """Print a line that stays."""
-
-    def close(self) -> None:
-        """End what is shown for good."""
-
-
 class Bar:
     """What a campaign tells while it runs.
 
@@ -48,24 +34,22 @@ class Bar:
     """
 
     def __init__(self, weights_s: dict[str, float], *, done: int, shown: bool) -> None:
-        self._weights_s, self._left = weights_s, sum(weights_s.values())
-        self._total = self._left
-        self._before = self._done = done
-        self._runs = done + len(weights_s)
+        self._weights_s = weights_s
+        self._left = self._total = sum(weights_s.values())
+        self._done, self._runs = done, done + len(weights_s)
         self._states: Counter[str] = Counter()
-        self._screen = _screen() if shown and weights_s else _Nothing()
+        self._screen = _screen() if shown and weights_s else None
         self._begin = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._before:
-            self._screen.say(f"{self._before} of {self._runs} runs were finished before")
+        if self._screen is not None and self._done:
+            self._screen.say(f"{self._done} of {self._runs} runs were finished before")
         self._show()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
-    ) -> None:
-        self._screen.close()
+    def __exit__(self, *_: object) -> None:
+        if self._screen is not None:
+            self._screen.close()
 
     @property
     def state(self) -> str:
@@ -77,72 +61,60 @@ class Bar:
         self._done += 1
         self._left -= self._weights_s[identity]
         self._states[result.status] += 1
-        if result.status not in FINE and sum(self._bad().values()) <= TOLD:
+        bad = sum(count for status, count in self._states.items() if status not in FINE)
+        if self._screen is not None and result.status not in FINE and bad <= TOLD:
             reason = (result.reason.splitlines() or [""])[0]
             self._screen.say(f"{result.status}: {result.directory}: {reason}")
         self._show()
 
-    def _bad(self) -> dict[str, int]:
-        return {name: count for name, count in self._states.items() if name != "ok"}
-
     def _show(self) -> None:
         words = [f"{self._done}/{self._runs} runs"]
-        words += [f"{count} {status}" for status, count in self._bad().items()]
+        words += [f"{count} {name}" for name, count in self._states.items() if name != "ok"]
         worked = self._total - self._left
         if worked > 0 and self._done < self._runs:
             left_s = (time.monotonic() - self._begin) / worked * max(0.0, self._left)
             words.append(f"about {duration(left_s)} left")
-        self._screen.show(self._done / self._runs if self._runs else 1.0, ", ".join(words))
+        if self._screen is not None:
+            self._screen.show(self._done / self._runs, ", ".join(words))
 
 
-def _screen() -> Screen:
-    """Return a notebook's bar, a terminal's, or lines."""
-    if (display := _notebook()) is not None:
-        return _NotebookBar(display)
-    console = Console(stderr=True)
-    return _TerminalBar(console) if console.is_terminal else _Lines()
+class _Lines:
+    """A log, which has a line now and then."""
 
+    def __init__(self) -> None:
+        self._last = time.monotonic()
 
-def _notebook() -> Callable[..., Any] | None:
-    """Return IPython's `display` in the kernel of a notebook; None elsewhere."""
-    if "ipykernel" not in sys.modules:
-        return None
-    from IPython.core.getipython import get_ipython  # noqa: PLC0415
-    from IPython.display import display  # noqa: PLC0415
-
-    shell = get_ipython()
-    return display if type(shell).__name__ == "ZMQInteractiveShell" else None
-
-
-class _Nothing:
     def show(self, share: float, text: str) -> None:
-        pass
+        """Show which share (0 to 1) is done, and what there is to say."""
+        if share >= 1 or time.monotonic() - self._last >= LINE_EVERY_S:
+            self._last = time.monotonic()
+            self.say(text)
 
     def say(self, line: str) -> None:
-        pass
+        """Print a line that stays."""
+        print(line, file=sys.stderr)  # noqa: T201
 
     def close(self) -> None:
-        pass
+        """End what is shown for good."""
 
 
-class _TerminalBar:
+class _Terminal(_Lines):
     def __init__(self, console: Console) -> None:
-        columns = (BarColumn(), TextColumn("{task.description}"))
-        self._progress = Progress(*columns, console=console)
-        self._task = self._progress.add_task("", total=1.0)
-        self._progress.start()
+        self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console)
+        self._task = self._bar.add_task("", total=1.0)
+        self._bar.start()
 
     def show(self, share: float, text: str) -> None:
-        self._progress.update(self._task, completed=share, description=text)
+        self._bar.update(self._task, completed=share, description=text)
 
     def say(self, line: str) -> None:
-        self._progress.console.print(escape(line), highlight=False, soft_wrap=True)
+        self._bar.console.print(escape(line), highlight=False, soft_wrap=True)
 
     def close(self) -> None:
-        self._progress.stop()
+        self._bar.stop()
 
 
-class _NotebookBar:
+class _Notebook(_Lines):
     """One output of the cell, which is replaced."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
@@ -153,24 +125,14 @@ class _NotebookBar:
         bar = "█" * full + "░" * (NOTEBOOK_WIDTH - full)
         self._handle.update({"text/plain": f"{bar} {text}"}, raw=True)
 
-    def say(self, line: str) -> None:
-        print(line, file=sys.stderr)  # noqa: T201
 
-    def close(self) -> None:
-        pass
+def _screen() -> _Lines:
+    """Return a notebook's bar, a terminal's, or lines."""
+    if "ipykernel" in sys.modules:
+        from IPython.core.getipython import get_ipython  # noqa: PLC0415
+        from IPython.display import display  # noqa: PLC0415
 
-
-class _Lines:
-    def __init__(self) -> None:
-        self._last = time.monotonic()
-
-    def show(self, share: float, text: str) -> None:
-        if share >= 1 or time.monotonic() - self._last >= LINE_EVERY_S:
-            self._last = time.monotonic()
-            self.say(text)
-
-    def say(self, line: str) -> None:
-        print(line, file=sys.stderr)  # noqa: T201
-
-    def close(self) -> None:
-        pass
+        if type(get_ipython()).__name__ == "ZMQInteractiveShell":
+            return _Notebook(display)
+    console = Console(stderr=True)
+    return _Terminal(console) if console.is_terminal else _Lines()

@@ -22,8 +22,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -34,71 +32,11 @@ from pathlib import Path
 from typing import TextIO
 
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.analysis.tables.run_files import MAX_CAPTURE
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import opened, parse_json, read_text, write_whole
-from minitopo_dc.run.results import MAX_BYTES, RunResult
+from minitopo_dc.run.results import RunResult
+from minitopo_dc.run.seal import CHECKSUMS, damage, seal
 from minitopo_dc.run.traces import share_traces
-
-CHECKSUMS = "checksums.json"
-"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
-that are no longer than a capture may be."""
-PART_BYTES = 1 << 16
-"""The size of the parts in which a file is read for its digest; most files are one part."""
-
-
-def seal(directory: Path) -> None:
-    """Write the digests of a run's files into its directory."""
-    digests = {
-        str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
-    }
-    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
-
-
-def damage(directory: Path, only: str | None = None) -> str | None:
-    """Return the first file that was changed since the run was recorded, and why; None without one.
-
-    Args:
-        directory: that of a run; one that was recorded without digests counts as whole.
-        only: look at this file alone.
-    """
-    try:
-        digests = parse_json(read_text(directory / CHECKSUMS, MAX_BYTES, within=directory))
-        named = [(str(name), str(digest)) for name, digest in digests.items()]
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        return f"{CHECKSUMS}: {error}"
-    for name, digest in named:
-        if only is not None and name != only:
-            continue
-        try:
-            if _digest(directory, directory / name) != digest:
-                return f"{name}: changed since the run was recorded"
-        except (OSError, ValueError) as error:
-            return f"{name}: {getattr(error, 'strerror', None) or error}"
-    return None
-
-
-def _files(directory: Path) -> Iterator[Path]:
-    """Yield a run's regular files of limited length.
-
-    Opening what else a program left may take for ever.
-    """
-    for path in sorted(directory.rglob("*")):
-        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
-        if regular and path.stat().st_size <= MAX_CAPTURE:
-            yield path
-
-
-def _digest(directory: Path, path: Path) -> str:
-    digest = hashlib.sha256()
-    with opened(path, MAX_CAPTURE, within=directory) as file:
-        while part := file.read(PART_BYTES):
-            digest.update(part)
-    return digest.hexdigest()
-
 
 FLOOR_BYTES = 1 << 20
 """With less free space than this, a failed run counts as failed for want of space: one log may be
@@ -117,25 +55,6 @@ class Store:
         self.runs = root / "runs"
         self.working = root / "working"
 
-    def done(self) -> dict[str, RunResult]:
-        """Return the results of the runs that are complete, by identity.
-
-        A file beside the runs' directories, and a run with a damaged result (`damaged`), are left
-        out.
-        """
-        directories = self._directories()
-        results = ((each.name, self._result(each, only="result.json")) for each in directories)
-        return {name: result for name, result in results if isinstance(result, RunResult)}
-
-    def damaged(self) -> dict[str, str]:
-        """Return why runs are damaged, by identity; it reads all files of all runs."""
-        found = {}
-        for directory in self._directories():
-            result = self._result(directory)
-            if isinstance(result, str):
-                found[directory.name] = result
-        return found
-
     def read(self, identity: str, *, whole: bool = False) -> RunResult | str | None:
         """Return a run's result, the reason why it is damaged, or None when it is not done.
 
@@ -153,9 +72,6 @@ class Store:
         if self.runs.is_symlink():
             raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
 
-    def _directories(self) -> list[Path]:
-        return sorted(each for each in self.runs.glob("*") if each.is_dir())
-
     def _result(self, directory: Path, only: str | None = None) -> RunResult | str:
         """Return a run's result, or the reason why it is damaged; `only` is that of `damage`."""
         if directory.is_symlink():
@@ -169,14 +85,6 @@ class Store:
             raise
         except (OSError, ValueError) as error:
             return f"malformed run: {error}"
-
-    @property
-    def is_writable(self) -> bool:
-        """Return whether tables can be written here.
-
-        They cannot where the directory is another user's, or read-only.
-        """
-        return os.access(self.root, os.W_OK)
 
     @contextmanager
     def held(self, take: Callable[[], None] = lambda: None) -> Iterator[None]:

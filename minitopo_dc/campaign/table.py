@@ -63,7 +63,7 @@ def measure_names(scenario: Scenario) -> Iterator[str]:
     A runner may report more of them.
     """
     yield from NUMBERS
-    yield from (f"leg_{number}_bytes" for number in range(1, len(scenario.legs) + 1))
+    yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
     if not scenario.flows:
         yield from (name for name in scenario.workload.reported_measures if name not in RESERVED)
         yield from DETAILS
@@ -88,17 +88,18 @@ def _measures(result: RunResult) -> Iterator[tuple[str, float]]:
     for number, flow in enumerate(result.details.get("flows", ()), start=1):
         yield from _numbers(f"flow_{number}_", flow)
     for number, count in enumerate(result.leg_bytes or (), start=1):
-        yield f"leg_{number}_bytes", count
+        yield f"leg_bytes_{number}", count
     for name in NUMBERS:
         if (value := getattr(result, name)) is not None:
             yield name, value
 
 
 def _numbers(before: str, details: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield numbers of details; one that has a column's name, such as HTTP's status, is renamed."""
     for name, value in details.items():
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if number and before + name not in RESERVED:
-            yield before + name, value
+        column = before + name
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"client_{column}" if column in RESERVED else column, value
 
 
 def make_table(rows: Sequence[Row], labels: Sequence[str], measures: Sequence[str]) -> pd.DataFrame:

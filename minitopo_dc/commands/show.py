@@ -23,7 +23,9 @@ from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.analysis.tables.summary import columns_of
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
+from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.commands.advise import ADVICE, tell_advice
+from minitopo_dc.commands.campaign.of_python import tell_directory
 from minitopo_dc.commands.campaign.state import tell_campaign
 from minitopo_dc.commands.compare import tell_comparison
 from minitopo_dc.commands.options.scenario import add_plugin_option
@@ -40,7 +42,7 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
 HELP = "print the results of a run, comparison or campaign, or compare two of them"
-Kind = Literal["run", "comparison", "campaign"]
+Kind = Literal["run", "comparison", "campaign", "table"]
 MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
@@ -101,6 +103,8 @@ def _show(root: Path, *, as_json: bool) -> None:
             tell_run(load_result(root), root, as_json=as_json)
         case "comparison":
             _show_comparison(root, as_json=as_json)
+        case "table":
+            tell_directory(root, as_json=as_json)
         case "campaign":
             store = Store(root)
             tell_campaign(store, store.damaged(), as_json=as_json)
@@ -143,6 +147,8 @@ def _kind(root: Path) -> Kind:
     Raises:
         SettingsError: the directory holds no results.
     """
+    if (root / FACTS).exists():
+        return "table"
     if (root / "plan.json").exists():
         return "campaign"
     if (root / "result.json").exists():
@@ -156,7 +162,7 @@ def _kind(root: Path) -> Kind:
 
 def _results_below(root: Path) -> str:
     """Return which directories below this one hold results, the latest first."""
-    found = {path.parent for name in ("plan.json", ASKED) for path in root.glob(f"*/{name}")}
+    found = {path.parent for name in (FACTS, "plan.json", ASKED) for path in root.glob(f"*/{name}")}
     if not found:
         return "looked for result.json, */result.json and plan.json"
     latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
@@ -222,6 +228,8 @@ def _table(root: Path) -> pd.DataFrame:
             for cell in cells
             if cell["status"] != "missing"
         ]
+    elif _kind(root) == "table":
+        rows = list(_labelled_rows(root))
     else:
         rows = [
             {"row": _row_name(run), "point": "", "workload": run["workload"]}
@@ -231,6 +239,18 @@ def _table(root: Path) -> pd.DataFrame:
     if not rows:
         raise SettingsError(f"{quoted(root)}: no run is done")
     return pd.DataFrame(rows)
+
+
+def _labelled_rows(root: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a campaign's table whose runs are done."""
+    runs = load(root)
+    labels = runs.attrs["labels"]
+    for row in runs[runs["status"] != "missing"].to_dict("records"):
+        directory = root / row["run"]
+        named = ", ".join(f"{label} {row[label]}" for label in labels if pd.notna(row[label]))
+        workload = load_result(directory).workload
+        values = {**row, "directory": str(directory)}
+        yield {"row": named, "point": "", "workload": workload, **_run_columns(values)}
 
 
 def _run_columns(values: Mapping[Any, Any]) -> dict[str, Any]:

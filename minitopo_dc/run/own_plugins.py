@@ -58,7 +58,7 @@ def plugin_file(name: str, text: str) -> Path:
     """Return the path of the file in this machine's cache that has this content; write it."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
     path = build_directory(FOLDER) / f"{re.sub('[^A-Za-z0-9_]', '_', name)}_{digest}.py"
-    if not path.exists():
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
     return path

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.campaign.campaigns import fail, pretend
 from tests.campaign.cases import BASE, batches, program, scenario, start
 
 MANY = """
-dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 26)).run(jobs=JOBS, progress=False)
+dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 16)).run(jobs=JOBS, progress=False)
 """
 
 
@@ -45,7 +46,7 @@ def test_a_row_a_run_with_labels_and_measures(tmp_path: Path) -> None:
     assert runs[["batch", "seed"]].to_numpy().tolist() == [[2, 1], [100, 1], [2, 2], [100, 2]]
     assert (runs["status"] == "ok").all()
     assert (runs["goodput_mbps"] * runs["completion_s"]).to_numpy() == pytest.approx(0.8)
-    assert (runs["leg_1_bytes"] + runs["leg_2_bytes"] > 100_000).all()
+    assert (runs["leg_bytes_1"] + runs["leg_bytes_2"] > 100_000).all()
     for run in runs["run"]:
         assert (tmp_path / "c" / run / "result.json").is_file()
     assert runs.attrs["labels"] == ["batch"]
@@ -163,7 +164,7 @@ def test_a_wrong_scenario_is_refused_before_anything_is_run(
     [
         ([{"seed": 1}], "label seed: that is a column of every table"),
         ([{"goodput_mbps": 1}], "case goodput_mbps 1: label goodput_mbps: that is a measure"),
-        ([{"leg_2_bytes": 1}], "label leg_2_bytes: that is a measure"),
+        ([{"leg_bytes_2": 1}], "label leg_bytes_2: that is a measure"),
         ([{"ratio": (1, 1)}], r"label ratio: \(1, 1\); allowed: text, a number"),
         ([{"x": 1}, {"x": "one"}], "label x: 1 and 'one'; allowed: values of one kind"),
         ([{"a-b": 1}], "label 'a-b': allowed are names of letters"),
@@ -280,8 +281,8 @@ def test_a_killed_campaign_goes_on_with_equal_rows(jobs: str, tmp_path: Path) ->
     process.communicate()
     killed = load(tmp_path / "c")
     finished = killed[killed["status"] == "ok"]
-    assert 5 <= len(finished) < len(killed) == 100
-    campaign = Campaign(tmp_path / "c", batches(*range(1, 5)), seeds=range(1, 26))
+    assert 5 <= len(finished) < len(killed) == 60
+    campaign = Campaign(tmp_path / "c", batches(*range(1, 5)), seeds=range(1, 16))
     before = campaign.status()["ok"]
     runs = campaign.run(jobs=1, progress=False)
     assert before >= len(finished)
@@ -322,3 +323,19 @@ def test_a_run_that_was_disturbed_has_no_numbers(
     row = Campaign(tmp_path / "c", batches(2)).run(jobs=1).iloc[0]
     assert (row["status"], row["reason"], len(ran)) == ("disturbed", "this machine: busy", 2)
     assert pd.isna(row["goodput_mbps"])
+
+
+def test_details_become_columns_and_none_takes_another_s_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(one: Scenario, directory: Path) -> RunResult:
+        flows = [{"goodput_mbps": 3.0, "stalls": 2, "mode": "dc"}, {"goodput_mbps": 5.0}]
+        details = {"status": 200, "rtt_ms": 30.5, "is_new": True, "flows": flows, "seed": 9}
+        return replace(pretend(one, directory), details=details)
+
+    pretended(monkeypatch, answer)
+    row = Campaign(tmp_path / "c", batches(2)).run(jobs=1).iloc[0]
+    assert (row["status"], row["client_status"], row["seed"]) == ("ok", 200, 1)
+    assert (row["rtt_ms"], row["flow_1_stalls"], row["flow_2_goodput_mbps"]) == (30.5, 2, 5.0)
+    assert "is_new" not in row
+    assert "flow_1_mode" not in row

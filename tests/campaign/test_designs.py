@@ -82,6 +82,7 @@ def test_points_of_a_file(tmp_path: Path) -> None:
         points_of(path, {"rate_mbps": ("rate", 1, 20)})
     with pytest.raises(InputError, match="no column loss; has case, rate, delay"):
         points_of(path, {"loss": ("loss", 0, 1)})
-    path.write_text("rate\n1,2\n")
-    with pytest.raises(InputError, match="line 2: more or fewer values than line 1"):
-        points_of(path, {"rate": ("rate", 1, 20)})
+    with pytest.raises(InputError, match=r"no rows with \{'case': 'c'\}"):
+        points_of(path, columns, where={"case": "c"})
+    with pytest.raises(InputError, match=r"missing\.csv: No such file"):
+        points_of(tmp_path / "missing.csv", columns)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
 
 from minitopo_dc import plugins
+from minitopo_dc.campaign.plan import Task
 from minitopo_dc.plugin_source import SourceError, source_of
-from tests.campaign.cases import program, run
+from minitopo_dc.run.own_plugins import plugin_file
+from tests.campaign.cases import program, run, scenario
 
 POLICY = """
 import itertools
@@ -33,7 +36,7 @@ one = dc.Scenario(**base, pdcp={"split": "mine"})
 RUN = """
 runs = dc.Campaign(NAME, [(one, {})], seeds=(1, 2)).run(jobs=JOBS, progress=False)
 for row in runs.itertuples():
-    print(row.status, row.reason, row.leg_1_bytes < 1000, row.run)
+    print(row.status, row.reason, row.leg_bytes_1 < 1000, row.run)
 """
 
 
@@ -60,6 +63,7 @@ def test_workers_know_it_and_its_source_is_in_the_digest(tmp_path: Path) -> None
 
 def test_a_comparison_s_workers_know_it(tmp_path: Path) -> None:
     more = """
+import pickle
 from pathlib import Path
 rows = [{"pdcp": {"split": "mine"}}, {"transport": "mpquic-picoquic", "mode": "multipath"}]
 for result in dc.run_comparison(dc.Scenario(**base), rows, Path("c"), jobs=2):
@@ -120,3 +124,23 @@ def test_registrations_inside_a_block_are_undone() -> None:
         plugins.enter("split policy", table, "test-undone", Uses)
         assert "test-undone" in table
     assert table == before
+
+
+def test_a_task_brings_its_plugin_to_another_machine() -> None:
+    text = """from minitopo_dc import split_policy
+
+@split_policy("test-brought")
+class Brought:
+    def __init__(self, legs): ...
+    def legs(self, *, now, size, views):
+        return (0,)
+"""
+    with plugins.registrations_kept():
+        path = plugin_file("test-brought", text)
+        one = scenario(plugins=(str(path),), pdcp={"split": "test-brought"})
+        packed = pickle.dumps(Task("a", one))
+        path.unlink()
+    with plugins.registrations_kept():  # where nobody has heard of it
+        assert pickle.loads(packed).scenario == one
+        assert path.read_text() == text
+        assert "test-brought" in plugins.TABLES["split policy"]

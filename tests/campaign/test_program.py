@@ -85,7 +85,7 @@ def test_a_file_without_cases_is_refused(text: str, words: str, write: Write) ->
 
 
 def test_a_mistake_is_shown_as_python_shows_it(write: Write) -> None:
-    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*SyntaxError'):
+    with pytest.raises(ProgramError, match=r'campaign\.py", line \d+\n.*\n.*\nSyntaxError'):
         load_program(write("def report(runs:\n"))
     path = write("import nothing_of_the_kind\n")
     with pytest.raises(ProgramError) as refused:
@@ -223,3 +223,19 @@ def test_a_hostile_table_leads_nowhere(write: Write, tmp_path: Path) -> None:
     (root / "campaign.json").write_text('{"title": 1}')
     with pytest.raises(InputError, match=r"campaign\.json: title: 1 is no text"):
         load(root)
+
+
+@pytest.mark.usefixtures("reports")
+def test_show_compares_two_campaigns_by_labels(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roots = [str(tmp_path / name) for name in ("one", "two")]
+    for root in roots:
+        assert main(["campaign", "run", str(write()), "--quick", "--output", root]) == 0
+    capsys.readouterr()
+    assert main(["show", roots[0]]) == 0
+    assert f"{roots[0]}: 2 runs, 2 ok" in capsys.readouterr().out
+    assert main(["show", "--compare", *roots]) == 0
+    shown = capsys.readouterr().out
+    assert "batch 2, way a" in shown
+    assert "0 to 0" in shown

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.run_files import MAX_CAPTURE, opened_in
+from minitopo_dc.analysis.tables.run_files import opened_in
 from minitopo_dc.capture import read_capture
+from minitopo_dc.run.seal import MAX_CAPTURE
 
 TCP = 6
 """The number of the protocol in IP."""

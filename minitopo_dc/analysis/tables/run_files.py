@@ -31,9 +31,6 @@ WHOLE = b"0123456789-,\n"
 MAX_QLOG = 1 << 30
 """The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
 times as much."""
-MAX_CAPTURE = 4 << 30
-"""The most bytes of a capture: 4 GB that were carried; it is read packet by packet, and what
-analysis keeps is in memory."""
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,10 +12,11 @@ from typing import Any, get_args
 from minitopo_dc.analysis.tables.labels import MAX_PLAN, PLAN
 from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.campaign.store import Store as DirectoryOfRuns
-from minitopo_dc.campaign.store import StoreError, full_disk, reporting_full_disk, seal
+from minitopo_dc.campaign.store import StoreError, full_disk, reporting_full_disk
 from minitopo_dc.data_model import check_version
 from minitopo_dc.files import read_text, replacing
 from minitopo_dc.run.results import RunResult, Status
+from minitopo_dc.run.seal import seal
 from minitopo_dc.settings import SettingsError
 
 __all__ = ["Store", "StoreError", "describe_status", "full_disk", "reporting_full_disk", "seal"]
@@ -48,6 +50,36 @@ class Store(DirectoryOfRuns):
             raise StoreError(f"{self._plan}: {error.strerror}; no campaign was run here") from None
         except ValueError as error:
             raise StoreError(f"{self._plan}: {error}") from None
+
+    def done(self) -> dict[str, RunResult]:
+        """Return the results of the runs that are complete, by identity.
+
+        A file beside the runs' directories, and a run with a damaged result (`damaged`), are left
+        out.
+        """
+        directories = self._directories()
+        results = ((each.name, self._result(each, only="result.json")) for each in directories)
+        return {name: result for name, result in results if isinstance(result, RunResult)}
+
+    def damaged(self) -> dict[str, str]:
+        """Return why runs are damaged, by identity; it reads all files of all runs."""
+        found = {}
+        for directory in self._directories():
+            result = self._result(directory)
+            if isinstance(result, str):
+                found[directory.name] = result
+        return found
+
+    def _directories(self) -> list[Path]:
+        return sorted(each for each in self.runs.glob("*") if each.is_dir())
+
+    @property
+    def is_writable(self) -> bool:
+        """Return whether tables can be written here.
+
+        They cannot where the directory is another user's, or read-only.
+        """
+        return os.access(self.root, os.W_OK)
 
     def _check_inside(self) -> None:
         """Refuse a condensed result, too."""

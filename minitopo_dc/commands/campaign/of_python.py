@@ -186,16 +186,21 @@ def _cluster(arguments: argparse.Namespace) -> Cluster | None:
 
 def _status(arguments: argparse.Namespace) -> int:
     drop_privileges([arguments.directory])
-    runs = load(arguments.directory)
-    store = Store(arguments.directory)
+    return tell_directory(arguments.directory, as_json=arguments.json)
+
+
+def tell_directory(directory: Path, *, as_json: bool) -> int:
+    """Print the state of a campaign; return 1 when a run failed, is missing or is damaged."""
+    runs = load(directory)
+    store = Store(directory)
     names = [Path(run).name for run in runs["run"].unique()]
     read = {name: store.read(name, whole=True) for name in names}
     damaged = {name: why for name, why in read.items() if isinstance(why, str)}
-    if arguments.json:
+    if as_json:
         print(json.dumps({**_counts(runs), "damaged": damaged}, indent=1))  # noqa: T201
         return _exit(runs, damaged)
-    status = _tell(runs, arguments.directory, damaged)
-    words = shlex.join(["minitopo-dc", "campaign", "report", str(arguments.directory)])
+    status = _tell(runs, directory, damaged)
+    words = shlex.join(["minitopo-dc", "campaign", "report", str(directory)])
     print(f"Figures and tables: {words}")  # noqa: T201
     return status
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from distributed import KilledWorker
 
-from minitopo_dc.campaign import cluster
 from minitopo_dc.campaign.cluster import Cluster, refuse_public
 from minitopo_dc.campaign.executors import pack
 from minitopo_dc.campaign.file.plan import Run
@@ -89,7 +88,7 @@ def over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[.
     directory = tmp_path / "elsewhere"
     directory.mkdir()
     whole = pack(directory)
-    monkeypatch.setattr(cluster, "WATCH_S", 0.01)
+    monkeypatch.setattr("minitopo_dc.campaign.executors.WATCH_S", 0.01)
 
     def run(planned: list[Run], *outcomes: Any) -> Iterator[Any]:
         ended = [("ok", whole) if outcome == "ok" else outcome for outcome in outcomes]
