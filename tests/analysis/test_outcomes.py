@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from minitopo_dc.analysis.statistics import (
+from minitopo_dc.statistics import (
     Interval,
     Outcome,
     look_confidence,

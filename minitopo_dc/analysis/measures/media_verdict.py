@@ -22,8 +22,8 @@ import pandas as pd
 
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
 from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor, sign_values
-from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.numbers import significant
+from minitopo_dc.statistics import mean_interval
 
 
 class PerceivedMeasure(NamedTuple):
