@@ -14,6 +14,7 @@ from minitopo_dc.plots.distributions import factor_map as map
 from minitopo_dc.plots.factors import bars, comparison, curves
 from minitopo_dc.plots.labels import label_of
 from minitopo_dc.plots.measure import ColumnError, check_columns, main_measure
+from minitopo_dc.plots.over_time import drive, series, session, timeline
 from minitopo_dc.plots.theme import Look, looks, ordered, save, style
 
 __all__ = [
@@ -24,11 +25,15 @@ __all__ = [
     "check_columns",
     "comparison",
     "curves",
+    "drive",
     "label_of",
     "looks",
     "main_measure",
     "map",
     "ordered",
     "save",
+    "series",
+    "session",
     "style",
+    "timeline",
 ]
