@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-from minitopo_dc.plots.theme import STYLE
 
 UNITS: Final[Mapping[str, str]] = {
     **{"mbps": "Mbit/s", "ms": "ms", "s": "s", "mb": "MB", "kb": "kB", "dbm": "dBm"},
@@ -24,9 +23,8 @@ _WORDS = (
     *((r"\brtt\b", "round-trip time"), (r"\bqoe\b", "QoE"), (r"\bpdcp\b", "PDCP")),
     *((r" p(\d+)\b", r", \1th percentile"), (r" median\b", ", median")),
 )
-LETTER = 0.62 * STYLE["font.size"]
-"""The mean width of a letter of the font, in points."""
-LINE: float = 1.2 * STYLE["font.size"]
+LETTER, LINE = 0.62, 1.2
+"""The mean width of a letter of the font and the height of a line, as parts of its size."""
 WIDE = 12.0
 """The ratio of greatest to least swept value from which on an axis may be logarithmic."""
 
@@ -37,12 +35,23 @@ def label_of(name: str) -> str:
     >>> label_of("goodput_mbps"), label_of("delay_p95_ms")
     ('goodput (Mbit/s)', 'delay, 95th percentile (ms)')
     """
+    text, unit = _words_and_unit(name)
+    return f"{text} ({unit})" if unit else text
+
+
+def setting_of(name: str, value: Any) -> str:
+    """Return a factor with a value of it: `loss 0.1 %`; of a text the value alone."""
+    text, unit = _words_and_unit(name)
+    return value if isinstance(value, str) else f"{text} {value_name(value)} {unit}".rstrip()
+
+
+def _words_and_unit(name: str) -> tuple[str, str]:
     words, _, end = name.rpartition("_")
-    unit = UNITS.get(end) if words else None
+    unit = UNITS.get(end, "") if words else ""
     text = re.sub("[_.]", " ", words if unit else name)
     for pattern, word in _WORDS:
         text = re.sub(pattern, word, text)
-    return f"{text} ({unit})" if unit else text
+    return text, unit
 
 
 def value_name(value: Any) -> str:
@@ -81,22 +90,22 @@ def log_axis(axes: Axes, which: str) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def points_wide(axes: Axes) -> float:
-    """Return the width of axes in points; of constrained ones, what it may be."""
+def letters_wide(axes: Axes) -> float:
+    """Return how many letters axes are wide; of constrained ones, how many they may be."""
     figure = axes.get_figure(root=True)
-    return 72 * axes.get_position().width * (figure.get_figwidth() if figure else 1.0)
+    inches = axes.get_position().width * (figure.get_figwidth() if figure else 1.0)
+    return 72 * inches / (LETTER * mpl.rcParams["font.size"])
 
 
 def name_ticks(axes: Axes, places: Mapping[float, str], *, log: bool) -> None:
     """Set a tick at each swept value of x, named where the name before leaves room for it."""
     scaled = [math.log(place) if log else place for place in places]
-    points = 0.8 * points_wide(axes) / ((max(scaled) - min(scaled)) or 1.0)
+    letters = 0.8 * letters_wide(axes) / ((max(scaled) - min(scaled)) or 1.0)
     end, names = -math.inf, []
     for at, name in zip(scaled, places.values(), strict=True):
-        half = LETTER * len(name) / 2
-        fits = points * at - half >= end
+        fits = letters * at - len(name) / 2 >= end
         names.append(name if fits else "")
-        end = points * at + half + LETTER if fits else end
+        end = letters * at + len(name) / 2 + 1 if fits else end
     axes.set_xticks(list(places), names)
     axes.xaxis.set_minor_locator(NullLocator())
 
@@ -149,30 +158,37 @@ def _spread(labels: Sequence[_EndLabel]) -> None:
         assert axes is not None
         assert figure is not None
         points.append(float(axes.transData.transform((1.0, label.xy[1]))[1]) * 72 / figure.dpi)
+    line = LINE * labels[0].get_fontsize()
     blocks: list[list[int]] = []
     for place in sorted(range(len(points)), key=points.__getitem__):
         blocks.append([place])
-        while len(blocks) > 1 and _overlap(points, *blocks[-2:]):
+        while len(blocks) > 1 and _overlap(points, line, *blocks[-2:]):
             last = blocks.pop()
             blocks[-1] += last
     for block in blocks:
-        bottom = _middle(points, block) - LINE * (len(block) - 1) / 2
+        bottom = _middle(points, block) - line * (len(block) - 1) / 2
         for number, place in enumerate(block):
-            labels[place].set_position((8, bottom + LINE * number - points[place]))
+            labels[place].set_position((8, bottom + line * number - points[place]))
 
 
 def _middle(points: Sequence[float], block: Sequence[int]) -> float:
     return sum(points[place] for place in block) / len(block)
 
 
-def _overlap(points: Sequence[float], lower: Sequence[int], upper: Sequence[int]) -> bool:
-    room = LINE * (len(lower) + len(upper)) / 2
+def _overlap(
+    points: Sequence[float], line: float, lower: Sequence[int], upper: Sequence[int]
+) -> bool:
+    room = line * (len(lower) + len(upper)) / 2
     return _middle(points, upper) - _middle(points, lower) < room
 
 
 def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
     """Write a legend above the axes, in as many columns as there is room for."""
-    room = LETTER * (max(map(len, names), default=1) + 6)
-    columns = max(1, min(len(names), int(points_wide(axes) / room)))
+    columns = legend_columns(names, letters_wide(axes))
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     axes.legend(handles, names, ncols=columns, columnspacing=1.2, handlelength=2.2, **place)
+
+
+def legend_columns(names: Sequence[str], letters: float) -> int:
+    """Return in how many columns a legend fits into so many letters, with its lines and gaps."""
+    return max(1, min(len(names), int(letters / (max(map(len, names), default=1) + 6))))

@@ -176,7 +176,8 @@ def _tracks(run: Path, scenario: Scenario) -> tuple[dict[str, dict[str, Line]], 
     queues = _by(legs.assign(kb=legs["queue_bytes"] / 1000), "leg", "kb")
     sender = congestion_series(run)
     windows = _by(sender.assign(kb=sender["cwnd_bytes"] / 1000), "path", "kb")
-    windows = windows if len(windows) > 1 else {"": line for line in windows.values()}
+    if len(windows) == 1:  # of a connection, whose packets may take any leg
+        windows = {"": windows.popitem()[1]}
     panels |= {"queues\n(kB)": queues, "congestion\nwindow (kB)": windows}
     if (run / "ue-receive.csv").exists():
         held = pdcp_series(run)

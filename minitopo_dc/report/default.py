@@ -15,7 +15,14 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.plots import bars, cdf, curves, looks, main_measure
 from minitopo_dc.plots import map as factor_map
 from minitopo_dc.plots.factors import bars_inches
-from minitopo_dc.plots.labels import LETTER, is_number, label_of, value_name
+from minitopo_dc.plots.labels import (
+    is_number,
+    label_of,
+    legend_columns,
+    letters_wide,
+    setting_of,
+    value_name,
+)
 from minitopo_dc.plots.measure import measures_of
 from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, keep_style, kind_of, ordered, style
 
@@ -85,12 +92,11 @@ def _rank(runs: pd.DataFrame, name: str) -> tuple[float, int]:
 
 def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
     """Return a text for each run that names its values of some labels: `loss 0.1, cubic`."""
-    parts = {
-        name: (f"{name} " if is_number(runs[name]) else "") + runs[name].map(value_name)
-        for name in labels
-    }
-    table = pd.DataFrame(parts, index=runs.index)
-    return pd.Series([", ".join(row) for row in table.to_numpy()], runs.index, dtype=object)
+    rows = (
+        zip(*(runs[name].tolist() for name in labels), strict=True) if labels else [()] * len(runs)
+    )
+    texts = [", ".join(map(setting_of, labels, row)) for row in rows]
+    return pd.Series(texts, runs.index, dtype=object)
 
 
 def _limits(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> tuple[float, float] | None:
@@ -128,9 +134,7 @@ def _legend(figure: Figure, grid: Any) -> None:
              for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}  # fmt: skip
     if len(found) > 1:
         names = ordered(found)
-        columns = max(
-            1, min(len(names), int(PAGE_INCHES * 72 / (LETTER * (max(map(len, names)) + 6))))
-        )
+        columns = legend_columns(names, letters_wide(grid[0, 0]) * len(grid[0]))
         figure.legend(
             [found[name] for name in names], names, loc="outside upper left", ncols=columns
         )
