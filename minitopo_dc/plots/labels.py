@@ -94,7 +94,7 @@ def letters_wide(axes: Axes) -> float:
     """Return how many letters axes are wide; of constrained ones, how many they may be."""
     figure = axes.get_figure(root=True)
     inches = axes.get_position().width * (figure.get_figwidth() if figure else 1.0)
-    return 72 * inches / (LETTER * mpl.rcParams["font.size"])
+    return float(72 * inches / (LETTER * mpl.rcParams["font.size"]))
 
 
 def name_ticks(axes: Axes, places: Mapping[float, str], *, log: bool) -> None:
@@ -158,7 +158,7 @@ def _spread(labels: Sequence[_EndLabel]) -> None:
         assert axes is not None
         assert figure is not None
         points.append(float(axes.transData.transform((1.0, label.xy[1]))[1]) * 72 / figure.dpi)
-    line = LINE * labels[0].get_fontsize()
+    line = LINE * float(labels[0].get_fontsize())
     blocks: list[list[int]] = []
     for place in sorted(range(len(points)), key=points.__getitem__):
         blocks.append([place])

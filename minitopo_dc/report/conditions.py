@@ -55,7 +55,8 @@ def conditions(
         yield "Legs", _legs(table, read, labels)
         yield from _others(table, read, labels)
         facts = _environment(directory / str(read["run"].iloc[0]))
-        yield "Versions of the first run", pd.DataFrame(facts.items(), columns=["of", "is"])
+        if facts:
+            yield "Versions of the first run", pd.DataFrame(facts.items(), columns=["of", "is"])
 
 
 def _fields(directory: Path, cases: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
@@ -67,7 +68,7 @@ def _fields(directory: Path, cases: pd.DataFrame) -> tuple[pd.DataFrame, list[st
             values = read_yaml(directory / run / "scenario.yaml", within=directory)
             rows[index] = dict(_told(values))
         except (InputError, AttributeError, TypeError) as error:
-            broken.append(f"{run}: {error}")
+            broken.append(f"{run}: {error}".replace(f"{directory}/", ""))
     return pd.DataFrame(rows, dtype=object).T, broken[:MOST_VALUES]
 
 
@@ -174,8 +175,9 @@ def _summary(values: pd.Series[Any], cases: pd.DataFrame, labels: Sequence[str])
 
 def _environment(run: Path) -> dict[str, str]:
     """Return the versions that a run recorded; nothing of one that recorded none."""
+    path = run / "environment.json"
     try:
-        values = parse_json(read_text(run / "environment.json", MAX_BYTES, within=run))
+        values = parse_json(read_text(path, MAX_BYTES, within=run)) if path.exists() else {}
         return {path: _text(value) for path, value in _flat(values)}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        return {"environment.json": str(error)}
+        return {path.name: getattr(error, "strerror", None) or str(error)}

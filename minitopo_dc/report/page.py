@@ -195,7 +195,9 @@ def _links(runs: pd.DataFrame) -> _Links:
 
 
 def _address(run: Any) -> str:
-    return quote(f"{os.path.normpath(run)}/") if isinstance(run, str) and run else ""
+    """Return the address of a run's directory; none of what is not below the page's."""
+    path = os.path.normpath(run) if isinstance(run, str) and run else ".."
+    return "" if path.startswith((os.sep, os.pardir)) else quote(f"{path}/")
 
 
 def _told(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ def axes_of() -> Axes:
 @pytest.mark.parametrize(("of_all", "last"), [(False, 1.0), (True, 0.75)])
 def test_a_step_for_each_value_up_to_the_share_that_came(of_all: bool, last: float) -> None:
     runs = pd.DataFrame({"way": "DC", "delay_ms": [3.0, math.nan, 1.0, 2.0]})
-    axes = plots.cdf(runs, "delay_ms", "way", ax=axes_of(), of_all=of_all, level=2)
+    axes: Any = plots.cdf(runs, "delay_ms", "way", ax=axes_of(), of_all=of_all, level=2)
     curve = axes.lines[0]
     assert list(curve.get_xdata()) == [1, 1, 2, 3]
     assert list(curve.get_ydata()) == pytest.approx([0, last / 3, 2 * last / 3, last])
@@ -51,7 +52,7 @@ def test_points_of_a_design_point_upwards_above_the_level_and_downwards_below() 
     above, below = (each for each in axes.collections if isinstance(each, PathCollection))
     assert np.asarray(above.get_offsets())[:, 0].tolist() == list(range(10, 20))
     assert np.asarray(below.get_offsets())[:, 0].tolist() == list(range(10))
-    assert above.norm(1.0) == pytest.approx(0.5)  # the colour in the middle
+    assert above.norm(np.array([1.0])) == pytest.approx(0.5)  # the colour in the middle
 
 
 def test_no_runs_have_an_empty_map_and_no_curve() -> None:
