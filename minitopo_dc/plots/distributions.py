@@ -16,7 +16,7 @@ from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.factors import looks_of
-from minitopo_dc.plots.labels import WIDE, label_of, legend_above, log_axis, value_name
+from minitopo_dc.plots.labels import WIDE, label_of, legend_above, log_axis, name_ticks, value_name
 from minitopo_dc.plots.measure import check_columns, main_measure
 from minitopo_dc.plots.theme import Look, styled
 
@@ -163,7 +163,8 @@ def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:
             dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5  # luma of ITU-R BT.601
             ink: Any = {"color": ON_DARK if dark else ON_LIGHT, "ha": "center", "va": "center"}
             axes.text(column, row, significant(float(value), 2), **ink)
-    axes.set_xticks(range(grid.shape[1]), list(map(value_name, grid.columns)))
+    places = {float(place): value_name(value) for place, value in enumerate(grid.columns)}
+    name_ticks(axes, places, log=False)
     axes.set_yticks(range(grid.shape[0]), list(map(value_name, grid.index)))
     axes.grid(visible=False)
 

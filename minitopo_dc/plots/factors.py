@@ -216,8 +216,7 @@ def _set_x(axes: Axes, places: Mapping[float, str], *, numeric: bool, log: bool 
         log_axis(axes, "x")
     if not numeric:
         axes.set_xlim(-0.5, max(1, len(places)) - 0.5)
-    if places:
-        name_ticks(axes, places, log=log)
+    name_ticks(axes, places, log=log)
 
 
 def _set_y(axes: Axes, table: pd.DataFrame, y: str, log: bool | None) -> None:

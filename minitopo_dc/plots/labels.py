@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
@@ -58,7 +59,7 @@ def value_name(value: Any) -> str:
     """Return a label's value as text: 1.0 is `1`, and (1, 1) is `1:1`."""
     if isinstance(value, float):
         return f"{value:g}"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | np.ndarray):
         return ":".join(map(value_name, value))
     return str(value)
 
@@ -99,10 +100,10 @@ def letters_wide(axes: Axes) -> float:
 
 def name_ticks(axes: Axes, places: Mapping[float, str], *, log: bool) -> None:
     """Set a tick at each swept value of x, named where the name before leaves room for it."""
-    scaled = [math.log(place) if log else place for place in places]
+    scaled = [math.log(place) if log else place for place in places] or [0.0]
     letters = 0.8 * letters_wide(axes) / ((max(scaled) - min(scaled)) or 1.0)
     end, names = -math.inf, []
-    for at, name in zip(scaled, places.values(), strict=True):
+    for at, name in zip(scaled, places.values(), strict=False):
         fits = letters * at - len(name) / 2 >= end
         names.append(name if fits else "")
         end = letters * at + len(name) / 2 + 1 if fits else end
@@ -119,6 +120,10 @@ class _EndLabel(Annotation):
         """Place all labels of the axes apart, then this one."""
         _spread(self.group)
         super().update_positions(renderer)
+
+    def get_tightbbox(self, renderer: Any = None) -> Any:
+        """Return its room also on log axes, which take its offset in points for a place on them."""
+        return self.get_window_extent(renderer)
 
 
 def label_ends(axes: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
@@ -152,13 +157,12 @@ def _spread(labels: Sequence[_EndLabel]) -> None:
 
     Neighbours that would overlap become a block, whose middle is the mean of their places.
     """
-    points: list[float] = []
-    for label in labels:
-        axes, figure = label.axes, label.get_figure(root=True)
-        assert axes is not None
-        assert figure is not None
-        points.append(float(axes.transData.transform((1.0, label.xy[1]))[1]) * 72 / figure.dpi)
-    line = LINE * float(labels[0].get_fontsize())
+    axes, figure = labels[0].axes, labels[0].get_figure(root=True)
+    assert axes is not None
+    assert figure is not None
+    axes.get_ylim()  # it sets the limits by the data; before, no place is known
+    to_points, line = 72 / figure.dpi, LINE * float(labels[0].get_fontsize())
+    points = [float(axes.transData.transform((1.0, each.xy[1]))[1]) * to_points for each in labels]
     blocks: list[list[int]] = []
     for place in sorted(range(len(points)), key=points.__getitem__):
         blocks.append([place])

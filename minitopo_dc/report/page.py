@@ -87,7 +87,7 @@ def write_report(
     directory.mkdir(parents=True, exist_ok=True)
     labels = [name for name in labels or runs.attrs.get("labels", ()) if name != "experiment"]
     check_columns(runs, *labels)
-    runs = _whole(runs)
+    runs = _whole(runs, labels)
     writer = _Writer(directory, formats, tables)
     own = [(name, list(writer.parts(name, content))) for name, content in sections]
     made = list(_experiments(writer, runs, labels)) if default else []
@@ -104,8 +104,10 @@ def write_report(
     return directory / "report.html"
 
 
-def _whole(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with the columns that all tables of runs have."""
+def _whole(runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
+    """Return the table with the columns that all tables have; labels that are lists as text."""
+    lists = [name for name in labels if runs[name].map(pd.api.types.is_list_like).any()]
+    runs = runs.assign(**{name: runs[name].map(value_name) for name in lists})
     known: dict[str, Any] = {"experiment": "", "seed": 1, "status": "ok", "reason": "", "run": ""}
     return runs.assign(**{name: value for name, value in known.items() if name not in runs})
 

@@ -81,6 +81,16 @@ def test_names_that_would_lie_on_each_other_move_apart_and_stay_in_the_figure() 
     assert all(box.x1 <= figure.bbox.x1 for box in boxes)
 
 
+def test_names_are_in_the_figure_when_it_is_drawn_for_the_first_time_on_log_axes() -> None:
+    runs = table().assign(delay_p95_ms=lambda table: 10.0 ** (table["delay_ms"] / 12))
+    axes = plots.curves(runs, x="delay_ms", by="way", y="delay_p95_ms", ax=axes_of())
+    assert axes.get_yscale() == "log"
+    named(axes)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    assert all(Text.get_window_extent(each).x1 <= figure.bbox.x1 for each in axes.texts)
+
+
 def test_many_curves_have_a_legend() -> None:
     runs = table([f"DC {number}" for number in range(12)])
     axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())

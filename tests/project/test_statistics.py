@@ -107,7 +107,8 @@ def test_means_of_a_table_are_those_of_its_groups_in_their_order(
     for way, values in groups.items():
         interval = mean_interval(values)
         wanted = [np.mean(values), interval.low, interval.high, len(values)]
-        assert table.loc[way, ["mean", "low", "high", "n"]].tolist() == pytest.approx(wanted)
+        found = table.loc[[way], ["mean", "low", "high", "n"]].to_numpy(dtype=float)[0].tolist()
+        assert found == pytest.approx(wanted)
 
 
 def test_only_finite_values_of_runs_that_are_ok_count_and_one_value_has_no_interval() -> None:

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import image
@@ -194,6 +195,15 @@ def test_a_page_without_runs_has_what_there_is_to_say(tmp_path: Path) -> None:
     nothing_done = table(tmp_path, kept=False).assign(status="missing", run="", goodput_mbps=None)
     page = write(tmp_path, nothing_done.drop(columns="completion_s"))
     assert page.row("8", "missing")[2] == "not run yet"
+
+
+@pytest.mark.parametrize("kind", [tuple, list, np.array])
+def test_a_label_may_be_a_list_and_one_experiment_may_lack_it(tmp_path: Path, kind: Any) -> None:
+    runs = table(tmp_path)
+    runs["experiment"] = ["one", "one", "two", "two"] * 2
+    runs["ratio"] = [kind([1, 2]) if each == "one" else None for each in runs["experiment"]]
+    page = write(tmp_path, runs, labels=["way", "ratio", "delay_ms"])
+    assert page.row("DC", "2", "20.5 ± 6.4")[-1] == "1 2"
 
 
 def test_a_label_that_is_no_column_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
