@@ -107,6 +107,8 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "data/*/*",
                 "data/reference/measured/*/*",
                 "picoquic/*.[ch]",
+                "report/page.html.j2",
+                "report/style.css",
                 *(f"linux_guest/{folder}/*" for folder in ("agent", "controller", "kernel")),
                 "native/*.h",
                 "native/*/*.[ch]",

@@ -21,10 +21,10 @@ from minitopo_dc.advice import Request, advise_on, base_of
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides
-from minitopo_dc.analysis.statistics import Outcome
 from minitopo_dc.campaign.file.design import Design
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.statistics import Outcome
 
 SEEDS = 20
 FIRST_SEED = 1001

@@ -17,11 +17,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.emulation.run import watch
 from minitopo_dc.emulation.run.real import run_real
 from minitopo_dc.run.trust import measured_goodput
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.statistics import mean_interval
 
 LEG = {
     "downlink": {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 1000},

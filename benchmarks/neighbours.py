@@ -28,8 +28,8 @@ from minitopo_dc.advice.neighbours import (
     read_networks,
     shares,
 )
-from minitopo_dc.analysis.statistics import Interval, Proportion, bootstrap_interval, signs
 from minitopo_dc.shipped import shipped
+from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, signs
 
 MARGIN = MARGINS["download"]
 NUMBERS = (10, 20, 40)

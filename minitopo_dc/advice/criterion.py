@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from minitopo_dc.analysis.measures.named import measure
-from minitopo_dc.analysis.statistics import Interval, Outcome, outcome
 from minitopo_dc.numbers import significant
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import Interval, Outcome, outcome
 from minitopo_dc.workloads import Video, Workload
 
 MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from minitopo_dc.advice.position import Position, round_trip_ms
 from minitopo_dc.advice.verdict import Verdict
-from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes, signs
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.shipped import shipped
+from minitopo_dc.statistics import Outcomes, Proportion, outcomes, signs
 
 NETWORKS = "study_networks.csv"
 """In `reference/`: a line for each network of the study, from the report of its campaign."""

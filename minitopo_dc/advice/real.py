@@ -10,8 +10,8 @@ from dataclasses import replace
 from minitopo_dc.advice.runs import Progress, Runs
 from minitopo_dc.advice.sequence import Asked
 from minitopo_dc.advice.verdict import Difference, Verdict
-from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.scenario import VirtualSettings
+from minitopo_dc.statistics import mean_interval
 
 REAL_SEEDS = 3
 """A run on packets takes as long as it takes, and seconds beside it."""

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.flips import Flip, flip_sentence
 from minitopo_dc.advice.sides import Row
-from minitopo_dc.analysis.statistics import Interval, Outcome
 from minitopo_dc.numbers import significant
+from minitopo_dc.statistics import Interval, Outcome
 
 WORDS = {"better": "Dual Connectivity is better", "tie": "a tie"}
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]

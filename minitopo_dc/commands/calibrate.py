@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.analysis.statistics import Proportion, expected_count
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.commands.options import quantities
@@ -22,6 +21,7 @@ from minitopo_dc.numbers import significant, whole
 from minitopo_dc.run.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import Proportion, expected_count
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
     from minitopo_dc.emulation.run.calibration import Quantity

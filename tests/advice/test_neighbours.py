@@ -23,8 +23,8 @@ from minitopo_dc.advice.neighbours import (
 )
 from minitopo_dc.advice.position import position_of
 from minitopo_dc.advice.verdict import Verdict
-from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.shipped import shipped
+from minitopo_dc.statistics import Proportion
 from tests.advice.made_up import LEGS
 
 CONTROLS = {"download": 4, "download-unseen": 4, "tcp": 2}

@@ -9,8 +9,8 @@ import pytest
 from minitopo_dc.advice import Request, base_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.sides import sides_of
-from minitopo_dc.analysis.statistics import Interval
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import Interval
 from minitopo_dc.workloads import RequestResponse, parse_workload
 from tests.advice.made_up import LEGS
 

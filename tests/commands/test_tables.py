@@ -15,7 +15,6 @@ from rich.console import Console, RenderableType
 
 from minitopo_dc.analysis import compare_table, render_table, results_table
 from minitopo_dc.analysis.measures.side_by_side import Difference, SideBySide
-from minitopo_dc.analysis.statistics import Interval
 from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.campaign.file.plan import Plan
@@ -24,6 +23,7 @@ from minitopo_dc.commands import run, show, template
 from minitopo_dc.commands.campaign import state
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.statistics import Interval
 from minitopo_dc.trace import Capacities, channel_statistics
 from tests.analysis.synthetic_runs import no_result, result
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis.statistics import ExpectedCount, expected_count
 from minitopo_dc.link import GilbertElliott
 from minitopo_dc.run.routers import leg_seed
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.statistics import ExpectedCount, expected_count
 
 SEEDS = 1000
 PACKETS = 473

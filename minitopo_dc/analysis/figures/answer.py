@@ -14,7 +14,7 @@ from minitopo_dc.analysis.figures.over_points import (
     map_panel,
     share_panel,
 )
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ from minitopo_dc.analysis.figures.chart import (
     numbers,
     plain,
 )
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from minitopo_dc.analysis.learning.factors import Factor, columns_of, matrix, re
 from minitopo_dc.analysis.learning.hold_out import Learnt, learn
 from minitopo_dc.analysis.learning.importance import Importance, importances
 from minitopo_dc.analysis.learning.tree import Rule, Verdicts, decide, rules, splits
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 SEED = 1
 """The seed of folds, forests and permutations: the same table gives the same answer."""

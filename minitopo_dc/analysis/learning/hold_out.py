@@ -16,7 +16,7 @@ import numpy as np
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
 from minitopo_dc.analysis.learning.tree import DEEPEST, Node, Verdicts, decide, grow
-from minitopo_dc.analysis.statistics import Proportion, mean_interval
+from minitopo_dc.statistics import Proportion, mean_interval
 
 FOLDS = 5
 """The usual number of folds (Hastie, Tibshirani, Friedman, The Elements of Statistical Learning,

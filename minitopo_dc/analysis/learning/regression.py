@@ -16,7 +16,7 @@ import numpy as np
 
 from minitopo_dc.analysis.learning.factors import Factor, Matrix, columns_of
 from minitopo_dc.analysis.learning.importance import Importance
-from minitopo_dc.analysis.statistics import Interval, bootstrap_interval
+from minitopo_dc.statistics import Interval, bootstrap_interval
 
 FOLDS, REPEATS = 5, 3
 FEWEST = 5 * FOLDS

@@ -23,7 +23,7 @@ from minitopo_dc.analysis.learning.threshold_rule import (
     ThresholdRule,
     losses,
 )
-from minitopo_dc.analysis.statistics import mean_interval
+from minitopo_dc.statistics import mean_interval
 
 THRESHOLDS = np.linspace(0.1, 0.9, 9)
 """The parts of the points below a threshold, which is then written with one digit."""

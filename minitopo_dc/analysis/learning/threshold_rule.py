@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from minitopo_dc.analysis.learning.factors import Matrix, as_level
-from minitopo_dc.analysis.statistics import bootstrap_interval
 from minitopo_dc.settings import Settings
+from minitopo_dc.statistics import bootstrap_interval
 
 MAX_TERMS = 3
 Choice = Literal["first", "second", "either"]

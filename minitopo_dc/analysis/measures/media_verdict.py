@@ -27,8 +27,8 @@ from minitopo_dc.analysis.measures.verdict import (
     seeds_text,
     sign_values,
 )
-from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.numbers import significant
+from minitopo_dc.statistics import mean_interval
 
 
 class PerceivedMeasure(NamedTuple):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.statistics import bootstrap_interval, mean_interval
+from minitopo_dc.statistics import bootstrap_interval, mean_interval
 
 COLUMNS = ("row", "point", "seed", "value")
 """The columns of a set of runs: texts, a text, a whole number, a number."""

@@ -23,7 +23,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
 from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
-from minitopo_dc.analysis.statistics import mean_interval
+from minitopo_dc.statistics import mean_interval
 
 
 def sign_values(sign: str, worse: float, better_row: str, better: float) -> str:

@@ -14,7 +14,6 @@ from minitopo_dc.analysis.figures.chart import Chart
 from minitopo_dc.analysis.figures.over_points import Map
 from minitopo_dc.analysis.figures.why import why_chart
 from minitopo_dc.analysis.learning.factors import Factor
-from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.report.answer import Answer, Case
 from minitopo_dc.campaign.report.answer_words import claim_json, rule_text, to_json
 from minitopo_dc.campaign.report.claims import Verdict
@@ -23,6 +22,7 @@ from minitopo_dc.campaign.report.when import WhenAnswer
 from minitopo_dc.campaign.report.when_words import to_json as when_json
 from minitopo_dc.campaign.report.words import significant
 from minitopo_dc.files import replacing
+from minitopo_dc.statistics import Proportion
 
 MAX_MAPS = 3
 """The most maps beside the shares in one picture."""

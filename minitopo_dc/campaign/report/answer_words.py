@@ -10,12 +10,12 @@ from typing import Any
 from minitopo_dc.analysis.learning.explanation import Explanation, Limit
 from minitopo_dc.analysis.learning.hold_out import FOLDS
 from minitopo_dc.analysis.learning.tree import Rule
-from minitopo_dc.analysis.statistics import Proportion
 from minitopo_dc.campaign.file.explain import Explain
 from minitopo_dc.campaign.report.answer import Answer, Case, Scatter
 from minitopo_dc.campaign.report.claims import Verdict
 from minitopo_dc.campaign.report.words import counted as number_of
 from minitopo_dc.campaign.report.words import percent, share, significant
+from minitopo_dc.statistics import Proportion
 
 MAX_NAMED_FACTORS = 4
 """The most factors that are named."""

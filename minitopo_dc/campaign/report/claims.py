@@ -6,7 +6,7 @@ Rules:
 * A claim that something is so everywhere (`share(...)` from 1 on or up to 0, `least(...)` with a
   lower limit, `most(...)` with an upper one) is universal: one point refutes it, and it holds where
   none does.
-* Any other claim has a 95 % interval (`minitopo_dc.analysis.statistics`): of a `share`, Wilson's
+* Any other claim has a 95 % interval (`minitopo_dc.statistics`): of a `share`, Wilson's
   over points; of a single point, Student's over repetitions; else of a bootstrap over points and
   repetitions. It holds when the interval is within its limits, does not hold when it is outside,
   and is undecided when it is on both sides.
@@ -23,19 +23,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.statistics import (
-    Columns,
-    Interval,
-    Proportion,
-    bootstrap_interval,
-    mean_interval,
-)
 from minitopo_dc.campaign.file.expressions import compute_number, names_in, outermost_call
 from minitopo_dc.campaign.file.fields import Claim, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.report.evaluation import Source
 from minitopo_dc.campaign.report.joined import Joined, join
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import (
+    Columns,
+    Interval,
+    Proportion,
+    bootstrap_interval,
+    mean_interval,
+)
 
 MIN_VALUES = 2
 """A claim that rests on fewer values is not judged."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.analysis.statistics import Interval, bootstrap_interval, mean_interval
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.campaign.file.fields import Experiment
 from minitopo_dc.campaign.report.evaluation import Source, run_value
 from minitopo_dc.campaign.report.words import NONE, interval, significant
+from minitopo_dc.statistics import Interval, bootstrap_interval, mean_interval
 from minitopo_dc.workloads import Download, get_workload, workload_names
 
 OF_RUNS = ("curves", "bars", "throughput-delay")

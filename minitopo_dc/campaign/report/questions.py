@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from minitopo_dc.analysis.learning.factors import as_level
-from minitopo_dc.analysis.statistics import Outcomes, Proportion, outcomes, same_outcome
 from minitopo_dc.campaign.file.design import factor_names
 from minitopo_dc.campaign.file.explain import Sides
 from minitopo_dc.campaign.file.expressions import names_in, outermost_call
@@ -21,6 +20,7 @@ from minitopo_dc.campaign.file.fields import Claim, Experiment
 from minitopo_dc.campaign.report.answer import Answer
 from minitopo_dc.campaign.report.claims import UNIVERSAL, Estimate, Verdict
 from minitopo_dc.campaign.report.words import NONE, counted, interval, percent, share, significant
+from minitopo_dc.statistics import Outcomes, Proportion, outcomes, same_outcome
 
 HALF = 0.5
 OPEN = "undecided"

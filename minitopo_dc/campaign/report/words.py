@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 NONE = "-"
 """The text in place of a missing number."""

@@ -17,7 +17,7 @@ from minitopo_dc.analysis.figures.over_points import (
     map_panel,
     share_panel,
 )
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 LOSSES = [0.0, 0.01, 0.1, 1.0]
 

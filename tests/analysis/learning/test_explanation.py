@@ -12,7 +12,7 @@ from minitopo_dc.analysis.learning.explanation import Explanation, count, explai
 from minitopo_dc.analysis.learning.factors import columns_of, in_words, matrix, read_factors
 from minitopo_dc.analysis.learning.tree import Leaf, Split, decide, grow, rules
 from minitopo_dc.analysis.measures.features import FEATURES
-from minitopo_dc.analysis.statistics import Proportion
+from minitopo_dc.statistics import Proportion
 
 FACTORS = ["label.delay_ratio", "workload.size_mb", "congestion_control", "label.rtt"]
 WORDS = {"label.delay_ratio": "ratio of delays", "label.rtt": "round trip (ms)"}

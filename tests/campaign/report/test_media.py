@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.analysis.figures.chart import Chart
-from minitopo_dc.analysis.statistics import mean_interval
 from minitopo_dc.analysis.tables.playback import buffer_over_time
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
@@ -20,6 +19,7 @@ from minitopo_dc.campaign.report.figures import draw_experiment, experiment_char
 from minitopo_dc.run.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import mean_interval
 from tests.campaign.campaigns import document, pretend, run_with, write
 from tests.campaign.report.test_rows import answer
 

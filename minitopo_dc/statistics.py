@@ -15,12 +15,15 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.numbers import with_spread
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 CONFIDENCE = 0.95
 Z = 1.959964
@@ -259,3 +262,48 @@ def _drawn(columns: Columns, random: np.random.Generator) -> Columns:
     # Where only repetitions without a value were drawn, those that have one are used.
     empty = np.isnan(values).all(axis=1, keepdims=True)
     return np.nanmedian(np.where(empty, picked, values), axis=1)
+
+
+def means(runs: pd.DataFrame, by: Sequence[str], measure: str) -> pd.DataFrame:
+    """Return a row for each combination of labels: `mean`, `low` and `high` of it, and `n`.
+
+    The interval is Student's of 95 % over the runs; NaN of a single one. Runs without a finite
+    value do not count, nor do runs with a `status` other than `ok`.
+
+    Args:
+        runs: a row a run.
+        by: the columns that tell the groups apart.
+        measure: the column whose mean it is.
+    """
+    from scipy.special import stdtrit  # noqa: PLC0415
+
+    values = runs[measure].astype(float)
+    known = runs[np.isfinite(values) & ok(runs)].assign(_value=values)
+    groups = known.groupby(list(by), sort=False, observed=True, dropna=False)["_value"]
+    found = groups.agg(mean="mean", sd="std", n="count").reset_index()
+    quantile = stdtrit((found["n"] - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
+    reach = quantile * found.pop("sd") / np.sqrt(found["n"])
+    return found.assign(low=found["mean"] - reach, high=found["mean"] + reach)
+
+
+def ok(runs: pd.DataFrame) -> pd.Series[bool]:
+    """Return which rows of a table count in means: all, or those whose `status` is `ok`."""
+    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
+    return runs["status"] == "ok" if "status" in runs else pd.Series(True, index=runs.index)
+
+
+def paired_ratio(
+    runs: pd.DataFrame, by: str, first: Any, second: Any, *, measure: str, pairs: Sequence[str]
+) -> tuple[float, Interval, int]:
+    """Return the mean ratio of one way's measure to another's, its interval, and the pairs.
+
+    Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The interval
+    is Student's over the pairs' ratios; a run without its other one, or one that is not ok, does
+    not count.
+    """
+    known = runs[ok(runs)]
+    wide = known.pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
+    wide = wide.reindex(columns=[first, second]).dropna()
+    ratios = (wide[first] / wide[second]).tolist()
+    return float(np.mean(ratios or math.nan)), mean_interval(ratios), len(ratios)

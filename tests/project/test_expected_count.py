@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from minitopo_dc.analysis.statistics import expected_count
+from minitopo_dc.statistics import expected_count
 
 
 def ends(distribution: Any) -> tuple[int, int]:

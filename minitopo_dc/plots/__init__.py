@@ -1,0 +1,39 @@
+"""Figures as a journal prints them, from tables of runs and from the directories of runs.
+
+    axes = plots.curves(runs, x="delay_ms", by="way")   # Matplotlib axes, to be changed as usual
+    axes.figure.savefig("delay.pdf")
+
+All take plain DataFrames, a row a run, and return Matplotlib axes. One order everywhere (one leg,
+DC, multipath), one colour a way in all figures, no colour needed to read them.
+"""
+
+from __future__ import annotations
+
+from minitopo_dc.plots.distributions import cdf
+from minitopo_dc.plots.distributions import factor_map as map
+from minitopo_dc.plots.factors import bars, comparison, curves
+from minitopo_dc.plots.labels import label_of
+from minitopo_dc.plots.measure import ColumnError, check_columns, main_measure
+from minitopo_dc.plots.over_time import drive, series, session, timeline
+from minitopo_dc.plots.theme import Look, looks, ordered, save, style
+
+__all__ = [
+    "ColumnError",
+    "Look",
+    "bars",
+    "cdf",
+    "check_columns",
+    "comparison",
+    "curves",
+    "drive",
+    "label_of",
+    "looks",
+    "main_measure",
+    "map",
+    "ordered",
+    "save",
+    "series",
+    "session",
+    "style",
+    "timeline",
+]

@@ -1,0 +1,266 @@
+"""Means of a measure with their 95 % intervals: over a factor, by category, and of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
+from matplotlib.patches import Patch
+
+from minitopo_dc import statistics
+from minitopo_dc.numbers import significant
+from minitopo_dc.plots import theme
+from minitopo_dc.plots.labels import (
+    is_number,
+    label_ends,
+    label_of,
+    legend_above,
+    log_axis,
+    name_ticks,
+    value_name,
+    wants_log,
+)
+from minitopo_dc.plots.measure import check_columns, main_measure
+from minitopo_dc.plots.theme import Look, styled
+
+MOST_NAMES = 9
+"""The most curves that are named at their ends; more names are higher than a figure."""
+DODGE = 0.5
+"""The part of the distance of two categories over which their points stand beside each other."""
+ORDERS = 30.0
+"""The ratio of greatest to least mean from which on an axis of times is logarithmic."""
+BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.5, 0.7
+"""The height of a bar, of what is around all, and the space between two categories."""
+
+
+@styled
+def curves(
+    runs: pd.DataFrame,
+    x: str,
+    by: str | None = None,
+    y: str | None = None,
+    *,
+    ax: Axes | None = None,
+    looks: Mapping[str, Look] | None = None,
+    log_x: bool | None = None,
+    log_y: bool | None = None,
+    named: bool = True,
+) -> Axes:
+    """Draw a measure's mean over a factor, a curve for each way, with 95 % intervals over runs.
+
+    >>> axes = plots.curves(runs, x="delay_ms", by="way")
+    >>> axes.set_title("A second leg that is far away")
+
+    Numbers have their place on the axis; other values stand beside each other, unjoined.
+
+    Args:
+        runs: a row a run; those whose `status` is not `ok`, or without a value, do not count.
+        x: the factor.
+        by: the column that tells ways apart; None: one curve of all.
+        y: the measure; None: the main one of the runs' workload.
+        ax: drawn on; None: a new figure of a column's width.
+        looks: by the name of a way; None: as `plots.looks` says.
+        log_x: whether x is logarithmic; None: if its values are better apart so.
+        log_y: whether y is; None: if it is a time over orders of magnitude, else it begins at 0.
+        named: whether the curves' names stand beside their ends; of many, in a legend.
+
+    Raises:
+        ColumnError: a column is not there.
+    """
+    check_columns(runs, x, by, y)
+    y, axes, numeric = y or main_measure(runs, [x]), theme.axes_or_new(ax), is_number(runs[x])
+    table, places = _mean_table(runs, x, by, y), _places(runs[x], numeric=numeric)
+    shown = looks_of(runs, by, looks)
+    for number, (way, look) in enumerate(shown.items()):
+        shift = 0.0 if numeric else DODGE * ((number + 0.5) / len(shown) - 0.5)
+        curve = table[table["way"] == way]
+        at = curve["x"].map({name: place + shift for place, name in places.items()})
+        _errorbar(axes, curve.assign(at=at).sort_values("at"), look, joined=numeric)
+    _set_x(axes, places, numeric=numeric, log=log_x)
+    _set_y(axes, table, y, log_y)
+    axes.set(xlabel=label_of(x), ylabel=label_of(y))
+    if by is not None and named:
+        _name_curves(axes, shown)
+    return axes
+
+
+@styled
+def bars(
+    runs: pd.DataFrame,
+    x: str,
+    by: str | None = None,
+    y: str | None = None,
+    *,
+    ax: Axes | None = None,
+    looks: Mapping[str, Look] | None = None,
+    room: str | None = None,
+) -> Axes:
+    """Draw a measure's mean as horizontal bars by category, with 95 % intervals and numbers.
+
+    >>> plots.bars(runs, x="way")
+    >>> plots.bars(runs, x="environment", by="way", y="completion_s")
+
+    Args:
+        runs: as of `curves`, with `y` and `looks`.
+        x: the categories from top to bottom; without `by` in the order of ways.
+        by: the ways within each category; None: a bar a category.
+        y: the measure.
+        ax: drawn on; None: a new figure, as high as the bars need (`bars_inches`).
+        looks: of the ways.
+        room: a column whose mean is drawn as a frame around the bar: what the legs could carry.
+
+    Raises:
+        ColumnError: a column is not there.
+    """
+    check_columns(runs, x, by, y, room)
+    shown, y = looks_of(runs, by or x, looks), y or main_measure(runs, [x])
+    names = list(shown) if by is None else list(_places(runs[x]).values())
+    count = 1 if by is None else len(shown)
+    axes, thick = theme.axes_or_new(ax, bars_inches(len(names), count)), 1 / (count + GAP_BARS)
+    for number, (way, look) in enumerate(shown.items()):
+        shift = 0.0 if by is None else thick * (number - (count - 1) / 2)
+        for measure in filter(None, (room, y)):
+            rows = _mean_table(runs, x, by or x, measure)
+            rows = rows[rows["way"] == way]
+            places = np.array([names.index(name) + shift for name in rows["x"]])
+            draw: Any = _frame if measure == room else _bar
+            draw(axes, places, rows, look, 0.92 * thick)
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(visible=False, axis="y")
+    axes.set(xlabel=label_of(y), xlim=(0, None), ylim=(max(len(names), 1) - 0.5, -0.5))
+    if by is not None:
+        axes.set_ylabel(label_of(x))
+        legend_above(axes, [_patch(look) for look in shown.values()], list(shown))
+    return axes
+
+
+def bars_inches(categories: int, ways: int) -> float:
+    """Return the height of a figure of bars, with the legend of several ways."""
+    rows = max(1, categories) * (ways + GAP_BARS)
+    return BAR_INCHES * rows + FRAME_INCHES + 0.2 * (ways > 1)
+
+
+def comparison(
+    table: pd.DataFrame, *, by: str | None = None, y: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a comparison: goodput by way with 95 % intervals, in frames of what legs could carry.
+
+    >>> plots.comparison(load_results("results/compare"))
+
+    Args:
+        table: a row a run, such as `load_results` returns or a campaign's table; with
+            `capacity_share` there are frames.
+        by: the column with the ways; None: `way`, else `transport`, `mode` and `variant` together.
+        y: the measure; None: the main one of the workload.
+        ax: drawn on; None: a new figure.
+
+    Raises:
+        ColumnError: a column is not there.
+    """
+    if by is None and "way" not in table:
+        check_columns(table, "transport", "mode")
+        parts = table.reindex(columns=["transport", "mode", "variant"]).fillna("").astype(str)
+        table = table.assign(way=[" ".join(filter(None, row)) for row in parts.to_numpy()])
+    by, y = by or "way", y or main_measure(table)
+    if y != "goodput_mbps" or "capacity_share" not in table:
+        return bars(table, by, y=y, ax=ax)
+    carried = table[y].astype(float) / table["capacity_share"].astype(float)
+    axes = bars(table.assign(carried_mbps=carried), by, y=y, ax=ax, room="carried_mbps")
+    axes.set_xlabel(f"{axes.get_xlabel()}\nframe: what the legs could carry")
+    return axes
+
+
+def looks_of(
+    runs: pd.DataFrame, by: str | None, given: Mapping[str, Look] | None = None
+) -> dict[str, Look]:
+    """Return the looks of a table's ways; of one curve without a name, that of DC."""
+    if by is None:
+        return {"": theme.looks(["DC"])["DC"]}
+    own = theme.looks(runs[by].map(value_name))
+    return {name: (given or {}).get(name, look) for name, look in own.items()}
+
+
+def _mean_table(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
+    """Return `statistics.means` of the runs that count, by `x` and `way`, both as text."""
+    way = runs[by].map(value_name) if by else ""
+    columns = {"x": runs[x].map(value_name), "way": way, "y": runs.get(y, np.nan)}
+    return statistics.means(
+        pd.DataFrame(columns, index=runs.index)[statistics.ok(runs)], ["x", "way"], "y"
+    )
+
+
+def _places(values: pd.Series[Any], *, numeric: bool = False) -> dict[float, str]:
+    """Return the names of a factor's values by their place, in the order of the axis."""
+    if numeric:
+        return {float(each): value_name(each) for each in sorted(values.dropna().unique().tolist())}
+    names = dict.fromkeys(values.map(value_name))
+    return {float(place): name for place, name in enumerate(names)}
+
+
+def _errorbar(axes: Axes, curve: pd.DataFrame, look: Look, *, joined: bool) -> None:
+    if len(curve):
+        reach = (curve["high"] - curve["mean"]).fillna(0.0)
+        line = look.line | ({} if joined else {"linestyle": ""})
+        line |= {"label": str(curve["way"].iloc[0]) or "_mean"}
+        axes.errorbar(curve["at"], curve["mean"], reach, capsize=1.8, elinewidth=0.7, **line)
+
+
+def _set_x(axes: Axes, places: Mapping[float, str], *, numeric: bool, log: bool | None) -> None:
+    log = numeric and (wants_log(places) if log is None else log)
+    if log:
+        log_axis(axes, "x")
+    if not numeric:
+        axes.set_xlim(-0.5, max(1, len(places)) - 0.5)
+    name_ticks(axes, places, log=log)
+
+
+def _set_y(axes: Axes, table: pd.DataFrame, y: str, log: bool | None) -> None:
+    """Begin an axis at 0, unless it is logarithmic or has values below."""
+    least, most = table["mean"].min(), table["mean"].max()
+    if log is None:
+        log = y.endswith(("_s", "_ms")) and bool(least > 0 and most > ORDERS * least)
+    if log:
+        log_axis(axes, "y")
+    elif table.empty or least >= 0:
+        axes.set_ylim(bottom=0)
+
+
+def _name_curves(axes: Axes, shown: Mapping[str, Look]) -> None:
+    """Write the names of the curves that were drawn beside their ends, or above the axes."""
+    drawn = {str(each.get_label()): each
+             for each in axes.containers if isinstance(each, ErrorbarContainer)}  # fmt: skip
+    if len(drawn) > MOST_NAMES:
+        legend_above(axes, list(drawn.values()), list(drawn))
+        return
+    lines = {name: np.asarray(each.lines[0].get_ydata()) for name, each in drawn.items()}
+    label_ends(axes, {name: (float(y[-1]), shown[name].colour) for name, y in lines.items()})
+
+
+def _patch(look: Look) -> Patch:
+    return Patch(facecolor=look.colour, **_hatch(look))
+
+
+def _hatch(look: Look) -> dict[str, Any]:
+    """Return white hatches for what has hollow markers, so that bars can be told apart in grey."""
+    return {"hatch": "////", "edgecolor": "white", "linewidth": 0} if look.hollow else {}
+
+
+def _frame(axes: Axes, places: Any, rows: pd.DataFrame, _look: Look, height: float) -> None:
+    face: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
+    axes.barh(places, rows["mean"], height + 0.16, label="_room", **face)
+
+
+def _bar(axes: Axes, places: Any, rows: pd.DataFrame, look: Look, height: float) -> None:
+    """Draw bars with their intervals, and their numbers beyond these."""
+    reach = (rows["high"] - rows["mean"]).fillna(0.0)
+    line: dict[str, Any] = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8, "capsize": 1.8}
+    axes.barh(places, rows["mean"], height, color=look.colour, **_hatch(look))
+    axes.errorbar(rows["mean"], places, xerr=reach, **line)
+    beyond: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    for place, mean, end in zip(places, rows["mean"], rows["mean"] + reach, strict=True):
+        axes.annotate(significant(mean), (end, place), **beyond)

@@ -1,0 +1,7 @@
+"""The page of a table of runs: figures, means, what failed, and the conditions."""
+
+from __future__ import annotations
+
+from minitopo_dc.report.page import write_report
+
+__all__ = ["write_report"]

@@ -1,0 +1,174 @@
+"""Curves, bars and comparisons show the means of the runs that count, and their intervals."""
+
+from __future__ import annotations
+
+from itertools import combinations, pairwise, product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from minitopo_dc import plots
+from minitopo_dc.statistics import mean_interval
+
+WAYS = ["MP-QUIC", "DC 1:1", "leg 2"]
+GOODPUT = {"MP-QUIC": 30.0, "DC 1:1": 20.0, "leg 2": 10.0}
+DELAYS = [5, 20, 60]
+
+
+def table(ways: list[str] = WAYS, **more: Any) -> pd.DataFrame:
+    """Three ways at three delays with three seeds, all ok."""
+    rows = [
+        {"way": way, "delay_ms": delay, "seed": seed, "status": "ok",
+         "goodput_mbps": GOODPUT.get(way, 5.0) - delay / 10 + seed**2} | more
+        for way, delay, seed in product(ways, DELAYS, (1, 2, 3))
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def axes_of(width: float = 3.5, height: float = 2.3) -> Axes:
+    with plots.style():
+        return Figure(figsize=(width, height)).subplots()
+
+
+def bars_of_error(axes: Axes) -> dict[str, ErrorbarContainer]:
+    return {str(each.get_label()): each
+            for each in axes.containers if isinstance(each, ErrorbarContainer)}  # fmt: skip
+
+
+def named(axes: Axes) -> list[str]:
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.draw_without_rendering()
+    return [text.get_text() for text in axes.texts]
+
+
+def test_a_curve_has_means_and_the_halves_of_students_intervals() -> None:
+    runs = table()
+    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    for way, container in bars_of_error(axes).items():
+        line, _, (segments,) = container.lines
+        places, means = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        for delay, mean, (low, high) in zip(places, means, segments.get_segments(), strict=True):
+            mine = runs[(runs["way"] == way) & (runs["delay_ms"] == delay)]["goodput_mbps"]
+            wanted = mean_interval(mine.tolist())
+            assert mean == pytest.approx(mine.mean())
+            assert (low[1], high[1]) == pytest.approx((wanted.low, wanted.high))
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay (ms)", "goodput (Mbit/s)")
+
+
+def test_curves_are_in_the_order_of_ways_and_named_at_their_ends() -> None:
+    axes = plots.curves(table(), x="delay_ms", by="way", ax=axes_of())
+    assert list(bars_of_error(axes)) == ["leg 2", "DC 1:1", "MP-QUIC"]
+    assert named(axes) == ["leg 2", "DC 1:1", "MP-QUIC"]
+    assert axes.get_legend() is None
+
+
+def test_names_that_would_lie_on_each_other_move_apart_and_stay_in_the_figure() -> None:
+    runs = table([f"DC {number}" for number in range(7)])  # all at one height
+    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    named(axes)
+    boxes = [text.get_window_extent() for text in axes.texts]
+    texts = [Text.get_window_extent(text) for text in axes.texts]  # without their lines
+    assert not any(first.overlaps(second) for first, second in combinations(texts, 2))
+    assert all(box.x1 <= figure.bbox.x1 for box in boxes)
+
+
+def test_names_are_in_the_figure_when_it_is_drawn_for_the_first_time_on_log_axes() -> None:
+    runs = table().assign(delay_p95_ms=lambda table: 10.0 ** (table["delay_ms"] / 12))
+    axes = plots.curves(runs, x="delay_ms", by="way", y="delay_p95_ms", ax=axes_of())
+    assert axes.get_yscale() == "log"
+    named(axes)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    assert all(Text.get_window_extent(each).x1 <= figure.bbox.x1 for each in axes.texts)
+
+
+def test_many_curves_have_a_legend() -> None:
+    runs = table([f"DC {number}" for number in range(12)])
+    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    legend = axes.get_legend()
+    assert legend is not None
+    assert len(legend.get_texts()) == 12
+
+
+def test_runs_that_are_not_ok_do_not_count() -> None:
+    runs = table()
+    runs.loc[0, "status"], runs.loc[0, "goodput_mbps"] = "disturbed", 1e6
+    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    (curve, *_) = bars_of_error(axes)["MP-QUIC"].lines
+    assert np.asarray(curve.get_ydata())[0] == pytest.approx(29.5 + (4 + 9) / 2)
+
+
+def test_values_over_orders_of_magnitude_have_a_log_axis_with_their_names() -> None:
+    runs = table().assign(delay_ms=lambda table: table["delay_ms"].map({5: 1, 20: 30, 60: 1000}))
+    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
+    assert axes.get_xscale() == "log"
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "30", "1000"]
+    assert plots.curves(table(), x="delay_ms", ax=axes_of()).get_xscale() == "linear"
+
+
+def test_categories_are_side_by_side_and_unjoined() -> None:
+    axes = plots.curves(table(), x="way", ax=axes_of())
+    (curve,) = bars_of_error(axes).values()
+    assert curve.lines[0].get_linestyle() == "None"
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == WAYS
+
+
+def test_bars_begin_at_0_and_have_their_means_as_length_and_as_text() -> None:
+    runs = table()
+    axes = plots.bars(runs, x="way", ax=axes_of())
+    means = runs.groupby("way")["goodput_mbps"].mean()
+    lengths = [each.patches[0].get_width()
+               for each in axes.containers if isinstance(each, BarContainer)]  # fmt: skip
+    assert lengths == pytest.approx([means[way] for way in ("leg 2", "DC 1:1", "MP-QUIC")])
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["leg 2", "DC 1:1", "MP-QUIC"]
+    assert named(axes) == ["11.8", "21.8", "31.8"]
+    assert axes.get_xlim()[0] == 0
+
+
+def test_bars_of_two_factors_stand_in_groups_without_touching() -> None:
+    axes: Any = plots.bars(table(), x="delay_ms", by="way", ax=axes_of(height=4))
+    spans = sorted((patch.get_y(), patch.get_y() + patch.get_height()) for patch in axes.patches)
+    assert len(spans) == 9
+    assert all(end < start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:
+    runs = table().assign(capacity_share=lambda table: table["goodput_mbps"] / 100)
+    axes: Any = plots.comparison(runs, ax=axes_of())
+    frames = [patch for patch in axes.patches if patch.get_facecolor()[3] == 0]
+    assert [frame.get_width() for frame in frames] == pytest.approx([100.0] * 3)
+    assert "could carry" in axes.get_xlabel()
+
+
+def test_a_comparison_of_loaded_results_names_rows_by_transport_mode_and_variant() -> None:
+    rows = table().assign(transport="quic", mode="dc", variant="")
+    axes = plots.comparison(rows.drop(columns="way"), ax=axes_of())
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["quic dc"]
+
+
+@pytest.mark.parametrize("draw", [plots.curves, plots.bars])
+def test_a_table_without_runs_has_axes_and_no_curve(draw: Any) -> None:
+    axes = draw(table().iloc[:0], x="delay_ms", by="way", ax=axes_of())
+    named(axes)
+    assert "goodput (Mbit/s)" in (axes.get_xlabel(), axes.get_ylabel())
+
+
+def test_a_misspelt_column_is_named_with_the_one_that_may_be_meant() -> None:
+    with pytest.raises(plots.ColumnError, match=r"no column dely_ms; did you mean delay_ms"):
+        plots.curves(table(), x="dely_ms")
+
+
+def test_a_formula_in_a_name_is_no_formula() -> None:
+    runs = table().assign(way=r"DC $\frac{")
+    for axes in (plots.curves(runs, x="delay_ms", by="way", ax=axes_of()),
+                 plots.bars(runs, x="way", ax=axes_of())):  # fmt: skip
+        named(axes)

@@ -1,0 +1,97 @@
+"""Runs over time show what their files hold, on one axis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+
+from minitopo_dc import Scenario, plots
+from minitopo_dc.analysis import ResultError
+from minitopo_dc.trace import Capacities
+from tests.analysis.synthetic_runs import result, save, save_element, save_rate
+
+MS = 1_000_000
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> object:
+    yield
+    pyplot.close("all")
+
+
+def run_of(root: Path, mode: str, transport: str = "quic") -> Path:
+    """A run in which each leg delivers 8 Mbit/s for 2 s, and leg 2 loses a packet after 0.5 s."""
+    run = save(root, result(transport, mode))
+    legs = [{"rate_mbps": 20}, {"rate_mbps": 12}]
+    Scenario.check({"transport": transport, "mode": mode, "legs": legs}, "here").save(
+        run / "scenario.yaml"
+    )
+    save_rate(run, 2.0, lambda time: time * 2_000_000)
+    rows = [
+        {"time_ns": 100 * MS * step, "leg": leg, "delivered_bytes": 100_000 * step,
+         "queue_bytes": 500 * leg * step, "dropped_queue": 0,
+         "dropped_loss": int(leg == 2 and step > 5)}
+        for step in range(21) for leg in (1, 2)
+    ]  # fmt: skip
+    save_element(run, "gnb", "legs", rows)
+    if mode == "dc":
+        held = [{"time_ns": 100 * MS * step, "bearer": 1, "buffered": step} for step in range(21)]
+        save_element(run, "ue", "receive", held)
+    return run
+
+
+def test_a_timeline_has_rates_queues_losses_and_what_pdcp_holds(tmp_path: Path) -> None:
+    grid = plots.timeline(run_of(tmp_path, "dc"))
+    assert [axes.get_ylabel().split("\n")[0] for axes in grid[:, 0]] == [
+        *("received", "leg 1", "leg 2", "queues", "PDCP holds"),
+    ]
+    received, leg_1, leg_2, queues, held = grid[:, 0]
+    assert np.asarray(received.lines[0].get_ydata()) == pytest.approx(16.0)
+    assert np.asarray(leg_1.lines[0].get_ydata()) == pytest.approx(8.0)
+    assert leg_2.collections[0].get_datalim(leg_2.transData).y1 == 12.0  # its capacity
+    lost = {line.get_label(): line for line in leg_2.lines}["packets lost"]
+    assert list(lost.get_xdata()) == [0.6]
+    assert [max(line.get_ydata()) for line in queues.lines] == [10.0, 20.0]
+    assert list(held.lines[0].get_ydata()) == list(range(21))
+    assert {axes.get_xlim() for axes in grid.flat} == {grid[0, 0].get_xlim()}
+
+
+def test_two_runs_stand_beside_each_other_dc_first_with_equal_axes(tmp_path: Path) -> None:
+    multipath = SimpleNamespace(directory=str(run_of(tmp_path, "multipath", "mpquic")))
+    grid = plots.timeline(multipath, run_of(tmp_path, "dc"))
+    assert [axes.get_title("left") for axes in grid[0]] == ["quic dc", "mpquic multipath"]
+    assert all(left.get_ylim() == right.get_ylim() for left, right in grid)
+    assert [text.get_text() for text in grid[-1, 1].texts] == ["none"]  # PDCP of multipath
+
+
+def test_a_run_without_its_files_is_named(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "dc")
+    (run / "gnb-legs.csv").unlink()
+    with pytest.raises(ResultError, match=r"quic-dc-1/gnb-legs\.csv"):
+        plots.timeline(run)
+
+
+def test_a_session_has_the_buffer_and_the_bitrate(tmp_path: Path) -> None:
+    (tmp_path / "video.csv").write_text(
+        "done_s,buffer_s,stall_s,bitrate_mbps\n1,3,0,2\n3,4,0,6\n6,5,0,6\n"
+    )
+    buffer, bitrate = plots.session(
+        {"MP-QUIC": tmp_path, "DC": SimpleNamespace(directory=tmp_path)}
+    )
+    assert [line.get_label() for line in buffer.lines] == ["DC", "MP-QUIC"]
+    assert list(buffer.lines[0].get_ydata()) == [0, 3, 1, 4, 1, 5]
+    assert list(bitrate.lines[1].get_ydata()) == [2, 6, 6]
+    assert bitrate.lines[0].get_drawstyle() == "steps-post"
+
+
+def test_a_drive_has_its_strongest_channels_and_how_many_there_are() -> None:
+    rates = ((10.0,) * 5 + (20.0,) * 5, (4.0,) * 5 + (0.0,) * 5)
+    cells = (("a",) * 10, ("b",) * 5 + ("",) * 5)
+    one, five, available = plots.drive(Capacities("d", ("OP1", "OP2"), rates, cells))
+    assert list(one.lines[0].get_ydata()) == [10.0] * 5 + [20.0] * 5
+    assert [list(line.get_ydata()) for line in five.lines] == [[10.0, 20.0], [4.0, 0.0]]
+    assert list(available.lines[0].get_ydata()) == [0.0, 0.5, 1.0]

@@ -1,0 +1,143 @@
+"""The intervals of all tables, against SciPy's, and the outcomes of a comparison."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from minitopo_dc.statistics import (
+    Interval,
+    Outcome,
+    Proportion,
+    look_confidence,
+    mean_interval,
+    means,
+    outcome,
+    outcomes,
+    paired_ratio,
+    same_outcome,
+)
+
+VALUES = st.lists(st.floats(1, 1000), min_size=2, max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "wanted"),
+    [
+        (0.06, 0.2, "better"),
+        (0.01, 0.04, "tie"),
+        (-0.05, 0.05, "tie"),
+        (-0.2, -0.06, "worse"),
+        (0.04, 0.06, "open"),
+        (-0.2, 0.2, "open"),
+        (math.nan, math.nan, "open"),
+    ],
+)
+def test_an_interval_has_one_of_four_outcomes(low: float, high: float, wanted: Outcome) -> None:
+    assert outcome(Interval(low, high, ""), 0.05) == wanted
+
+
+def test_the_errors_of_all_looks_together_are_those_of_one() -> None:
+    assert sum(1 - look_confidence(look) for look in range(1, 60)) == pytest.approx(0.05)
+
+
+def test_a_true_difference_is_outside_of_any_look_in_at_most_one_case_of_twenty() -> None:
+    random_numbers = random.Random(1)
+    outside = 0
+    for _ in range(400):
+        values = [random_numbers.gauss(0, 1) for _ in range(28)]
+        intervals = (
+            mean_interval(values[:number], confidence=look_confidence(look))
+            for look, number in enumerate((4, 6, 9, 14, 21, 28), start=1)
+        )
+        outside += any(not each.low <= 0 <= each.high for each in intervals)
+    assert outside <= 0.05 * 400
+
+
+def test_a_tie_is_no_win_of_either() -> None:
+    found = outcomes(np.array([1.2, 1.04, 0.97, 0.5, math.nan, math.inf, 0.0]), 0.05)
+    assert [each.count for each in (found.better, found.tie, found.worse)] == [2, 2, 2]
+    assert found.better.points == 6
+    assert found.ratios == (0.5, 0.97, 1.2)
+
+
+def test_no_points_have_no_outcomes() -> None:
+    found = outcomes(np.array([math.nan]), 0.05)
+    assert (found.tie.points, math.isnan(found.ratios[1])) == (0, True)
+
+
+def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
+    first = np.array([1.2, 1.04, 0.97, 0.5, 0.0, np.inf])
+    other = np.array([1.06, 1.06, 1.02, 0.94, 0.1, 1.0])
+    assert same_outcome(first, other, 0.05).tolist() == [True, False, True, True, True, False]
+
+
+@given(VALUES)
+def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
+    found = mean_interval(values)
+    reach = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    assert (found.low + found.high) / 2 == pytest.approx(np.mean(values))
+    assert (found.high - found.low) / 2 == pytest.approx(reach, abs=1e-9)
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+def test_the_interval_of_a_share_is_wilsons(count: int, others: int) -> None:
+    found = Proportion(count, count + others)
+    if count + others:
+        wanted = stats.binomtest(count, count + others).proportion_ci(method="wilson")
+        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+    else:
+        assert (found.low, found.high) == (0.0, 1.0)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1))
+def test_means_of_a_table_are_those_of_its_groups_in_their_order(
+    groups: dict[str, list[float]],
+) -> None:
+    rows = [(way, value) for way, values in groups.items() for value in values]
+    table = means(pd.DataFrame(rows, columns=["way", "mbps"]), ["way"], "mbps").set_index("way")
+    assert list(table.index) == list(groups)
+    for way, values in groups.items():
+        interval = mean_interval(values)
+        wanted = [np.mean(values), interval.low, interval.high, len(values)]
+        found = table.loc[[way], ["mean", "low", "high", "n"]].to_numpy(dtype=float)[0].tolist()
+        assert found == pytest.approx(wanted)
+
+
+def test_only_finite_values_of_runs_that_are_ok_count_and_one_value_has_no_interval() -> None:
+    runs = pd.DataFrame(
+        {
+            "way": ["a", "a", "b", "b", "c"],
+            "mbps": [1.0, math.inf, 2.0, 9.0, 3.0],
+            "status": ["ok", "ok", "ok", "disturbed", "failed"],
+        }
+    )
+    table = means(runs, ["way"], "mbps")
+    assert table[["way", "mean", "n"]].to_numpy().tolist() == [["a", 1.0, 1], ["b", 2.0, 1]]
+    assert table[["low", "high"]].isna().to_numpy().all()
+
+
+@given(VALUES, st.floats(0.1, 10))
+def test_a_ratio_is_of_pairs_with_one_seed_and_not_of_means(
+    values: list[float], factor: float
+) -> None:
+    rows = [("b", seed, value) for seed, value in enumerate(values)]
+    rows += [("a", seed, factor * value) for seed, value in reversed(list(enumerate(values)))]
+    runs = pd.DataFrame([*rows, ("a", 99, 1e6)], columns=["way", "seed", "mbps"])
+    mean, interval, pairs = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
+    assert (mean, interval.low, interval.high) == pytest.approx((factor, factor, factor))
+    assert pairs == len(values)
+
+
+def test_a_ratio_without_a_pair_is_no_number() -> None:
+    runs = pd.DataFrame({"way": ["a", "b"], "seed": [1, 2], "mbps": [1.0, 2.0]})
+    mean, _, pairs = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
+    assert math.isnan(mean)
+    assert pairs == 0
