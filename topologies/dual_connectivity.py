@@ -34,6 +34,7 @@ if __package__:
         Registered,
     )
     from minitopo_dc.topologies.host import TestbedHost, run
+    from minitopo_dc.topologies.parameter_values import in_json
     from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
     from minitopo_dc.topologies.reach import addresses, neighbours, segment
 else:  # mn reads the files of this folder outside their package
@@ -51,6 +52,7 @@ else:  # mn reads the files of this folder outside their package
         Registered,
     )
     from host import TestbedHost, run  # type: ignore[import-not-found, no-redef]
+    from parameter_values import in_json  # type: ignore[import-not-found, no-redef]
     from radio_link import (  # type: ignore[import-not-found, no-redef]
         RadioLinkError,
         radio_settings,
@@ -111,9 +113,12 @@ class DualConnectivity:
             if getattr(node, "dual_connectivity", None) is not None:
                 raise DualConnectivityError(f"{node.name}: has Dual Connectivity already")
         self.legs = make_legs(find_legs(gnb, ue) if ends is None else _named(gnb, ue, ends), legs)
-        up = pdcp if uplink_pdcp is None else uplink_pdcp
+        down = _fields(pdcp)
+        up = down if uplink_pdcp is None else _fields(uplink_pdcp, "uplink_pdcp")
         one = ONE_LEG | {"ratio": [1, *[0] * (len(self.legs) - 1)]}
-        bearers = Bearers(pdcp, up if split_uplink else one, plugins, seed)
+        bearers = Bearers(
+            down, up if split_uplink else one, _plugins(plugins), 1 if seed is None else seed
+        )
         made = (
             BearerEnd("gnb", gnb, ue, self.legs, planned),
             BearerEnd("ue", ue, gnb, self.legs, planned),
@@ -304,6 +309,10 @@ def make_legs(
     """
     if not pairs:
         raise DualConnectivityError("no leg: there is no link between both hosts, nor legs=[...]")
+    if not isinstance(given, (list, tuple, type(None))):
+        raise DualConnectivityError(
+            f"legs={given!r:.80}: allowed are lists with a dictionary or None for each leg"
+        )
     wanted = [None] * len(pairs) if given is None else list(given)
     if len(wanted) != len(pairs) or len(pairs) > MAX_LEGS:
         raise DualConnectivityError(
@@ -316,16 +325,46 @@ def make_legs(
     ]
 
 
+def _fields(pdcp: Any, name: str = "") -> dict[str, Any]:
+    """Return PDCP's fields as an element's file has them, NumPy's values as Python's.
+
+    Raises:
+        DualConnectivityError: it is no dictionary, or a field's value is of no file.
+    """
+    if not isinstance(pdcp, Mapping):
+        raise DualConnectivityError(
+            f"{name}={pdcp!r:.80}: allowed are dictionaries of PDCP's fields"
+        )
+    fields = {key: in_json(value) for key, value in pdcp.items()}
+    for key, value in pdcp.items():
+        if fields[key] is None and value is not None:
+            raise DualConnectivityError(
+                f"{key}={value!r:.80}: allowed are numbers, text, lists and dictionaries of them"
+            )
+    return fields
+
+
+def _plugins(given: Any) -> list[str]:
+    plugins = [given] if isinstance(given, (str, Path)) else given or []
+    if isinstance(plugins, (list, tuple)) and all(isinstance(one, (str, Path)) for one in plugins):
+        return [str(one) for one in plugins]
+    raise DualConnectivityError(f"plugins={given!r:.80}: allowed are paths of files, in a list")
+
+
 def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str, Any] | None:
     """Return the settings of one direction of a leg, None if the leg is not the element's."""
     if leg is None:
         return None
+    for part in (leg, (leg.get(direction) or {}) if isinstance(leg, Mapping) else {}):
+        if not isinstance(part, Mapping):
+            raise DualConnectivityError(
+                f"leg {number}: {part!r:.80}: allowed are dictionaries of a radio link's parameters"
+            )
     both = {name: value for name, value in leg.items() if name not in ("downlink", "uplink")}
     try:
         return radio_settings(both | dict(leg.get(direction) or {}))
-    except (RadioLinkError, KeyError) as problem:
-        words = f"unknown parameter {problem}" if isinstance(problem, KeyError) else problem
-        raise DualConnectivityError(f"leg {number}: {words}") from None
+    except RadioLinkError as problem:
+        raise DualConnectivityError(f"leg {number}: {problem}") from None
 
 
 def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[Intf, Intf]]:

@@ -19,10 +19,12 @@ from pathlib import Path
 
 if __package__:
     from minitopo_dc.topologies.host import Command
+    from minitopo_dc.topologies.parameter_values import whole
     from minitopo_dc.topologies.two_path import End, TwoPath, table_of_leg
 else:  # mn runs this file outside its package, and compiles it by its name
     sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
     from host import Command  # type: ignore[import-not-found, no-redef]
+    from parameter_values import whole  # type: ignore[import-not-found, no-redef]
     from two_path import End, TwoPath, table_of_leg  # type: ignore[import-not-found, no-redef]
 
 
@@ -39,13 +41,12 @@ class ManyClients(TwoPath):
             legs: 1 to 250.
             ip: 4, or 6 for IPv6 beside IPv4.
         """
-        clients = int(clients)
-        if not 1 <= clients <= 99:
-            raise ValueError(f"clients={clients}: allowed are 1 to 99")
+        clients = whole("clients", clients, 2, range(1, 100))
+        legs = whole("legs", legs, 2, range(1, 251))
         super().build(legs, ip=ip)
         self.nodeInfo("ue")["commands"].append(_local_rule("10.2.0.0/16"))
         for client in range(2, clients + 1):
-            self._add_client(client, range(1, int(legs) + 1))
+            self._add_client(client, range(1, legs + 1))
 
     def _add_client(self, client: int, legs: range) -> None:
         name = f"client{client}"

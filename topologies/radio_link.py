@@ -10,8 +10,8 @@ TCLink. No netem is needed: a process of minitopo-dc in user space carries the f
 (`minitopo_dc.element.radio_link`). It starts with the link and ends with it, or with this
 program.
 
-Like every file here this imports Mininet and the standard library only, so that Mininet's own
-`mn` can read it. The process needs minitopo-dc: its Python is that of the checkout's `.venv`,
+Like every file here this imports Mininet and this folder only, so that Mininet's own `mn` can read
+it. The process needs minitopo-dc: its Python is that of the checkout's `.venv`,
 of the environment that this file is installed in, or else this program's.
 """
 
@@ -19,16 +19,26 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import select
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mininet.link import Intf, Link, OVSLink, TCLink, TCULink
 from mininet.log import error
+
+if __package__:
+    from minitopo_dc.topologies.parameter_values import in_json, number, plain, truth
+else:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
+    from parameter_values import (  # type: ignore[import-not-found, no-redef]
+        in_json,
+        number,
+        plain,
+        truth,
+    )
 
 # mn runs this file without a __file__, but compiles it by its name.
 HERE = Path((lambda: 0).__code__.co_filename).resolve()
@@ -36,11 +46,21 @@ PROCESS = "minitopo_dc.element.radio_link"
 PATIENCE_S = 30
 """For an answer of the process: importing takes about 1 s on one busy core."""
 SEED = 1
-DELAYS_MS = {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}
-_TIME = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(s|ms|us|ns)(?:ecs?)?")
-RATES_MBPS = {"": 1e-6, "k": 1e-3, "m": 1.0, "g": 1e3}
-_RATE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmg]?)bit(?:/s)?", re.IGNORECASE)
-_NO_TIME = re.compile(r"0+(\.0*)?|\.0+")
+MAX_PACKETS = 10**9
+"""As a leg's settings have it (docs/scenarios.md)."""
+DELAYS_MS = {
+    f"{unit}{end}": size
+    for unit, size in {"s": 1e3, "ms": 1.0, "us": 1e-3, "ns": 1e-6}.items()
+    for end in ("", "ec", "ecs")
+}
+"""The units of time of tc(8), which have no case there."""
+RATES_MBPS = {
+    prefix + unit: size
+    for letter, size in {"": 1e-6, "k": 1e-3, "m": 1.0, "g": 1e3}.items()
+    for prefix in {letter, letter.upper()}
+    for unit in ("bit", "Bit", "bit/s", "Bit/s", "bps", "b/s")
+}
+"""Units of bits. A letter B is a byte, which no parameter is of: 5MBps is refused."""
 KERNEL_PARAMETERS = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
 """TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
 UNSUPPORTED_PARAMETERS = ("speedup", "latency_ms", "enable_ecn", "enable_red")
@@ -58,8 +78,11 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
         parameters: of :class:`RadioIntf`; None means not given.
 
     Raises:
-        RadioLinkError: a value is none of its parameter.
+        RadioLinkError: a parameter is unknown, or a value none of its parameter.
     """
+    if unknown := parameters.keys() - _FIELDS.keys():
+        names = ", ".join(sorted(map(repr, unknown)))
+        raise RadioLinkError(f"unknown parameter {names}; known: {', '.join(_FIELDS)}")
     given = {name: value for name, value in parameters.items() if value is not None}
     settings = {_FIELDS[name][0]: _FIELDS[name][1](name, value) for name, value in given.items()}
     if "rate_mbps" in settings and "trace" in settings:
@@ -72,68 +95,90 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rate(name: str, value: Any) -> float:
-    """Return a rate in Mbit/s: a number as TCLink's, or text with tc(8)'s unit in bits."""
-    with_unit = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    number = float(with_unit[1]) * RATES_MBPS[with_unit[2].lower()] if with_unit else None
-    number = _number(name, value) if number is None else number
-    if number <= 0:
-        raise RadioLinkError(f"{name}={value!r}: allowed are numbers above 0 (Mbit/s), and 10mbit")
-    return number
+    """Return a rate in Mbit/s: a number as TCLink's, or text with a unit of bits."""
+    rate = number(value, RATES_MBPS)
+    if not 0 < rate < math.inf:
+        raise _refused(name, value, "numbers above 0 (Mbit/s), and text as 10mbit, 5Mbps, 500kbit")
+    return rate
 
 
 def _percent(name: str, value: Any) -> float:
-    number = _number(name, value)
-    if not 0 <= number <= 100:
-        raise RadioLinkError(f"{name}={value!r}: allowed are 0 to 100 (percent)")
-    return number
-
-
-def _number(name: str, value: Any) -> float:
-    """Return a finite number, given as one of Python's or NumPy's, or as text."""
-    try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise RadioLinkError(f"{name}={value!r}: not a number")
-    return number
+    percent = number(value, {"%": 1})
+    if not 0 <= percent <= 100:
+        raise _refused(name, value, "0 to 100 (percent)")
+    return percent
 
 
 def _packets(name: str, value: Any) -> int:
     """Return a whole number, also one that arithmetic has made a float (40.0)."""
-    number = _number(name, value)
-    if number < 1 or not number.is_integer():
-        raise RadioLinkError(f"{name}={value!r}: allowed are whole numbers from 1 (packets)")
-    return int(number)
+    packets = number(value)
+    if not (1 <= packets <= MAX_PACKETS and packets.is_integer()):
+        raise _refused(name, value, f"whole numbers from 1 to {MAX_PACKETS} (packets)")
+    return int(packets)
 
 
 def _milliseconds(name: str, value: Any) -> float:
     """Return a time with its unit in ms; without one tc(8) means us and a scenario ms."""
-    text = str(value).strip()
-    if _NO_TIME.fullmatch(text):
+    if number(value) == 0:
         return 0.0
-    found = _TIME.fullmatch(text)
-    if found is None:
-        raise RadioLinkError(f"{name}={value!r}: allowed are times with a unit: 15ms, 0.5s, 800us")
-    return float(found[1]) * DELAYS_MS[found[2]]
+    time = number(value.lower(), DELAYS_MS) if isinstance(value, str) else math.nan
+    if not 0 <= time < math.inf or not math.isnan(number(value)):
+        raise _refused(name, value, "times with a unit: 15ms, 0.5s, 800us")
+    return time
 
 
 def _burst_loss(name: str, value: Any) -> dict[str, float]:
     """Return Gilbert-Elliott's probabilities, as netem's gemodel: p and r, then perhaps h and k."""
-    numbers = value.split(":") if isinstance(value, str) else value
-    if not isinstance(numbers, (list, tuple)) or not 2 <= len(numbers) <= 4:
-        raise RadioLinkError(f"{name}={value!r}: allowed are p:r, p:r:h and p:r:h:k")
-    return {key: _number(name, number) for key, number in zip("prhk", numbers)}  # noqa: B905
+    value = plain(value)
+    given = value.split(":") if isinstance(value, str) else value
+    numbers = [number(one) for one in given] if isinstance(given, (list, tuple)) else []
+    if not 2 <= len(numbers) <= 4 or not all(0 <= one <= 1 for one in numbers):
+        raise _refused(name, value, "p:r, p:r:h and p:r:h:k, each from 0 to 1")
+    return dict(zip("prhk", numbers))  # noqa: B905
 
 
 def _path(name: str, value: Any) -> str:
     if not isinstance(value, (str, Path)) or "\0" in str(value):
-        raise RadioLinkError(f"{name}={value!r}: allowed are paths of files")
+        raise _refused(name, value, "paths of files")
     return str(Path(value).resolve())
 
 
-def _as_it_is(_: str, value: Any) -> Any:
-    return value
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise _refused(name, value, "names of columns, as text")
+    return str(value)
+
+
+def _jitter_model(name: str, value: Any) -> str:
+    return _one_of(name, value, ("normal", "uniform"))
+
+
+def _end(name: str, value: Any) -> str:
+    return _one_of(name, value, ("loop", "hold", "stop"))
+
+
+def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
+    if not isinstance(value, str) or value not in allowed:
+        raise _refused(name, value, ", ".join(repr(one) for one in allowed))
+    return str(value)
+
+
+def _reorder(name: str, value: Any) -> bool:
+    if (reorder := truth(value)) is None:
+        raise _refused(name, value, "True and False")
+    return reorder
+
+
+def _rlc(name: str, value: Any) -> dict[str, Any]:
+    """Return RLC's fields as JSON has them; the process checks each."""
+    fields = in_json(value)
+    if not isinstance(fields, dict):
+        raise _refused(name, value, "dictionaries of RLC's fields (docs/rlc.md)")
+    return fields
+
+
+def _refused(name: str, value: Any, allowed: str) -> RadioLinkError:
+    return RadioLinkError(f"{name}={value!r:.80}: allowed are {allowed}")
 
 
 _FIELDS = {
@@ -142,14 +187,14 @@ _FIELDS = {
     "jitter": ("jitter_ms", _milliseconds),
     "loss": ("loss_percent", _percent),
     "max_queue_size": ("queue_packets", _packets),
-    "jitter_model": ("jitter", _as_it_is),
-    "reorder": ("reorder", _as_it_is),
+    "jitter_model": ("jitter", _jitter_model),
+    "reorder": ("reorder", _reorder),
     "burst_loss": ("burst_loss", _burst_loss),
     "trace": ("trace", _path),
-    "trace_column": ("trace_column", _as_it_is),
-    "trace_time_column": ("trace_time_column", _as_it_is),
-    "end": ("end", _as_it_is),
-    "rlc": ("rlc", _as_it_is),
+    "trace_column": ("trace_column", _text),
+    "trace_time_column": ("trace_time_column", _text),
+    "end": ("end", _end),
+    "rlc": ("rlc", _rlc),
 }
 """Each parameter's field of a leg, and how its value is read."""
 _DEFAULTS = {"delay_ms": 0, "jitter_ms": 0}
@@ -171,7 +216,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
         if not isinstance(link, RadioLink):
             raise RadioLinkError(f"{name}: a RadioIntf is an end of a RadioLink, not of {link}")
         self._radio: dict[str, Any] | None = None
-        self._seed = f"{seed}/{name}"
+        self._seed = f"{SEED if seed is None else seed}/{name}"
         super().__init__(name, node=node, link=link, **params)
 
     def config(self, **params: Any) -> Any:

@@ -28,6 +28,7 @@ one address per link (docs/minitopo.md):
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,10 +39,17 @@ from mininet.topo import Topo
 if __package__:
     from minitopo_dc.topologies.dual_connectivity import Gnb, Ue
     from minitopo_dc.topologies.host import Command, TestbedHost, in_ipv6
+    from minitopo_dc.topologies.parameter_values import number, plain, truth, whole
 else:  # mn runs this file outside its package, and compiles it by its name
     sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
     from dual_connectivity import Gnb, Ue  # type: ignore[import-not-found, no-redef]
     from host import Command, TestbedHost, in_ipv6  # type: ignore[import-not-found, no-redef]
+    from parameter_values import (  # type: ignore[import-not-found, no-redef]
+        number,
+        plain,
+        truth,
+        whole,
+    )
 
 LEG_MTU = 1600
 """Bytes: room for a 1,500-byte SDU and its PDCP header (TS 38.323, 6.2.2), unfragmented."""
@@ -93,13 +101,9 @@ class TwoPath(Topo):  # type: ignore[misc]
             options: with `dc`: what the legs are like (`LEG_PARAMETERS`), `ratio` as A:B, and other
                 arguments of `addDualConnectivity`.
         """
-        legs, backhaul, self._ip_version = int(legs), int(backhaul), int(ip)
-        if not 1 <= legs <= 250:
-            raise ValueError(f"legs={legs}: allowed are 1 to 250")
-        if not 0 <= backhaul <= 250:
-            raise ValueError(f"backhaul={backhaul}: allowed are 0 to 250")
-        if self._ip_version not in (4, 6):
-            raise ValueError(f"ip={ip}: allowed are 4 and 6")
+        legs = whole("legs", legs, 2, range(1, 251))
+        backhaul = whole("backhaul", backhaul, 0, range(251))
+        self._ip_version = whole("ip", ip, 4, (4, 6))
         self._dual_connectivity = _mode(mode, legs, self._ip_version, options)
         numbers = range(1, legs + 1)
         self._add_hosts(numbers, backhaul > 0)
@@ -192,24 +196,44 @@ def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict
     if mode not in (None, "dc"):
         raise ValueError(f"mode={mode}: allowed is dc")
     if mode is None:
-        if options:
-            raise ValueError(f"{', '.join(options)}: needs mode=dc")
+        if unused := [name for name, value in options.items() if value is not None]:
+            raise ValueError(f"{', '.join(unused)}: needs mode=dc")
         return None
     if ip != 4 or legs < 2:
         raise ValueError("mode=dc: needs ip=4 and at least two legs")
     parameters: list[dict[str, Any]] = [{} for _ in range(legs)]
     for name in LEG_PARAMETERS:
-        if name in options:
-            values = str(options.pop(name)).split(":")
-            if len(values) not in (1, legs):
-                raise ValueError(f"{name}: {len(values)} values; allowed are 1 and {legs}")
-            for each, value in zip(parameters, values * legs):  # noqa: B905 - the first of them
-                each[name] = int(value) if value.isdigit() else value
-    if "ratio" in options:
-        options["ratio"] = [float(share) for share in str(options["ratio"]).split(":")]
-    if isinstance(options.get("split_uplink"), str):
-        options["split_uplink"] = options["split_uplink"].lower() == "true"
+        values = _values(options.pop(name, None))
+        if len(values) not in (0, 1, legs):
+            raise ValueError(f"{name}: {len(values)} values; allowed are 1 and {legs}")
+        for leg, value in zip(parameters, values * legs):  # noqa: B905 - the first of them
+            leg[name] = value
+    if options.get("ratio") is not None:
+        options["ratio"] = _shares(options["ratio"])
+    if (split := options.pop("split_uplink", None)) is not None:
+        options["split_uplink"] = _split_uplink(split)
     return {"legs": parameters if any(parameters) else None, **options}
+
+
+def _values(given: Any) -> list[Any]:
+    """Return the values of A:B, of a list or of one; none for None."""
+    given = plain(given)
+    if isinstance(given, str):
+        return given.split(":")
+    return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
+
+
+def _shares(given: Any) -> list[float]:
+    shares = [number(share) for share in _values(given)]
+    if not all(0 <= share < math.inf for share in shares):
+        raise ValueError(f"ratio={given!r:.80}: allowed are numbers from 0, as A:B")
+    return shares
+
+
+def _split_uplink(given: Any) -> bool:
+    if (split := truth(given)) is None:
+        raise ValueError(f"split_uplink={given!r:.80}: allowed are True and False")
+    return split
 
 
 def table_of_leg(leg: int) -> str:

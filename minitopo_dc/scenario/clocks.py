@@ -78,7 +78,7 @@ class VirtualSettings(Settings):
 
     Each has a connection of its own. What the kernel keeps of it, the next one finds."""
     packet_trace: bool = False
-    """Write `packets.csv`: time, flow, direction and size of every datagram at the end hosts."""
+    """Write `packets.csv`: time, flow, direction, size, number of datagrams at the end hosts."""
 
     @model_validator(mode="before")
     @classmethod

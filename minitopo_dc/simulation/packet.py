@@ -63,7 +63,9 @@ class Flow:
 class Packet:
     """One packet, whose `size` is that of the IP packet in bytes."""
 
-    __slots__ = ("data", "flow", "size")
+    __slots__ = ("data", "flow", "number", "size")
+    number: int
+    """Of a run that records its packets only: 1, 2, ... among those of its flow and direction."""
 
     def __init__(self, flow: Flow, data: bytes) -> None:
         self.flow = flow

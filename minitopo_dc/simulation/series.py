@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -78,7 +79,8 @@ class PacketTrace:
     """The file `packets.csv` with every datagram as it leaves and reaches an end host.
 
     `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `event`
-    (`sent`, `received`), `bytes` of the IP packet.
+    (`sent`, `received`), `bytes` of the IP packet, and `packet`: its number among those that its
+    flow has sent in its direction (1, 2, ...), which it has where it is received, too.
     """
 
     def __init__(self, path: Path, loop: AnyLoop) -> None:
@@ -86,11 +88,22 @@ class PacketTrace:
         self._begin = loop.now
         self._file = path.open("w", encoding="utf-8", newline="")
         self._rows = csv.writer(self._file)
-        self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes"])
+        self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes", "packet"])
+        self._sent: Counter[tuple[int, str]] = Counter()
 
-    def add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
-        """Add a row for a packet that was sent or received now."""
-        self._rows.writerow([self._loop.now - self._begin, flow, direction, event, packet.size])
+    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+        """Give a packet that is sent now its number, and add its row."""
+        self._sent[flow, direction] += 1
+        packet.number = self._sent[flow, direction]
+        self._add(flow, direction, "sent", packet)
+
+    def received(self, flow: int, direction: str, packet: Packet) -> None:
+        """Add the row of a packet that is received now."""
+        self._add(flow, direction, "received", packet)
+
+    def _add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
+        time = self._loop.now - self._begin
+        self._rows.writerow([time, flow, direction, event, packet.size, packet.number])
 
     def close(self) -> None:
         """Flush and close the file."""

@@ -115,10 +115,11 @@ class Testbed:
                 ("downlink", connection.downlinks),
                 ("uplink", connection.uplinks),
             ):
-                add = partial(trace.add, number, direction)
                 for flow in flows:
-                    flow.enter = _observed(partial(add, "sent"), flow.enter)
-                    flow.deliver = _observed(partial(add, "received"), flow.deliver)
+                    flow.enter = _observed(partial(trace.sent, number, direction), flow.enter)
+                    flow.deliver = _observed(
+                        partial(trace.received, number, direction), flow.deliver
+                    )
         return trace
 
 

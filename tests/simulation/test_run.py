@@ -18,6 +18,7 @@ from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import one_processor, run_virtual
+from tests.native.extension import needs_native
 from tests.runners.aioquic.test_v0_8 import needs_it
 from tests.simulation.processes import in_a_process
 from tests.simulation.scenarios import leg, scenario
@@ -276,6 +277,27 @@ def test_the_packet_trace_conserves_packets(tmp_path: Path) -> None:
     gnb = json.loads((tmp_path / "run/gnb-summary.json").read_text())["legs"]
     lost = sum(each["dropped_loss"] + each["dropped_queue"] for each in gnb.values())
     assert 0 <= sent - received - lost <= 2  # what was on its way at the end
+
+
+@pytest.mark.parametrize("core", ["python", pytest.param("native", marks=needs_native)])
+def test_a_packet_has_the_same_number_where_it_is_sent_and_received(
+    tmp_path: Path, core: str
+) -> None:
+    legs = [leg(loss_percent=1), leg(jitter_ms=2, reorder=True)]
+    run(tmp_path, virtual={"packet_trace": True, "core": core}, legs=legs)
+    places: dict[str, dict[tuple[str, ...], dict[str, str]]] = {"sent": {}, "received": {}}
+    for row in rows(tmp_path / "run/packets.csv"):
+        known = places[row["event"]]
+        packet = (row["flow"], row["direction"], row["packet"])
+        assert known.setdefault(packet, row) is row
+    sent, received = places["sent"], places["received"]
+    for direction in ("downlink", "uplink"):
+        numbers = [int(number) for _, way, number in sent if way == direction]
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert received.keys() < sent.keys()
+    assert all(row["bytes"] == sent[packet]["bytes"] for packet, row in received.items())
+    delays = [int(row["time_ns"]) - int(sent[key]["time_ns"]) for key, row in received.items()]
+    assert min(delays) > 0
 
 
 def test_times_in_the_trace_never_descend(tmp_path: Path) -> None:

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
 from minitopo_dc.topologies.dual_connectivity import (
     DualConnectivityError,
+    _fields,
+    _plugins,
     find_legs,
     make_legs,
 )
+from minitopo_dc.topologies.many_clients import ManyClients
 from minitopo_dc.topologies.two_path import TwoPath
 
 BATCH = Bearers({"split": "batch"}, {"split": "batch"})
@@ -128,6 +135,13 @@ def test_each_mark_has_a_rule_and_the_terminal_a_last_resort() -> None:
         ([{"bw": 20}], "legs: 1 for 2 links"),
         ([{"bw": 0}, None], "leg 1: bw=0: allowed are numbers above 0"),
         ([None, {"band": 3}], "leg 2: unknown parameter 'band'"),
+        ({"bw": 20}, "legs={'bw': 20}: allowed are lists"),
+        ([None, 20], "leg 2: 20: allowed are dictionaries"),
+        ([{"uplink": 5}, None], "leg 1: 5: allowed are dictionaries"),
+        (
+            [{"bw": 20, "max_queue_size": 40.5}, None],
+            "leg 1: max_queue_size=40.5: allowed are whole",
+        ),
     ],
 )
 def test_a_wrong_leg_is_one_clear_error(given: Any, words: str) -> None:
@@ -138,7 +152,7 @@ def test_a_wrong_leg_is_one_clear_error(given: Any, words: str) -> None:
 def test_mn_words_become_legs_and_options() -> None:
     topology = TwoPath(mode="dc", bw="20:10", delay="10ms", ratio="2:1")
     wanted = topology.nodeInfo("ue")["dual_connectivity"]
-    assert wanted["legs"] == [{"bw": 20, "delay": "10ms"}, {"bw": 10, "delay": "10ms"}]
+    assert wanted["legs"] == [{"bw": "20", "delay": "10ms"}, {"bw": "10", "delay": "10ms"}]
     assert wanted["ratio"] == [2.0, 1.0]
     assert TwoPath(mode="dc").nodeInfo("ue")["dual_connectivity"]["legs"] is None
 
@@ -150,8 +164,72 @@ def test_mn_words_become_legs_and_options() -> None:
         ({"bw": 20}, "bw: needs mode=dc"),
         ({"mode": "dc", "ip": 6}, "mode=dc: needs ip=4"),
         ({"mode": "dc", "bw": "1:2:3"}, "bw: 3 values; allowed are 1 and 2"),
+        ({"mode": "dc", "ratio": "2:x"}, "ratio='2:x': allowed are numbers from 0"),
+        ({"mode": "dc", "split_uplink": "perhaps"}, "split_uplink='perhaps': allowed are True and"),
     ],
 )
 def test_mn_words_that_do_not_fit_are_named(options: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         TwoPath(**options)
+
+
+def test_words_for_the_legs_may_be_lists_numbers_and_none() -> None:
+    topology = TwoPath(mode="dc", bw=[20, 10.5], loss=numpy.float64(1), delay=None, ratio=(2, 1))
+    wanted = topology.nodeInfo("ue")["dual_connectivity"]
+    assert wanted["legs"] == [{"bw": 20, "loss": 1.0}, {"bw": 10.5, "loss": 1.0}]
+    assert wanted["ratio"] == [2.0, 1.0]
+    assert TwoPath(bw=None).links() == TwoPath().links()
+
+
+def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None:
+    assert json.dumps(_fields({"batch": numpy.int64(4), "ratio": numpy.array([2, 1])})) == (
+        '{"batch": 4, "ratio": [2, 1]}'
+    )
+    assert _fields({"report_ms": None}) == {"report_ms": None}
+    with pytest.raises(DualConnectivityError, match=r"batch=<object.*: allowed are numbers"):
+        _fields({"batch": object()})
+    with pytest.raises(DualConnectivityError, match="uplink_pdcp=5: allowed are dictionaries"):
+        _fields(5, "uplink_pdcp")
+
+
+def test_one_plugin_is_a_list_of_one() -> None:
+    assert _plugins("own.py") == _plugins([Path("own.py")]) == ["own.py"]
+    with pytest.raises(DualConnectivityError, match="plugins=5: allowed are paths"):
+        _plugins(5)
+
+
+ANY_VALUE = st.one_of(
+    *(st.floats(), st.booleans(), st.none(), st.integers(), st.text(max_size=4)),
+    *(st.binary(max_size=2), st.lists(st.integers(), max_size=2), st.floats().map(numpy.float64)),
+)
+
+
+@pytest.mark.parametrize(
+    ("topology", "name"), [(TwoPath, "legs"), (TwoPath, "backhaul"), (ManyClients, "ip")]
+)
+@settings(max_examples=50, deadline=None)
+@given(value=ANY_VALUE)
+def test_any_count_of_a_topology_is_read_or_refused_by_name(
+    topology: Any, name: str, value: Any
+) -> None:
+    try:
+        topology(**{name: value})
+    except ValueError as error:
+        assert str(error).startswith(f"{name}=")
+        assert ": allowed are " in str(error)
+
+
+@pytest.mark.parametrize("count", [3, 3.0, "3", "3.0", numpy.int64(3), numpy.float64(3)])
+def test_a_count_of_another_type_is_read_as_the_number_that_it_is(count: Any) -> None:
+    assert sorted(ManyClients(clients=count).hosts()) == sorted(ManyClients(clients=3).hosts())
+
+
+@pytest.mark.parametrize("count", [2.5, True, "x", "1_0", float("nan"), float("inf"), [1, 2], 100])
+def test_a_count_that_is_none_is_refused_and_not_rounded(count: Any) -> None:
+    with pytest.raises(ValueError, match=r"clients=.*: allowed are 1 to 99"):
+        ManyClients(clients=count)
+
+
+def test_none_is_the_default_of_a_topology_s_counts() -> None:
+    default = TwoPath(legs=None, backhaul=None, ip=None)
+    assert default.links() == TwoPath().links()

@@ -243,7 +243,7 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
             {"delay": "1ms", "jitter": "2ms", "jitter_model": "uniform"},
             "h1-eth0: radio: jitter_ms: a uniform jitter may be",
         ),
-        ({"end": "never"}, "h1-eth0: radio.end: never; allowed: 'loop', 'hold' or 'stop'"),
+        ({"end": "never"}, "h1-eth0: end='never': allowed are 'loop', 'hold', 'stop'"),
     ],
 )
 def test_a_wrong_parameter_is_one_error_and_leaves_nothing_behind(

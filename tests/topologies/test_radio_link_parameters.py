@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.settings import LegSettings
+from minitopo_dc.settings.ranges import MAX_COUNT
 from minitopo_dc.topologies import radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 
@@ -59,6 +61,19 @@ def test_bursts_are_given_as_text_or_numbers(value: object) -> None:
     assert leg(burst_loss=value).mean_loss_percent() == pytest.approx(100 * 0.01 / 0.31)
 
 
+def test_bursts_and_rlc_are_given_as_numpy_s_numbers() -> None:
+    bursts = radio_settings({"burst_loss": numpy.array([0.25, 0.5])})["burst_loss"]
+    assert bursts == {"p": 0.25, "r": 0.5}
+    rlc = radio_settings({"rlc": {"block_error_percent": numpy.float64(10)}})["rlc"]
+    assert json.dumps(rlc) == '{"block_error_percent": 10.0}'
+
+
+def test_the_words_of_a_choice_and_the_most_packets_are_those_of_a_leg() -> None:
+    for field, words in (("jitter", ("normal", "uniform")), ("end", ("loop", "hold", "stop"))):
+        assert get_args(LegSettings.model_fields[field].annotation) == words
+    assert radio_link.MAX_PACKETS == MAX_COUNT
+
+
 def test_a_parameter_of_none_is_one_that_is_not_given() -> None:
     assert leg(bw=None, delay=None, trace=None, jitter=None) == leg()
 
@@ -67,7 +82,21 @@ def test_a_parameter_of_none_is_one_that_is_not_given() -> None:
     ("parameters", "reason"),
     [
         ({"bw": -1}, "bw=-1: allowed are numbers above 0"),
-        ({"bw": "fast"}, "bw='fast': not a number"),
+        ({"bw": "fast"}, "bw='fast': allowed are numbers above 0"),
+        ({"bw": "10 MBps"}, "bw='10 MBps': allowed are numbers above 0"),
+        ({"bw": "1_0"}, "bw='1_0': allowed are numbers above 0"),
+        ({"bw": b"10"}, "bw=b'10': allowed are numbers above 0"),
+        ({"delay": "9" * 400 + "ms"}, "delay='999.*: allowed are times"),
+        ({"delay": "\u0663ms"}, "delay='\u0663ms': allowed are times"),
+        ({"max_queue_size": 40.5}, "max_queue_size=40.5: allowed are whole numbers from 1"),
+        ({"max_queue_size": 1e300}, r"max_queue_size=1e\+300: allowed are whole numbers from 1"),
+        ({"jitter_model": 1}, "jitter_model=1: allowed are 'normal', 'uniform'"),
+        ({"end": "stops"}, "end='stops': allowed are 'loop', 'hold', 'stop'"),
+        ({"reorder": "maybe"}, "reorder='maybe': allowed are True and False"),
+        ({"rlc": {"mode": object()}}, "rlc=.*: allowed are dictionaries of RLC's fields"),
+        ({"trace": "x", "trace_column": 3}, "trace_column=3: allowed are names of columns"),
+        ({"burst_loss": "5:0.5"}, "burst_loss='5:0.5': allowed are p:r"),
+        ({"band": 3}, "unknown parameter 'band'; known: bw, delay"),
         ({"bw": 1, "trace": "x"}, "give bw or trace, not both"),
         ({"loss": 101}, "loss=101: allowed are 0 to 100"),
         ({"loss": 1, "burst_loss": "0.1:0.2"}, "give loss or burst_loss, not both"),
@@ -115,6 +144,12 @@ def test_the_process_runs_on_the_python_that_has_this_file(
         ({"bw": "500kbit/s"}, "rate_mbps", 0.5),
         ({"bw": numpy.float64(7.5)}, "rate_mbps", 7.5),
         ({"loss": "1"}, "loss_percent", 1),
+        ({"loss": "1 %"}, "loss_percent", 1),
+        ({"bw": "5Mbps"}, "rate_mbps", 5),
+        ({"delay": "10MS"}, "delay_ms", 10),
+        ({"delay": -0.0}, "delay_ms", 0),
+        ({"reorder": numpy.bool_(True)}, "reorder", True),
+        ({"reorder": "False"}, "reorder", False),
         ({"delay": None}, "delay_ms", 0),
     ],
 )
@@ -125,7 +160,7 @@ def test_a_value_of_another_type_is_read_as_mininet_s_users_mean_it(
 
 
 @given(
-    st.sampled_from(["bw", "delay", "jitter", "loss", "max_queue_size", "burst_loss", "trace"]),
+    st.sampled_from(sorted(radio_link._FIELDS)),
     st.one_of(
         st.floats(),
         st.booleans(),
@@ -133,10 +168,14 @@ def test_a_value_of_another_type_is_read_as_mininet_s_users_mean_it(
         st.lists(st.integers(), max_size=5),
         st.binary(max_size=3),
         st.builds(object),
+        st.dictionaries(st.text(max_size=3), st.builds(object), max_size=1),
+        st.floats().map(numpy.float64),
+        st.booleans().map(numpy.bool_),
     ),
 )
 def test_any_value_is_read_or_refused_with_the_parameter_s_name(name: str, value: Any) -> None:
     try:
-        radio_settings({name: value})
+        json.dumps(radio_settings({name: value}), allow_nan=False)
     except RadioLinkError as error:
         assert str(error).startswith(f"{name}=")
+        assert ": allowed are " in str(error)

@@ -37,7 +37,10 @@ TCP_INFO = "tcp-info"
 """The file of each flow with its TCP samples, as a workload's rows are."""
 TEXTS = ("state", "direction", "event")
 """Columns that hold texts."""
-KEYS = ("time_s", "sent_s", "direction", "flow", "leg", "backhaul", "bearer", "path", "client_port")
+KEYS = (
+    *("time_s", "sent_s", "direction", "flow", "leg", "backhaul", "bearer", "path", "client_port"),
+    "packet",
+)
 """Columns that are kept whatever is chosen: the time, and what a row belongs to."""
 
 

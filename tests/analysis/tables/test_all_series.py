@@ -90,6 +90,16 @@ def test_tcp_info_counts_from_the_elements_start(tmp_path: Path) -> None:
     ]
 
 
+def test_packets_without_and_with_numbers_are_one_table(tmp_path: Path) -> None:
+    old, new = (path for path in sorted(two_runs(tmp_path).iterdir()) if path.is_dir())
+    header, row = "time_ns,flow,direction,event,bytes", "500000000,1,downlink,sent,1400"
+    (old / "packets.csv").write_text(f"{header}\n{row}\n")
+    (new / "packets.csv").write_text(f"{header},packet\n{row},7\n")
+    table = load_series(tmp_path, "packets", ["bytes"]).set_index("id")
+    assert table["bytes"].tolist() == [1400, 1400]
+    assert table["packet"].dropna().to_dict() == {new.name: 7}
+
+
 def test_an_unknown_series_and_one_that_nobody_recorded_are_errors(tmp_path: Path) -> None:
     two_runs(tmp_path)
     with pytest.raises(ResultError, match="no series leg; allowed: legs, transmit"):

@@ -46,7 +46,11 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "legs": [leg(outages=[[0.1, 0.15]]), SLOW],
         "virtual": {"processing_delay_ms": 1},
     },
-    "duplicate": {"mode": "dc-duplicate", "legs": [leg(reorder=True, jitter_ms=5), SLOW]},
+    "duplicate": {
+        "mode": "dc-duplicate",
+        "legs": [leg(reorder=True, jitter_ms=5), SLOW],
+        "virtual": {"packet_trace": True},
+    },
     "outages": {"pdcp": LATE, "legs": [leg(outages=[[0.1, 0.3]]), leg()]},
     "opportunities": {"legs": [{"downlink": {"trace": "opportunities.mahi"}}, leg()]},
     "flows": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc", "leg": 2}]},
