@@ -8,6 +8,7 @@ list of those. `version` is `full`, `quick` or `sample`.
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import inspect
 import io
@@ -30,7 +31,7 @@ from minitopo_dc.shipped import PACKAGE, checkout
 from minitopo_dc.spelling import did_you_mean
 
 FILE = "campaign.py"
-"""A study's campaign, in its folder."""
+"""The campaign of a study that has one only, named like its folder."""
 MISTAKES = (AttributeError, ImportError, InputError, NameError, TypeError)
 """Errors of a report that a table without rows does not excuse."""
 Section = tuple[str, Any]
@@ -103,9 +104,22 @@ def find_program(name: str) -> Path | None:
 
 
 def studies() -> dict[str, Path]:
-    """Return the campaigns of the checkout's or the installed studies, by name."""
+    """Return the campaigns of the checkout's or the installed studies, by name.
+
+    `studies/mesh/campaign.py` is `mesh`; any other file there with a function `cases` is
+    `FOLDER/FILE`, e.g. `thesis/fairness`. The files are read, not run.
+    """
     root = checkout() or PACKAGE / "data"
-    return {path.parent.name: path for path in sorted(root.glob(f"studies/*/{FILE}"))}
+    return {_study(path): path for path in sorted(root.glob("studies/*/*.py")) if _has_cases(path)}
+
+
+def _study(path: Path) -> str:
+    return path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}"
+
+
+def _has_cases(path: Path) -> bool:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return any(isinstance(part, ast.FunctionDef) and part.name == "cases" for part in tree.body)
 
 
 def load_program(path: Path) -> Program:

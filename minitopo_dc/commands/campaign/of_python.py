@@ -16,7 +16,7 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import AGAIN, Campaign
 from minitopo_dc.campaign.cluster import Cluster
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.campaign.program import Program, find_program, load_program, studies
+from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.commands.options.scenario import add_jobs_option, add_retry_option
@@ -146,7 +146,9 @@ def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
         cases = [(scenario.on_clock(arguments.clock), labels) for scenario, labels in cases]
     version = () if arguments.version == "full" else (arguments.version,)
     clock = () if arguments.clock is None else (arguments.clock,)
-    name = program.path.parent.name if program.path.stem == "campaign" else program.path.stem
+    name = arguments.campaign.replace("/", "-")  # a study's; else a file's
+    if name.endswith(".py"):
+        name = program.path.parent.name if program.path.name == FILE else program.path.stem
     return Campaign(
         arguments.output or Path("results", "-".join((name, *version, *clock))),
         _chosen(cases, arguments.only),
@@ -223,9 +225,7 @@ def _write(
 ) -> Path:
     """Write the report of a table; return its page."""
     # Imported here, as Matplotlib and Jinja2 take a second.
-    from minitopo_dc.report import (  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
-        write_report,
-    )
+    from minitopo_dc.report import write_report  # noqa: PLC0415
 
     facts = load_facts(directory)
     sections = [] if program is None else program.sections(runs)
