@@ -23,7 +23,7 @@ from minitopo_dc.emulation.network.hosts import Network, network
 from minitopo_dc.emulation.network.testbed import testbed
 from minitopo_dc.emulation.run.probe import send_through
 from minitopo_dc.emulation.run.real import run_real
-from minitopo_dc.run.addresses import client_address
+from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
 PINGS = 1000

@@ -7,7 +7,7 @@ else is private, and may change at any time.
 
 * Run a scenario, or several beside each other; ask what is better over your legs:
   `Scenario`, `Leg`, `Pdcp`, `Download`, `RequestResponse`, `Ping`, `Video`, `Realtime`, `Command`,
-  `run_scenario`, `run_comparison`, `RunResult`, `advise`
+  `run`, `compare`, `Run`, `Comparison`, `run_scenario`, `run_comparison`, `RunResult`, `advise`
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
@@ -103,7 +103,7 @@ if TYPE_CHECKING:
     from minitopo_dc.campaign.report.joined import joined_table as joined_table
     from minitopo_dc.campaign.table import load as load
     from minitopo_dc.clocks import run_scenario as run_scenario
-    from minitopo_dc.compare import run_comparison as run_comparison
+    from minitopo_dc.comparison_runs import run_comparison as run_comparison
     from minitopo_dc.emulation.network.testbed import testbed as testbed
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
@@ -114,15 +114,15 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
-    from minitopo_dc.run.attempts import Retries as Retries
-    from minitopo_dc.run.capacity import capacity_over_time as capacity_over_time
-    from minitopo_dc.run.results import RunResult as RunResult
-    from minitopo_dc.run.results import load_as_run as load_as_run
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
     from minitopo_dc.runners.base import runner as runner
     from minitopo_dc.runners.tools import Tool as Tool
+    from minitopo_dc.runs.attempts import Retries as Retries
+    from minitopo_dc.runs.capacity import capacity_over_time as capacity_over_time
+    from minitopo_dc.runs.results import RunResult as RunResult
+    from minitopo_dc.runs.results import load_as_run as load_as_run
     from minitopo_dc.scenario import Leg as Leg
     from minitopo_dc.scenario import Scenario as Scenario
     from minitopo_dc.settings import Pdcp as Pdcp
@@ -131,6 +131,10 @@ if TYPE_CHECKING:
     from minitopo_dc.topologies.dual_connectivity import addDualConnectivity as addDualConnectivity
     from minitopo_dc.topologies.radio_link import RadioLink as RadioLink
     from minitopo_dc.topologies.two_path import TwoPath as TwoPath
+    from minitopo_dc.ways import Comparison as Comparison
+    from minitopo_dc.ways import Run as Run
+    from minitopo_dc.ways import compare as compare
+    from minitopo_dc.ways import run as run
     from minitopo_dc.workloads import Column as Column
     from minitopo_dc.workloads import Command as Command
     from minitopo_dc.workloads import Download as Download
@@ -155,14 +159,18 @@ _HOMES = {
     "Video": "minitopo_dc.workloads",
     "Realtime": "minitopo_dc.workloads",
     "Command": "minitopo_dc.workloads",
+    "run": "minitopo_dc.ways",
+    "compare": "minitopo_dc.ways",
+    "Run": "minitopo_dc.ways",
+    "Comparison": "minitopo_dc.ways",
     "run_scenario": "minitopo_dc.clocks",
-    "run_comparison": "minitopo_dc.compare",
-    "RunResult": "minitopo_dc.run.results",
+    "run_comparison": "minitopo_dc.comparison_runs",
+    "RunResult": "minitopo_dc.runs.results",
     "advise": "minitopo_dc.advice",
     # Load and read results.
     "load_results": "minitopo_dc.analysis",
     "load_series": "minitopo_dc.analysis",
-    "load_as_run": "minitopo_dc.run.results",
+    "load_as_run": "minitopo_dc.runs.results",
     "results_table": "minitopo_dc.analysis",
     "compare_table": "minitopo_dc.analysis",
     "save_tables": "minitopo_dc.analysis",
@@ -173,7 +181,7 @@ _HOMES = {
     "path_series": "minitopo_dc.analysis",
     "pdcp_series": "minitopo_dc.analysis",
     "buffer_over_time": "minitopo_dc.analysis",
-    "capacity_over_time": "minitopo_dc.run.capacity",
+    "capacity_over_time": "minitopo_dc.runs.capacity",
     "connection_log": "minitopo_dc.analysis.logs.connection_log",
     "feature_table": "minitopo_dc.analysis.measures.features",
     "recorded_runs": "minitopo_dc.analysis.measures.features",
@@ -198,7 +206,7 @@ _HOMES = {
     "points_of": "minitopo_dc.campaign.designs",
     "spread": "minitopo_dc.campaign.designs",
     "grid": "minitopo_dc.campaign.designs",
-    "Retries": "minitopo_dc.run.attempts",
+    "Retries": "minitopo_dc.runs.attempts",
     "find_campaign": "minitopo_dc.campaign.file.fields",
     "campaign_names": "minitopo_dc.campaign.file.fields",
     "Overrides": "minitopo_dc.campaign.file.scenarios",

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from minitopo_dc.native.library import missing
-from minitopo_dc.run.check import check_scenario, runners_of, unsupported_reason
-from minitopo_dc.run.own_plugins import own_things, with_own_plugins
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
+from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -38,7 +38,7 @@ def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
 
 
 def run_checked(scenario: Scenario, directory: Path) -> RunResult:
-    """Run a scenario that `check_scenario` has accepted; see `minitopo_dc.run.perform`."""
+    """Run a scenario that `check_scenario` has accepted; see `minitopo_dc.runs.perform`."""
     if scenario.clock == "virtual":
         from minitopo_dc.simulation.run import run_virtual
 

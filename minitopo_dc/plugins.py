@@ -9,7 +9,7 @@ A plugin is found in one of three ways:
 
 To import such a module is enough: decorators register what is in it. What a script or a notebook
 registers itself replaces what it registered before under that name (`own_plugins` of
-`minitopo_dc.run` makes other processes know it).
+`minitopo_dc.runs` makes other processes know it).
 """
 
 from __future__ import annotations

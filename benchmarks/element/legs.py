@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.element.__main__ import PORT, SILENCE_MS, SIZE, answer, compiled, running
 from minitopo_dc.emulation.network.testbed import testbed
-from minitopo_dc.run.addresses import client_address
+from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
 BURST = 4

@@ -14,7 +14,7 @@ from benchmarks.element.__main__ import LEGS, PORT, SILENCE_MS, answer, compiled
 from benchmarks.hostile.report import Report
 from minitopo_dc.emulation.network.elements import ElementFailedError
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.run.addresses import client_address
+from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 
 PDU_BYTES = 200

@@ -22,8 +22,8 @@ from minitopo_dc.campaign.execution.store import Store, seal
 from minitopo_dc.campaign.executors import Serial
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.commands import entry
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 HUGE_BYTES = 1 << 40

@@ -27,9 +27,9 @@ from minitopo_dc.advice.sequence import Asked, decide
 from minitopo_dc.advice.sides import QUIC, Sides, sides_of
 from minitopo_dc.advice.verdict import Difference, Verdict
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked, unavailable_reason
-from minitopo_dc.compare import Execute
+from minitopo_dc.comparison_runs import Execute
 from minitopo_dc.numbers import duration
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError, defaults
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.numbers import significant
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import Interval, Outcome, outcome
 from minitopo_dc.workloads import Video, Workload

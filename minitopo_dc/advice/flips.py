@@ -25,7 +25,7 @@ from minitopo_dc.advice.runs import Progress, Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides, sides_of
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.numbers import significant
-from minitopo_dc.run.results import MAX_BYTES
+from minitopo_dc.runs.results import MAX_BYTES
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import Outcome

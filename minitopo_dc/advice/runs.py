@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Self
 
 from minitopo_dc.advice.sides import Row
-from minitopo_dc.compare import Execute, attempt, kept, run_directory
+from minitopo_dc.comparison_runs import Execute, attempt, kept, run_directory
 from minitopo_dc.pool import Pool
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 Progress = Callable[[str], object]

@@ -21,7 +21,7 @@ from minitopo_dc.advice.runs import Done, Progress, Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import PRECISE, Difference, Stopped, Verdict
 from minitopo_dc.analysis.measures.verdict import limiting_factor
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import look_confidence, mean_interval
 

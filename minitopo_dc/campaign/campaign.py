@@ -39,8 +39,8 @@ from minitopo_dc.campaign.timing import expected_s
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked
 from minitopo_dc.errors import InputError
 from minitopo_dc.plugins import registrations_kept
-from minitopo_dc.run.attempts import Retries, check_retries
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.attempts import Retries, check_retries
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock
 
 Version = Literal["full", "quick", "sample"]

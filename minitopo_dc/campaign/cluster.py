@@ -22,7 +22,7 @@ from minitopo_dc.campaign.executors import (
     unpack,
 )
 from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from minitopo_dc.campaign.store import FULL, StoreError
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.pool import Killed, in_processes
-from minitopo_dc.run.attempts import Retries, tried
-from minitopo_dc.run.judge import crashed
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.attempts import Retries, tried
+from minitopo_dc.runs.judge import crashed
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 MAX_KILLS = 3

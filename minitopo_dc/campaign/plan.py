@@ -14,8 +14,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.campaign.table import RESERVED, measure_names
 from minitopo_dc.errors import InputError
-from minitopo_dc.run.check import check_fields
-from minitopo_dc.run.own_plugins import own_files, own_things, restored, with_own_plugins
+from minitopo_dc.runs.check import check_fields
+from minitopo_dc.runs.own_plugins import own_files, own_things, restored, with_own_plugins
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError

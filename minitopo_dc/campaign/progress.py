@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from minitopo_dc.numbers import duration
-from minitopo_dc.run.results import FINE, RunResult
+from minitopo_dc.runs.results import FINE, RunResult
 
 LINE_EVERY_S = 30.0
 """The interval of lines where nothing shows a bar: often enough to see that it goes on."""

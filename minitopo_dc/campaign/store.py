@@ -34,9 +34,9 @@ from typing import TextIO
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.seal import CHECKSUMS, damage, seal
-from minitopo_dc.run.traces import share_traces
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.seal import CHECKSUMS, damage, seal
+from minitopo_dc.runs.traces import share_traces
 
 FLOOR_BYTES = 1 << 20
 """With less free space than this, a failed run counts as failed for want of space: one log may be

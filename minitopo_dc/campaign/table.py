@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
 from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
-from minitopo_dc.run.results import NUMBERS, RunResult
+from minitopo_dc.runs.results import NUMBERS, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings.base import error_text
 

@@ -40,10 +40,10 @@ from minitopo_dc.commands.options.scenario import (
 )
 from minitopo_dc.commands.options.schedules import add_outage_option
 from minitopo_dc.commands.screen import StatusLine, new_directory
-from minitopo_dc.compare import ASKED, held, planned_runs
+from minitopo_dc.comparison_runs import ASKED, held, planned_runs
 from minitopo_dc.files import write_whole
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.results import RunResult
 
 ADVICE = "advice.json"
 HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"

@@ -18,7 +18,7 @@ from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
 from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.numbers import significant, whole
-from minitopo_dc.run.trust import LIMITS_FILE, Limits
+from minitopo_dc.runs.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import Proportion, expected_count

@@ -47,7 +47,7 @@ from minitopo_dc.commands.options.scenario import (
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory
-from minitopo_dc.compare import (
+from minitopo_dc.comparison_runs import (
     ASKED,
     Planned,
     finished_runs,
@@ -58,11 +58,11 @@ from minitopo_dc.compare import (
 )
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
-from minitopo_dc.run.attempts import check_retries
-from minitopo_dc.run.capacity import capacity_over_time
-from minitopo_dc.run.check import check_rows
-from minitopo_dc.run.results import RunResult, exit_status, flow_windows, mode_and_variant
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.attempts import check_retries
+from minitopo_dc.runs.capacity import capacity_over_time
+from minitopo_dc.runs.check import check_rows
+from minitopo_dc.runs.results import RunResult, exit_status, flow_windows, mode_and_variant
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Workload

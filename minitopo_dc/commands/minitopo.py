@@ -16,7 +16,7 @@ from minitopo_dc.commands.options.scenario import (
     add_output_option,
 )
 from minitopo_dc.commands.screen import new_directory
-from minitopo_dc.run.results import exit_status
+from minitopo_dc.runs.results import exit_status
 
 HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
 PING_LOG = "ping.log"

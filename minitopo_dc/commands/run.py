@@ -31,14 +31,14 @@ from minitopo_dc.commands.options.schedules import (
     with_outages,
 )
 from minitopo_dc.commands.screen import Progress, new_directory
-from minitopo_dc.compare import attempt
+from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import RunResult, exit_status
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.results import RunResult, exit_status
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, get_workload

@@ -32,11 +32,11 @@ from minitopo_dc.commands.options.scenario import add_plugin_option
 from minitopo_dc.commands.owner import drop_privileges
 from minitopo_dc.commands.run import tell_run
 from minitopo_dc.commands.screen import resume_text
-from minitopo_dc.compare import ASKED, differing_fields, runs_asked
+from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.results import MAX_BYTES, RunResult, load_recorded
+from minitopo_dc.runs.results import MAX_BYTES, RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

@@ -22,14 +22,14 @@ from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
-from minitopo_dc.run.addresses import client_address, server_address
-from minitopo_dc.run.check import runners_of, unsupported_reason
-from minitopo_dc.run.judge import blank_result, judge
-from minitopo_dc.run.perform import RunFailedError
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
-from minitopo_dc.run.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
+from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.judge import blank_result, judge
+from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.trust import with_trust
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.topologies.host import ShellEndedError, run, set_up
 from minitopo_dc.topologies.two_path import TwoPath

@@ -34,9 +34,9 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
-from minitopo_dc.run.perform import RunFailedError
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import runner_names
+from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import IpVersion, SettingsError
 from minitopo_dc.topologies.host import ShellEndedError, watched_shells
 

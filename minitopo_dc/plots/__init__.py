@@ -12,7 +12,7 @@ from __future__ import annotations
 from minitopo_dc.plots.distributions import cdf
 from minitopo_dc.plots.distributions import factor_map as map
 from minitopo_dc.plots.factors import bars, comparison, curves
-from minitopo_dc.plots.labels import label_of
+from minitopo_dc.plots.labels import label_of, name_and_unit
 from minitopo_dc.plots.measure import ColumnError, check_columns, main_measure
 from minitopo_dc.plots.over_time import drive, series, session, timeline
 from minitopo_dc.plots.theme import Look, looks, ordered, save, style
@@ -30,6 +30,7 @@ __all__ = [
     "looks",
     "main_measure",
     "map",
+    "name_and_unit",
     "ordered",
     "save",
     "series",

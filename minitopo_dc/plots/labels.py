@@ -36,17 +36,18 @@ def label_of(name: str) -> str:
     >>> label_of("goodput_mbps"), label_of("delay_p95_ms")
     ('goodput (Mbit/s)', 'delay, 95th percentile (ms)')
     """
-    text, unit = _words_and_unit(name)
+    text, unit = name_and_unit(name)
     return f"{text} ({unit})" if unit else text
 
 
 def setting_of(name: str, value: Any) -> str:
     """Return a factor with a value of it: `loss 0.1 %`; of a text the value alone."""
-    text, unit = _words_and_unit(name)
+    text, unit = name_and_unit(name)
     return value if isinstance(value, str) else f"{text} {value_name(value)} {unit}".rstrip()
 
 
-def _words_and_unit(name: str) -> tuple[str, str]:
+def name_and_unit(name: str) -> tuple[str, str]:
+    """Return a field's or a measure's name in words, and its unit: `goodput`, `Mbit/s`."""
     words, _, end = name.rpartition("_")
     unit = UNITS.get(end, "") if words else ""
     text = re.sub("[_.]", " ", words if unit else name)

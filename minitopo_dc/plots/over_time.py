@@ -17,8 +17,8 @@ from minitopo_dc.analysis.tables.playback import read_segments
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.labels import legend_above
 from minitopo_dc.plots.theme import kind_of, styled
-from minitopo_dc.run.capacity import capacity_over_time
-from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runs.capacity import capacity_over_time
+from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.trace import Capacities, channel_statistics
 

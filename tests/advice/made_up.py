@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.advice.runs import Runs
-from minitopo_dc.compare import Execute
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.comparison_runs import Execute
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 Goodput = Callable[[Scenario], float]

@@ -16,7 +16,7 @@ from benchmarks.fit_mesh import (
     throughput_mbps,
 )
 from minitopo_dc.link import WifiParameters
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 

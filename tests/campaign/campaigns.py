@@ -13,8 +13,8 @@ from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.executors import Execute, Serial
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 
 

@@ -19,7 +19,7 @@ from minitopo_dc import Campaign, InputError, Retries, Scenario, load
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.campaign.campaigns import fail, pretend
 from tests.campaign.cases import BASE, batches, program, scenario, start
 

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import plugins
 from minitopo_dc.campaign.plan import Task
 from minitopo_dc.plugin_source import SourceError, source_of
-from minitopo_dc.run.own_plugins import plugin_file
+from minitopo_dc.runs.own_plugins import plugin_file
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """

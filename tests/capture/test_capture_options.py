@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
 from minitopo_dc.commands.compare import base_of
-from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 
 LEG = {"downlink": {"rate_mbps": 20}}

@@ -14,7 +14,7 @@ from minitopo_dc.cli import main
 from minitopo_dc.commands import exec  # the project's name, as its command line has it
 from minitopo_dc.emulation.run import user_program
 from minitopo_dc.emulation.run.user_program import Say, UserProgram, program_environment
-from minitopo_dc.run.program_result import (
+from minitopo_dc.runs.program_result import (
     LegCount,
     ProgramResult,
     leg_counts,

@@ -172,7 +172,7 @@ import sys, time
 from pathlib import Path
 from minitopo_dc import cli
 from minitopo_dc.commands import run
-from minitopo_dc.compare import attempt
+from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.scenario import Scenario
 
 def execute(scenario, directory):

@@ -10,8 +10,8 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
 from minitopo_dc.commands import run as run_command
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import PathFile, PathSample
 

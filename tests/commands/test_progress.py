@@ -11,8 +11,8 @@ import pytest
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.screen import Progress
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 LEGS = [{"downlink": {"rate_mbps": 20}}] * 2

@@ -11,8 +11,8 @@ import pytest
 from minitopo_dc import cli, data_model
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.commands import compare
-from minitopo_dc.compare import ASKED, finished_runs, held
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.comparison_runs import ASKED, finished_runs, held
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.analysis.synthetic_runs import no_result

@@ -21,8 +21,8 @@ from minitopo_dc.campaign.file.plan import Plan
 from minitopo_dc.campaign.report.means import Mean, means_sheet
 from minitopo_dc.commands import run, show, template
 from minitopo_dc.commands.campaign import state
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.statistics import Interval
 from minitopo_dc.trace import Capacities, channel_statistics
 from tests.analysis.synthetic_runs import no_result, result

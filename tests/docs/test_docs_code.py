@@ -21,7 +21,7 @@ from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.report.evaluation import reference_points
 from minitopo_dc.router import ElementSettings
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
 from tests import REPOSITORY
 from tests.docs.pages import (

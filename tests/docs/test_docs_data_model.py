@@ -15,7 +15,7 @@ from minitopo_dc.analysis import load_results, load_series
 from minitopo_dc.analysis.measures.handovers import COLUMNS as HANDOVERS
 from minitopo_dc.analysis.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
 from minitopo_dc.analysis.tables.labels import FIRST
-from minitopo_dc.compare import run_comparison
+from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import RENAMED, VERSION
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -23,8 +23,8 @@ from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.media.player import Player
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
 from minitopo_dc.router.delivery import DeliveryStatistics
-from minitopo_dc.run.results import SETTINGS, RunResult
 from minitopo_dc.runners.tcp.info import FIELDS
+from minitopo_dc.runs.results import SETTINGS, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Ping, Realtime, Video, workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS

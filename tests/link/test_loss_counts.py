@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.link import GilbertElliott
-from minitopo_dc.run.routers import leg_seed
+from minitopo_dc.runs.routers import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import ExpectedCount, expected_count
 

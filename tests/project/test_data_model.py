@@ -12,7 +12,7 @@ from minitopo_dc.analysis import leg_series, load_results
 from minitopo_dc.analysis.measures.named import is_known, measure
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.file.plan import read_plan
-from minitopo_dc.compare import run_comparison
+from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import FILE, RENAMED, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.scenario import Scenario

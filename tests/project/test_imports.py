@@ -51,10 +51,10 @@ def test_the_library_keeps_every_import_rule() -> None:
         ("element", "minitopo_dc/settings/base.py", "import minitopo_dc.runners"),
         ("emulation", "minitopo_dc/emulation/plan.py", "import minitopo_dc.element.process"),
         ("analysis", "minitopo_dc/analysis/tables/load.py", "import socket"),
-        ("layers", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.run.results"),
+        ("layers", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.runs.results"),
         ("runners", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.pdcp"),
         ("virtual", "minitopo_dc/simulation/loop.py", "import minitopo_dc.element"),
-        ("topologies", "minitopo_dc/topologies/two_path.py", "import minitopo_dc.run"),
+        ("topologies", "minitopo_dc/topologies/two_path.py", "import minitopo_dc.runs"),
     ],
 )
 def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, line: str) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.compare import run_all
+from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.pool import Killed, Pool, in_processes
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend
 from tests.settings.calls import act

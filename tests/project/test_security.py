@@ -20,8 +20,8 @@ from minitopo_dc.analysis.logs.connection_log import sender_recovery
 from minitopo_dc.commands.entry import unexpected
 from minitopo_dc.commands.screen import new_directory
 from minitopo_dc.emulation.machine.run_registry import VARIABLE
-from minitopo_dc.run.results import load_as_run
 from minitopo_dc.runners.processes.environment import clean_environment
+from minitopo_dc.runs.results import load_as_run
 
 PACKAGE = Path(cli.__file__).resolve().parent
 SOURCES = sorted(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.check import check_real, chosen_runners, unsupported_reason
-from minitopo_dc.run.judge import blank_result, judge, ok_result
-from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.check import check_real, chosen_runners, unsupported_reason
+from minitopo_dc.runs.judge import blank_result, judge, ok_result
+from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Measurement

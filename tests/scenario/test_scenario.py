@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.compare import planned_runs, variants
-from minitopo_dc.run.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.comparison_runs import planned_runs, variants
+from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.ranges import MAX_SEED

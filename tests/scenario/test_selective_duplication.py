@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.pdcp import DuplicationRule
-from minitopo_dc.run.check import check_real
-from minitopo_dc.run.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.check import check_real
+from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import DuplicationSettings, SettingsError
 

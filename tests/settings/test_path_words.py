@@ -8,9 +8,9 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands.options.scenario import MODES, rows
-from minitopo_dc.compare import planned_runs
+from minitopo_dc.comparison_runs import planned_runs
 from minitopo_dc.minitopo import ParameterError
-from minitopo_dc.run.check import check_fields
+from minitopo_dc.runs.check import check_fields
 from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
 from minitopo_dc.settings.path_schedule import PathEvent
 from minitopo_dc.workloads import Download

@@ -9,8 +9,8 @@ import pytest
 
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.router import ElementSettings, wifi_paths
-from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.settings import Direction, LegSettings, SettingsError, WifiSettings
 from tests.simulation.scenarios import leg, scenario

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.file.fields import CampaignFile
-from minitopo_dc.run.check import check_scenario
 from minitopo_dc.runners.base import all_runners, get_runner
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, Settings, SettingsError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.addresses import client_address, server_address
-from minitopo_dc.run.routers import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.runs.routers import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.simulation.element import Element
 from minitopo_dc.simulation.loop import START_NS, Loop, Timer
 from minitopo_dc.simulation.packet import Flow, Packet

@@ -11,9 +11,9 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.capture import CaptureFile
-from minitopo_dc.run.addresses import SERVER_PORT
-from minitopo_dc.run.judge import blank_result
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
+from minitopo_dc.runs.addresses import SERVER_PORT
+from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.scenario import Scenario
 
 MS = 1_000_000

@@ -32,9 +32,9 @@ from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.schedule import Schedule
-from minitopo_dc.run.check import check_scenario
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.routers import gnb_settings, ue_settings
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info

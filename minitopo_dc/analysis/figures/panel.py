@@ -13,7 +13,7 @@ from matplotlib.font_manager import findfont, get_font
 
 from minitopo_dc.analysis.tables.series import BIN_S, client_rate
 from minitopo_dc.analysis.tables.summary import row_name
-from minitopo_dc.run.results import flow_windows
+from minitopo_dc.runs.results import flow_windows
 
 FONT = "DejaVu Sans"
 """A font that comes with Matplotlib, so that it is everywhere."""

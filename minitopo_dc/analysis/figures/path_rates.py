@@ -21,7 +21,7 @@ from minitopo_dc.analysis.figures.chart import (
 )
 from minitopo_dc.analysis.tables.rates import BIN_S, leg_rates, path_rates
 from minitopo_dc.files import replacing
-from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Direction, PathEvent, PathPlan
 

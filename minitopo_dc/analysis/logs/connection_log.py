@@ -11,7 +11,7 @@ from minitopo_dc.analysis.logs.qlog import Recovery, server_recovery
 from minitopo_dc.analysis.logs.quic import quic_log
 from minitopo_dc.analysis.logs.tcp import tcp_log
 from minitopo_dc.analysis.logs.tcp_info import tcp_info_file, tcp_recovery
-from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.settings import SettingsError
 
 

@@ -17,7 +17,7 @@ from minitopo_dc.analysis.logs.qlog_sequence import (
     sequence_events,
 )
 from minitopo_dc.analysis.tables.run_files import MAX_QLOG, read_text_in
-from minitopo_dc.run.results import of_first_flow
+from minitopo_dc.runs.results import of_first_flow
 
 FIELDS = "event_fields"
 US_PER_MS = 1000

@@ -24,7 +24,7 @@ from minitopo_dc.analysis.logs.tcp_segments import (
     request_ns,
 )
 from minitopo_dc.analysis.tables.run_files import read_mapping
-from minitopo_dc.run.addresses import SERVER_PORT
+from minitopo_dc.runs.addresses import SERVER_PORT
 from minitopo_dc.units import NS_PER_S
 
 Declared = tuple[float, int]

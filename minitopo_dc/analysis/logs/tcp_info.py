@@ -9,7 +9,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.qlog import Recovery
 from minitopo_dc.analysis.tables.run_files import read_numbers
-from minitopo_dc.run.results import of_first_flow
+from minitopo_dc.runs.results import of_first_flow
 from minitopo_dc.units import NS_PER_S
 
 FILE = "tcp-info.csv"

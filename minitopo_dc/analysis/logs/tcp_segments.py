@@ -10,7 +10,7 @@ from typing import NamedTuple
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.run_files import opened_in
 from minitopo_dc.capture import read_capture
-from minitopo_dc.run.seal import MAX_CAPTURE
+from minitopo_dc.runs.seal import MAX_CAPTURE
 
 TCP = 6
 """The number of the protocol in IP."""

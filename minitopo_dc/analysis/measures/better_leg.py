@@ -13,7 +13,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.measures.media_verdict import PERCEIVED_MEASURES
 from minitopo_dc.analysis.tables.summary import columns_of, values_of
-from minitopo_dc.run.results import FINE
+from minitopo_dc.runs.results import FINE
 from minitopo_dc.workloads import Column
 
 LEG = re.compile(r"leg [0-9]+")

@@ -16,7 +16,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.link import LossModel
-from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.statistics import ExpectedCount, expected_count

@@ -18,7 +18,7 @@ from minitopo_dc.analysis.logs.connection_log import connection_log
 from minitopo_dc.analysis.logs.tcp_info import tcp_info_file
 from minitopo_dc.analysis.measures.behaviour import behaviour
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.run.results import RunResult, of_first_flow
+from minitopo_dc.runs.results import RunResult, of_first_flow
 
 TRANSPORTS = ("quic", "tcp")
 LAGS = (1, 10, 100)

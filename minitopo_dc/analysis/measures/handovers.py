@@ -16,7 +16,7 @@ from minitopo_dc.analysis.measures.open_links import transfer_window
 from minitopo_dc.analysis.tables.run_files import read_numbers
 from minitopo_dc.analysis.tables.series import leg_series
 from minitopo_dc.link import Capacity
-from minitopo_dc.run.results import HANDOVERS, load_as_run
+from minitopo_dc.runs.results import HANDOVERS, load_as_run
 from minitopo_dc.trace.drives.handover import Handover
 from minitopo_dc.units import NS_PER_S
 

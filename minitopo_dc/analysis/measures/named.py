@@ -34,8 +34,8 @@ from minitopo_dc.analysis.measures.utilisation import (
 )
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import RENAMED
-from minitopo_dc.run.metrics import jain_index
-from minitopo_dc.run.results import NUMBERS
+from minitopo_dc.runs.metrics import jain_index
+from minitopo_dc.runs.results import NUMBERS
 
 SENDER_MEASURES = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
+from minitopo_dc.runs.results import RunResult, flow_windows, load_as_run
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings.path_schedule import Period, without
 from minitopo_dc.units import NS_PER_S

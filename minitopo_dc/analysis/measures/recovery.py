@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series
-from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.results import load_as_run
+from minitopo_dc.runs.capacity import available_bits
+from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
 
 ENOUGH = 0.8

@@ -21,7 +21,7 @@ from minitopo_dc.analysis.measures.pdcp import longest_wait_s, receive_counters,
 from minitopo_dc.analysis.measures.utilisation import leg_bytes_per_byte, link_utilisation
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 
 FEWEST_SAMPLES = 5
 """The fewest samples of a transfer for a share of its time: fewer are too coarse."""

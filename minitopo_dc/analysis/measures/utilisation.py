@@ -14,8 +14,8 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.pdcp import receive_counters
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.series import leg_series, pdcp_series
-from minitopo_dc.run.capacity import available_bits
-from minitopo_dc.run.results import RunResult, flow_windows, load_as_run
+from minitopo_dc.runs.capacity import available_bits
+from minitopo_dc.runs.results import RunResult, flow_windows, load_as_run
 
 END_TOLERANCE = 0.01
 """The part of a bin that may be missing: a client that is told to stop after whole seconds may do

@@ -14,7 +14,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.load import MEASURED, leg_columns, load_results
 from minitopo_dc.analysis.tables.run_files import read_csv, to_numbers
 from minitopo_dc.analysis.tables.series import element_series, start_ns
-from minitopo_dc.run.results import flow_directory
+from minitopo_dc.runs.results import flow_directory
 from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.run_files import read_text_in
 from minitopo_dc.files import parse_json
-from minitopo_dc.run.results import GIVEN, SETTINGS
+from minitopo_dc.runs.results import GIVEN, SETTINGS
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import error_text
 

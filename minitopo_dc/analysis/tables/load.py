@@ -25,9 +25,9 @@ from minitopo_dc.analysis.tables.labels import (
     uniform_column,
 )
 from minitopo_dc.data_model import check_version
-from minitopo_dc.run.attempts import ATTEMPTS
-from minitopo_dc.run.results import NUMBERS, SETTINGS, RunResult, settings_of
-from minitopo_dc.run.trust import verdict_of
+from minitopo_dc.runs.attempts import ATTEMPTS
+from minitopo_dc.runs.results import NUMBERS, SETTINGS, RunResult, settings_of
+from minitopo_dc.runs.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.settings.base import error_text
 from minitopo_dc.workloads import Download

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.run.cautions import CAUTIONS
-from minitopo_dc.run.path_use import PATH_USE
+from minitopo_dc.runs.cautions import CAUTIONS
+from minitopo_dc.runs.path_use import PATH_USE
 
 WORDS = {
     "over first": "the transfer was over before the path on leg {} carried data",

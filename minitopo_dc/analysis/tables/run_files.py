@@ -21,7 +21,7 @@ import pandas as pd
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
 from minitopo_dc.files import UnreadableError, opened, parse_json
-from minitopo_dc.run.results import MAX_BYTES
+from minitopo_dc.runs.results import MAX_BYTES
 
 MAX_SERIES = 256 << 20
 """The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150

@@ -9,7 +9,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.tables.load import leg_columns
 from minitopo_dc.analysis.tables.notes import notes
-from minitopo_dc.run.results import Status, mode_and_variant
+from minitopo_dc.runs.results import Status, mode_and_variant
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
 UNITS = "units"
@@ -21,7 +21,7 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
 
     Columns: `transport`, `mode`, `variant`; numbers of `runs` and of those `ok`, `failed`,
     `disturbed` and `unsupported`; how many runs were `judged` by what the machine did to them,
-    and how many `repeats` that took (`minitopo_dc.run.trust`); `workload`; the means of its
+    and how many `repeats` that took (`minitopo_dc.runs.trust`); `workload`; the means of its
     columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
     standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
     (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;

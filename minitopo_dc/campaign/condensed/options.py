@@ -17,7 +17,7 @@ from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.file.cells import Cell
 from minitopo_dc.campaign.file.plan import Plan, Run, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides, read_file
-from minitopo_dc.run.results import GIVEN, load_recorded
+from minitopo_dc.runs.results import GIVEN, load_recorded
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.field_paths import get_value
 from minitopo_dc.settings import SettingsError

@@ -22,7 +22,7 @@ from minitopo_dc.campaign.condensed.recipe import Recipe
 from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.campaign.file.measure_names import needed_measures
 from minitopo_dc.files import read_text
-from minitopo_dc.run.results import Status
+from minitopo_dc.runs.results import Status
 
 RUNS = "runs.csv"
 FIRST = ("id", "status", "reason", "seed", "trust")

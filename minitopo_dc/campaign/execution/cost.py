@@ -30,7 +30,7 @@ from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.executors import Execute
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.campaign.timing import REAL_OVERHEAD_S, mean_mbps
-from minitopo_dc.run.results import RunResult, load_recorded
+from minitopo_dc.runs.results import RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Workload
 

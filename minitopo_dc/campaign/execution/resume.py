@@ -21,8 +21,8 @@ from minitopo_dc.campaign.executors import (
 )
 from minitopo_dc.campaign.file.plan import Plan, Run
 from minitopo_dc.clocks import run_checked
-from minitopo_dc.run.attempts import Retries
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.results import RunResult
 
 Ended = Callable[[Run, RunResult], None]
 

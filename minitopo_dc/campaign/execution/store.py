@@ -15,8 +15,8 @@ from minitopo_dc.campaign.store import Store as DirectoryOfRuns
 from minitopo_dc.campaign.store import StoreError, full_disk, reporting_full_disk
 from minitopo_dc.data_model import check_version
 from minitopo_dc.files import read_text, replacing
-from minitopo_dc.run.results import RunResult, Status
-from minitopo_dc.run.seal import seal
+from minitopo_dc.runs.results import RunResult, Status
+from minitopo_dc.runs.seal import seal
 from minitopo_dc.settings import SettingsError
 
 __all__ = ["Store", "StoreError", "describe_status", "full_disk", "reporting_full_disk", "seal"]

@@ -21,7 +21,7 @@ from minitopo_dc.campaign.execution.cost import (
     observed_of,
 )
 from minitopo_dc.campaign.timing import REAL_OVERHEAD_S
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 

@@ -19,7 +19,7 @@ from minitopo_dc.campaign.file.fields import CampaignFile, Experiment
 from minitopo_dc.campaign.file.grammar import ExpressionError
 from minitopo_dc.campaign.file.measure_names import check_measures
 from minitopo_dc.campaign.file.parameters import changed, numbers_of, placed
-from minitopo_dc.run.check import TransportLimitError, check_fields, tell_doubts
+from minitopo_dc.runs.check import TransportLimitError, check_fields, tell_doubts
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.scenario.field_paths import LABEL, PathError, check_path, set_value
 from minitopo_dc.settings import SettingsError, read_yaml

@@ -25,7 +25,7 @@ from minitopo_dc.analysis.tables.playback import buffer_over_time, read_segments
 from minitopo_dc.analysis.tables.rows import read_rows
 from minitopo_dc.campaign.file.fields import Curve, Figure
 from minitopo_dc.campaign.report.evaluation import Source, curve_label, run_value
-from minitopo_dc.run.results import flow_directory, load_as_run
+from minitopo_dc.runs.results import flow_directory, load_as_run
 from minitopo_dc.statistics import mean_interval
 from minitopo_dc.workloads import RowsFigure
 

@@ -35,7 +35,7 @@ from minitopo_dc.analysis.tables.series import client_rate
 from minitopo_dc.campaign.file.fields import Figure
 from minitopo_dc.campaign.report.evaluation import Source, run_value
 from minitopo_dc.campaign.report.media import against, rows_cdf, rows_of, session
-from minitopo_dc.run.results import flow_directory, load_as_run
+from minitopo_dc.runs.results import flow_directory, load_as_run
 from minitopo_dc.workloads import RowsFigure, Workload
 
 MAX_PACKETS = 1500

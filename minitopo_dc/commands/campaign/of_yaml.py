@@ -46,7 +46,7 @@ from minitopo_dc.commands.options.scenario import (
 from minitopo_dc.commands.owner import drop_privileges
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.attempts import check_retries
+from minitopo_dc.runs.attempts import check_retries
 from minitopo_dc.scenario import Clock, ResolvedFlow
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

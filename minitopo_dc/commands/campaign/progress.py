@@ -10,7 +10,7 @@ from minitopo_dc.campaign.execution.cost import Observed
 from minitopo_dc.campaign.execution.time_left import TimeLeft
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.commands.screen import StatusLine, resume_text, time_left_text
-from minitopo_dc.run.results import FINE, RunResult
+from minitopo_dc.runs.results import FINE, RunResult
 
 LINE_EVERY_S = 30.0
 """The interval of lines where no terminal shows the status: often enough to see that it goes on."""

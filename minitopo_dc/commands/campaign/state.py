@@ -13,7 +13,7 @@ from rich.console import Console
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.campaign.execution.store import Store, describe_status
 from minitopo_dc.campaign.file.plan import Plan
-from minitopo_dc.run.results import FINE, RunResult, exit_status
+from minitopo_dc.runs.results import FINE, RunResult, exit_status
 
 
 def tell_campaign(store: Store, damaged: Mapping[str, str], *, as_json: bool) -> int:

@@ -24,7 +24,7 @@ from minitopo_dc.commands.options.schedules import add_outage_option, with_outag
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.check import check_scenario
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.settings import SettingsError, defaults
 

@@ -13,8 +13,8 @@ from minitopo_dc.commands.options.schedules import path_schedule, with_outages
 from minitopo_dc.link import DelayCurve, RlcMode
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.run.attempts import MAX_DISTURBED, Retries
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
+from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
 from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, defaults
 from minitopo_dc.shipped import shipped

@@ -16,7 +16,7 @@ from typing import Any
 
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.router import READY, ElementSettings
-from minitopo_dc.run.perform import RunFailedError
+from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.shipped import module_command
 
 READY_TIMEOUT_S = 20.0

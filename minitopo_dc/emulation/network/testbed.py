@@ -13,7 +13,7 @@ from minitopo_dc.emulation.machine.run_registry import registered
 from minitopo_dc.emulation.network.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.emulation.network.host_capture import captured
 from minitopo_dc.emulation.network.hosts import EmulatedHost, Network, network
-from minitopo_dc.run.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 
 

@@ -20,8 +20,8 @@ from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
 from minitopo_dc.emulation.network.testbed import testbed
 from minitopo_dc.emulation.run.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.run.addresses import client_address
-from minitopo_dc.run.routers import leg_seed
+from minitopo_dc.runs.addresses import client_address
+from minitopo_dc.runs.routers import leg_seed
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import LegSettings, SettingsError
 

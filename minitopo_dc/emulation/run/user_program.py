@@ -15,15 +15,15 @@ from minitopo_dc.emulation.network.foreground import HeldSignals, run_in_foregro
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.network.leftovers import ending_leftovers
 from minitopo_dc.emulation.network.testbed import Testbed, testbed
-from minitopo_dc.run.addresses import client_address, client_gateway, server_address
-from minitopo_dc.run.perform import RunFailedError
-from minitopo_dc.run.program_result import ProgramResult, leg_counts, pdcp_counts
-from minitopo_dc.run.routers import client_legs
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.ports import is_port_bound
 from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
+from minitopo_dc.runs.addresses import client_address, client_gateway, server_address
+from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.runs.program_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import IpVersion
 

@@ -13,7 +13,7 @@ from matplotlib.image import imread
 
 from minitopo_dc.analysis import ResultError, load_results
 from minitopo_dc.analysis.figures.received import draw_goodput, goodput_figure
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.analysis.synthetic_runs import constant_capacities, no_result, result, save, save_rate
 
 CAPACITIES = constant_capacities(6, 20.0, 12.0)

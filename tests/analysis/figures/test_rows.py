@@ -15,7 +15,7 @@ from matplotlib.image import imread
 from minitopo_dc.analysis import ResultError, load_results
 from minitopo_dc.analysis.figures.rows import draw_rows, rows_figure
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.workloads import Download, Ping, Realtime, RequestResponse, RowsFigure, Workload
 from minitopo_dc.workloads.base import Row
 from minitopo_dc.workloads.request_response import request_rows

@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.analysis import results_table
 from minitopo_dc.analysis.measures.better_leg import better_legs
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.analysis.synthetic_runs import no_result, result
 
 

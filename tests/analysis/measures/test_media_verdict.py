@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.analysis.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.analysis.tables.load import results_table
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.analysis.synthetic_runs import result
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}

@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.load import results_table
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.analysis.measures.test_signs import PLAIN
 from tests.analysis.synthetic_runs import no_result, result
 

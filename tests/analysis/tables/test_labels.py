@@ -12,8 +12,8 @@ import pytest
 
 from minitopo_dc.analysis import ResultError, load_results
 from minitopo_dc.analysis.tables.labels import FIRST
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import SETTINGS, RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import SETTINGS, RunResult
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save
 from tests.campaign.campaigns import document, pretend, run_with

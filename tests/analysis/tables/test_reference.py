@@ -128,7 +128,7 @@ def test_every_table_is_whole(path: Path) -> None:
 
 def test_jains_index_follows_from_the_throughputs_of_the_fairness_tables() -> None:
     """A check of the copied numbers: the index is theirs, the formula ours."""
-    from minitopo_dc.run.metrics import jain_index
+    from minitopo_dc.runs.metrics import jain_index
 
     for path in REFERENCE.glob("thesis_table_5_*_fairness_*.csv"):
         table = pd.read_csv(path)

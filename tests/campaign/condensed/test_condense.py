@@ -15,7 +15,7 @@ from minitopo_dc.campaign.condensed.recipe import placed, portable
 from minitopo_dc.campaign.execution.store import Store, StoreError
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import shipped

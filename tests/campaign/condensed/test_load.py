@@ -21,7 +21,7 @@ from minitopo_dc.campaign.report.papers import Item, Published, judge, made_from
 from minitopo_dc.campaign.report.report import write_report
 from minitopo_dc.cli import main
 from minitopo_dc.errors import InputError
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend
 from tests.campaign.condensed.results import by_seed, change, condensed, run

@@ -16,7 +16,7 @@ from minitopo_dc.campaign.cluster import Cluster, refuse_public
 from minitopo_dc.campaign.executors import pack
 from minitopo_dc.campaign.file.plan import Run
 from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document

@@ -22,7 +22,7 @@ from minitopo_dc.campaign.execution.cost import (
 )
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.campaign.timing import REAL_OVERHEAD_S
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend, run_with
 

@@ -19,7 +19,7 @@ from benchmarks.hostile.stores import OPTIONAL_FILES, REQUIRED_FILES, SPECIAL, m
 from minitopo_dc.analysis import ResultError, client_rate, leg_series, load_results
 from minitopo_dc.campaign.execution.store import Store, seal
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from tests.campaign.campaigns import document, pretend, run_with
 
 PATIENCE_S = 60

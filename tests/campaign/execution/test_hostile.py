@@ -15,7 +15,7 @@ from minitopo_dc.campaign.execution.store import Store, StoreError
 from minitopo_dc.campaign.file.plan import count_plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document, experiment, fail, pretend, run_with, write

@@ -10,8 +10,8 @@ import pandas as pd
 
 from minitopo_dc.campaign.file.fields import Curve
 from minitopo_dc.campaign.report.evaluation import load_sources, measured_points
-from minitopo_dc.run.judge import blank_result, judge
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result, judge
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 from tests.campaign.campaigns import document, run_with

@@ -10,8 +10,8 @@ import pytest
 
 from minitopo_dc.campaign.execution.cost import Observed, kind_of, megabytes
 from minitopo_dc.campaign.execution.time_left import TimeLeft
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 LEGS = [{"downlink": {"rate_mbps": 30}}, {"downlink": {"rate_mbps": 10}}]

@@ -17,7 +17,7 @@ from minitopo_dc.campaign.executors import Execute, Processes, Serial, Workers
 from minitopo_dc.campaign.file.plan import Plan, read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, fail, pretend, write
 

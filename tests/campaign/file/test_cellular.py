@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from minitopo_dc import claims_table, find_campaign, load_sources
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import pretend, run_with
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.figures import draw_experiment
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import PathFile, PathSample
 from tests.campaign.campaigns import document, pretend, run_with

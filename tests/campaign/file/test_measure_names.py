@@ -14,8 +14,8 @@ from minitopo_dc.campaign.file.measure_names import ONLY_JOINED, NeededMeasure, 
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.joined import POINT_FUNCTIONS
 from minitopo_dc.cli import main
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document, pretend, run_with, write

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, pretend, run_with
 from tests.campaign.report.browser import Page, opened

@@ -22,7 +22,7 @@ from minitopo_dc.campaign.report.joined import (
     joined_table,
 )
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult, Status
+from minitopo_dc.runs.results import RunResult, Status
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document, fail, pretend, run_with

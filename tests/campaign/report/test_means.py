@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.means import Mean, means, means_sheet
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.campaigns import document, fail, pretend, run_with
 

@@ -16,7 +16,7 @@ from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.figures import draw_experiment, experiment_chart
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import mean_interval

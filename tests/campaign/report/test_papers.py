@@ -23,7 +23,7 @@ from minitopo_dc.campaign.report.papers import (
     read_published,
     summary,
 )
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 from tests.campaign.campaigns import document, fail, pretend, run_with

@@ -16,7 +16,7 @@ from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.campaign.executors import Execute
 from minitopo_dc.campaign.report.evaluation import comparison, load_sources
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock, Scenario
 from tests.campaign.campaigns import document, fail, pretend, run_with, write
 

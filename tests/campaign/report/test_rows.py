@@ -18,9 +18,9 @@ from minitopo_dc.campaign.file.scenarios import Overrides
 from minitopo_dc.campaign.report.evaluation import load_sources
 from minitopo_dc.campaign.report.figures import draw_experiment
 from minitopo_dc.cli import main
-from minitopo_dc.run.judge import blank_result, judge
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import accepted
+from minitopo_dc.runs.judge import blank_result, judge
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Measurement, Ping, RequestResponse

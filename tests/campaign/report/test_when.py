@@ -16,7 +16,7 @@ from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.campaign.report.when import WhenAnswer, answer_when, read_rule
 from minitopo_dc.campaign.report.when_words import effects_chart, rule_lines, verdict
 from minitopo_dc.cli import main
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.campaign.campaigns import document, pretend, run_with

@@ -16,8 +16,8 @@ from minitopo_dc.analysis.logs.qlog import server_recovery
 from minitopo_dc.analysis.measures.utilisation import flow_rates, link_utilisation
 from minitopo_dc.emulation.network.testbed import Testbed
 from minitopo_dc.emulation.run.real import run_real
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 pytestmark = pytest.mark.root

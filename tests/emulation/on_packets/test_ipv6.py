@@ -13,7 +13,7 @@ from minitopo_dc.emulation.network.elements import ElementFailedError
 from minitopo_dc.emulation.network.hosts import EmulatedHost
 from minitopo_dc.emulation.run.probe import Arrivals, send_through
 from minitopo_dc.emulation.run.real import run_real
-from minitopo_dc.run.addresses import client_address, server_address
+from minitopo_dc.runs.addresses import client_address, server_address
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.workloads import Ping
 from tests.emulation.testbed import INSTANT, Bed, running_testbed, scenario

@@ -17,7 +17,7 @@ import pytest
 
 from minitopo_dc.element.kernel.namespace import inside
 from minitopo_dc.emulation.network.hosts import EmulatedHost
-from minitopo_dc.run.addresses import SERVER_PORT
+from minitopo_dc.runs.addresses import SERVER_PORT
 from tests.element.fakes import ones_complement_sum
 from tests.element.options import FORWARDED, REFUSED
 from tests.emulation.testbed import running_testbed, scenario

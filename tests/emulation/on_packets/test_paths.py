@@ -10,8 +10,8 @@ import pytest
 
 from minitopo_dc.analysis.measures.utilisation import leg_rates
 from minitopo_dc.emulation.run.real import run_real
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import COLUMNS
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.emulation.run.probe import Arrivals, send_through
-from minitopo_dc.run.addresses import client_address
+from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import IpVersion
 from tests.emulation.testbed import running_testbed, start_with_traffic

@@ -26,9 +26,9 @@ from minitopo_dc.emulation.run.disturbance import (
     measure,
     plan,
 )
-from minitopo_dc.run.judge import blank_result
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.trust import LIMITS_VARIABLE, Limits
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.trust import LIMITS_VARIABLE, Limits
 from minitopo_dc.scenario import Scenario
 
 RIGHT = Row(

@@ -12,8 +12,8 @@ from minitopo_dc import cli
 from minitopo_dc.emulation.network import testbed
 from minitopo_dc.emulation.run import real
 from minitopo_dc.emulation.run.real import run_real
-from minitopo_dc.run.results import RunResult
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}

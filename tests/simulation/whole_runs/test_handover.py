@@ -22,7 +22,7 @@ from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.measures.open_links import mp_share, open_capacity, sp_share
 from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.picoquic.extension import needs_picoquic
 from tests.simulation.scenarios import scenario

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.simulation.run import run_virtual
 from tests.picoquic.extension import needs_picoquic
 from tests.simulation.scenarios import leg, scenario

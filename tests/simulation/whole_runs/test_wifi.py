@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis.measures.utilisation import link_utilisation
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.simulation.run import run_virtual
 from tests.simulation.scenarios import leg, scenario
 

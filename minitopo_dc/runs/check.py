@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.run.cautions import tell_cautions, tell_once
-from minitopo_dc.run.routers import client_legs, transmit_bearers
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
+from minitopo_dc.runs.cautions import tell_cautions, tell_once
+from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
 from minitopo_dc.settings import (
     IpVersion,

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import Download, Leg, Scenario
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.run.cautions import CAUTIONS, cautions
+from minitopo_dc.runs.cautions import CAUTIONS, cautions
 
 LEG = Leg(rate_mbps=20, delay_ms=10)
 LATE = Leg(rate_mbps=20, delay_ms=70)

@@ -27,7 +27,7 @@ from typing import Any, Final, Literal
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
-from minitopo_dc.run.traces import with_kept_traces
+from minitopo_dc.runs.traces import with_kept_traces
 from minitopo_dc.scenario import ResolvedScenario, Scenario
 from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
@@ -37,7 +37,7 @@ MAX_BYTES = 16 << 20
 MB."""
 Status = Literal["ok", "failed", "disturbed", "unsupported"]
 """The outcome of a run; `disturbed`: the machine had too much part in the numbers
-(`minitopo_dc.run.trust`)."""
+(`minitopo_dc.runs.trust`)."""
 
 
 NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")

@@ -14,8 +14,8 @@ from minitopo_dc.analysis.measures.utilisation import link_utilisation
 from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.cli import main
 from minitopo_dc.clocks import run_checked
-from minitopo_dc.run.results import load_as_run
-from minitopo_dc.run.traces import FOLDER, RECORD
+from minitopo_dc.runs.results import load_as_run
+from minitopo_dc.runs.traces import FOLDER, RECORD
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import run_virtual

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from minitopo_dc.run.results import RunResult
+from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 
 ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minitopo_dc.files import opened, parse_json, read_text, write_whole
-from minitopo_dc.run.results import MAX_BYTES
+from minitopo_dc.runs.results import MAX_BYTES
 
 CHECKSUMS = "checksums.json"
 """SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those

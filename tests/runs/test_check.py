@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.run.check import (
+from minitopo_dc.runs.check import (
     TransportLimitError,
     check_fields,
     check_real,

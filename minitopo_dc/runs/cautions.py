@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 
-from minitopo_dc.run.capacity import available_bits
+from minitopo_dc.runs.capacity import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 

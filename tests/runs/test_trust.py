@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.run.results import RunResult
-from minitopo_dc.run.trust import (
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.trust import (
     LIMITS_VARIABLE,
     Evidence,
     Limits,

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.run.check import runners_of, unsupported_reason
-from minitopo_dc.run.judge import blank_result, judge
-from minitopo_dc.run.results import RunResult, save_as_run
-from minitopo_dc.run.traces import keep_traces
-from minitopo_dc.run.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runs.check import runners_of, unsupported_reason
+from minitopo_dc.runs.judge import blank_result, judge
+from minitopo_dc.runs.results import RunResult, save_as_run
+from minitopo_dc.runs.traces import keep_traces
+from minitopo_dc.runs.trust import Trust, with_trust
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 

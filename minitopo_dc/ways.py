@@ -1,0 +1,307 @@
+"""One run, and several ways beside each other, as objects to look at and to go on with.
+
+    one = dc.run(scenario)                        # one.goodput_mbps, one.legs, one.plot()
+    dc.compare({"DC": scenario, "MP-QUIC": other}, seeds=5)
+
+Both show themselves on a terminal and in a notebook: as numbers, as a sentence, as a picture. The
+runs are kept in a directory of your own, or in one that is gone with the object.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+import shutil
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, TypeVar
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from minitopo_dc import plots, statistics
+from minitopo_dc.analysis import client_rate, leg_series, path_rates, pdcp_series
+from minitopo_dc.analysis.measures.congestion import congestion_series
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.errors import InputError
+from minitopo_dc.numbers import significant
+from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
+from minitopo_dc.scenario import Scenario
+
+KINDS = {"dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
+"""The two kinds of ways whose best ones a comparison's sentence is about, by a scenario's mode."""
+SEEDS = 5
+"""Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run that has ended; what it measured, and its files as tables."""
+
+    result: RunResult
+    directory: Path
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field or a measure of the result: `status`, `goodput_mbps`, `leg_bytes_1`."""
+        if name.startswith("_") or name == "result":
+            raise AttributeError(name)
+        if hasattr(self.result, name):
+            return getattr(self.result, name)
+        if name in self.result.measures:
+            return self.result.measures[name]
+        known = ", ".join(self.result.measures) or f"none: {self.result.reason}"
+        raise AttributeError(f"no {name}; the measures of this run: {known}")
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the scenario as it was run."""
+        return load_as_run(self.directory)
+
+    @property
+    def client(self) -> pd.DataFrame:
+        """Return what the client received over time (`client_rate`)."""
+        return client_rate(self.directory)
+
+    @property
+    def legs(self) -> pd.DataFrame:
+        """Return samples of the legs' queues, deliveries and losses (`leg_series`)."""
+        return leg_series(self.directory)
+
+    @property
+    def pdcp(self) -> pd.DataFrame:
+        """Return samples of the receiving PDCP entity (`pdcp_series`)."""
+        return pdcp_series(self.directory)
+
+    @property
+    def paths(self) -> pd.DataFrame:
+        """Return what each path of a multipath transport carried over time (`path_rates`)."""
+        return path_rates(self.directory)
+
+    @property
+    def connection(self) -> pd.DataFrame:
+        """Return the sender's congestion window and round-trip time (`congestion_series`)."""
+        return congestion_series(self.directory)
+
+    def plot(self) -> Any:
+        """Draw the run over time; see `plots.timeline`."""
+        return plots.timeline(self)
+
+    def __repr__(self) -> str:
+        """Return the run in one line: its way, and its numbers or the reason for none."""
+        return f"{self.result.transport} {self.result.mode}: {self._words()}"
+
+    def _repr_html_(self) -> str:
+        rows = self._facts() if self.result.status == "ok" else {"reason": self.result.reason}
+        return _html_table(pd.DataFrame({repr(self).partition(":")[0]: pd.Series(rows)}))
+
+    def _words(self) -> str:
+        if self.result.status != "ok":
+            return f"{self.result.status}: {self.result.reason}"
+        return ", ".join(f"{name} {value}" for name, value in self._facts().items())
+
+    def _facts(self) -> dict[str, str]:
+        known = self.result.measures
+        names = [*NUMBERS, *(name for name in known if name.startswith("leg_bytes_"))]
+        return {plots.label_of(name): significant(known[name]) for name in names if name in known}
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Ways beside each other, over the same seeds."""
+
+    runs: pd.DataFrame
+    """A row a run, with the label `way`."""
+    ways: Mapping[str, Scenario]
+    directory: Path
+
+    @property
+    def measure(self) -> str:
+        """Return the name of the main measure: goodput, or that of the ways' workload."""
+        return plots.main_measure(self.runs, ["way"])
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Return the mean of the main measure, its 95 % interval and the runs, a row a way."""
+        found = statistics.means(self.runs, ["way"], self.measure).set_index("way")
+        found = found.reindex(list(self.ways)).rename(columns={"mean": self.measure})
+        asked = self.runs.groupby("way")["status"].size()
+        found["runs"] = [f"{_count(found['n'].get(way))} of {asked[way]}" for way in found.index]
+        return found.drop(columns="n")
+
+    @property
+    def sentence(self) -> str:
+        """Return which of the best two ways is better, by how much, and how sure that is."""
+        best = self._best_two()
+        if len(best) < 2:
+            return "Fewer than two ways have a run that is ok: nothing to compare."
+        better, worse = (way for way in self._means().index if way in best)
+        ratio, interval, pairs = statistics.paired_ratio(
+            self.runs, "way", better, worse, measure=self.measure, pairs=["seed"]
+        )
+        values = ", ".join(f"{way} {significant(self._means()[way])}" for way in best)
+        name, unit = plots.name_and_unit(self.measure)
+        seeds = f"{pairs} seed{'s' * (pairs != 1)}"
+        if math.isnan(interval.low):
+            words = f"{better} is better, but {seeds} gives no interval"
+        elif interval.low <= 1 <= interval.high:
+            words = f"no clear difference ({_percent(interval)} %, 95 % interval, {seeds})"
+        else:
+            far = f"{significant(abs(100 * (ratio - 1)), 2)} % {_better(self.measure)}"
+            words = f"{better} is {far} ({_percent(interval)} %, 95 % interval, {seeds})"
+        return f"{name.capitalize()}: {values} {unit}: {words}."
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the means with their 95 % intervals; see `plots.comparison`."""
+        return plots.comparison(self.runs, by="way", ax=ax)
+
+    def __repr__(self) -> str:
+        """Return the table, the sentence and what failed, as a terminal shows them."""
+        return "\n".join([_shown(self.table).to_string(), self.sentence, *self._not_ok()])
+
+    def _repr_html_(self) -> str:
+        words = "".join(f"<p>{html.escape(text)}</p>" for text in (self.sentence, *self._not_ok()))
+        return _html_table(_shown(self.table)) + words + _html_picture(self.plot())
+
+    def _not_ok(self) -> Iterator[str]:
+        bad = self.runs[self.runs["status"] != "ok"]
+        for (way, status, reason), runs in bad.groupby(["way", "status", "reason"], sort=False):
+            yield f"{way}: {len(runs)} {status}: {reason}"
+
+    def _means(self) -> pd.Series[float]:
+        """Return the mean of each way that has one, the best first."""
+        low = is_better_low(self.measure)
+        return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
+
+    def _best_two(self) -> list[str]:
+        """Return the best way of DC and of multipath; without both kinds, the best two."""
+        ways = list(self._means().index)
+        best: dict[str, str] = {}
+        for way in ways:
+            best.setdefault(KINDS.get(self.ways[way].mode, ""), way)
+        return [best["DC"], best["multipath"]] if {"DC", "multipath"} <= set(best) else ways[:2]
+
+
+Kept = TypeVar("Kept", bound=Run | Comparison)
+
+
+def run(scenario: Scenario, directory: str | Path | None = None) -> Run:
+    """Run a scenario; one that fails is returned, too, with its `status` and `reason`.
+
+    >>> one = dc.run(scenario)
+    >>> one.goodput_mbps, one.legs.tail()
+
+    Args:
+        scenario: what is run, on its clock.
+        directory: new, keeps the run; None: it is kept as long as what is returned.
+
+    Raises:
+        InputError: the scenario is wrong, its clock cannot run here, or the directory holds
+            something.
+    """
+    with _place(directory) as place:
+        return _kept(Run(run_scenario(scenario, place), place), named=directory is not None)
+
+
+def compare(
+    ways: Mapping[str, Scenario],
+    seeds: int | Iterable[int] = SEEDS,
+    *,
+    directory: str | Path | None = None,
+    jobs: int | None = None,
+) -> Comparison:
+    """Run each way with the same seeds; return the table, the sentence and the picture.
+
+    >>> dc.compare({"DC": base, "MP-QUIC": base.evolve(transport="mpquic-picoquic")}, seeds=5)
+
+    Args:
+        ways: scenarios by the names that they shall have.
+        seeds: their number, which are 1, 2, ..., or the seeds.
+        directory: keeps the runs, and is gone on with if it has some; None: they are kept as long
+            as what is returned.
+        jobs: runs at once; None: one a processor, on the real clock one.
+
+    Raises:
+        InputError: a scenario or a seed is wrong, or its clock cannot run here.
+    """
+    if len(ways) < 2:
+        raise InputError(f"ways: {len(ways)}; allowed: two or more, by their names")
+    numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
+    cases = [(scenario, {"way": name}) for name, scenario in ways.items()]
+    with _place(directory) as place:
+        runs = Campaign(place, cases, numbers, title="Comparison").run(jobs)
+        return _kept(Comparison(runs, dict(ways), place), named=directory is not None)
+
+
+@contextmanager
+def _place(directory: str | Path | None) -> Iterator[Path]:
+    """Yield a directory; a temporary one is removed if nothing comes of it."""
+    place = Path(directory or mkdtemp(prefix="minitopo-dc-"))
+    try:
+        yield place
+    except BaseException:
+        if directory is None:
+            shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def _kept(thing: Kept, *, named: bool) -> Kept:
+    """Return what has a directory, which is removed with it unless the user has named it."""
+    if not named:
+        weakref.finalize(thing, shutil.rmtree, thing.directory, ignore_errors=True)
+    return thing
+
+
+def is_better_low(measure: str) -> bool:
+    """Return whether less of a measure is better: times and losses."""
+    return measure.endswith(("_s", "_ms")) or "loss" in measure or "lost" in measure
+
+
+def _better(measure: str) -> str:
+    """Return the word for what is better in a measure."""
+    if measure == "goodput_mbps":
+        return "faster"
+    return "lower" if is_better_low(measure) else "higher"
+
+
+def _percent(interval: statistics.Interval) -> str:
+    """Return the interval of a ratio as that of a difference in percent, without a common sign."""
+    ends = [100 * (end - 1) for end in (interval.low, interval.high)]
+    if ends[0] * ends[1] > 0:
+        ends = sorted(map(abs, ends))
+    return " to ".join(significant(end, 2) for end in ends)
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of means as texts: the mean with the half of its interval, and the runs."""
+    measure = str(table.columns[0])
+    reach = (table["high"] - table["low"]) / 2
+    texts = [
+        significant(mean) + (f" ± {significant(half, 2)}" if math.isfinite(half) else "")
+        for mean, half in zip(table[measure], reach, strict=True)
+    ]
+    found = pd.DataFrame({plots.label_of(measure): texts, "runs ok": table["runs"]}, table.index)
+    return found.rename_axis(None)
+
+
+def _count(number: Any) -> int:
+    return 0 if number is None or math.isnan(number) else int(number)
+
+
+def _html_table(table: pd.DataFrame) -> str:
+    return str(table.to_html(escape=True, border=0))
+
+
+def _html_picture(axes: Axes) -> str:
+    file = BytesIO()
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    figure.savefig(file, format="png", dpi=144)
+    data = base64.b64encode(file.getvalue()).decode("ascii")
+    return f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'

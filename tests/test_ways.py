@@ -1,0 +1,156 @@
+"""One run and several ways beside each other, as a user of a notebook sees them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import minitopo_dc as dc
+from minitopo_dc.ways import Comparison, Run
+
+LEGS = [dc.Leg(rate_mbps=20, delay_ms=30), dc.Leg(rate_mbps=80, delay_ms=10)]
+BASE = dc.Scenario(
+    legs=LEGS,
+    transport="quic-picoquic",
+    mode="dc",
+    workload=dc.Download(size_mb=0.3),
+    clock="virtual",
+)
+WAYS = {"DC": BASE, "MP-QUIC": BASE.evolve(transport="mpquic-picoquic", mode="multipath")}
+IMPOSSIBLE = BASE.evolve(workload={"size_mb": 30}, timeout_s=1)
+
+
+@pytest.fixture(scope="module")
+def one() -> Run:
+    return dc.run(WAYS["MP-QUIC"])
+
+
+@pytest.fixture(scope="module")
+def compared() -> Comparison:
+    return dc.compare(WAYS, seeds=2, jobs=1)
+
+
+def test_a_run_has_its_result_and_measures_as_attributes(one: Run) -> None:
+    assert (one.status, one.transport) == ("ok", "mpquic-picoquic")
+    assert one.goodput_mbps == pytest.approx(0.3 * 8 / one.completion_s)
+    assert one.leg_bytes_1 == one.leg_bytes[0]
+
+
+@pytest.mark.parametrize("name", ["client", "legs", "pdcp", "paths", "connection"])
+def test_a_run_has_its_series_as_tables(one: Run, name: str) -> None:
+    run = dc.run(BASE) if name == "pdcp" else one
+    table = getattr(run, name)
+    assert len(table)
+    assert "time_s" in table
+
+
+def test_a_run_refuses_a_name_that_is_no_measure_with_those_it_has(one: Run) -> None:
+    with pytest.raises(AttributeError, match=r"no godput_mbps.*goodput_mbps"):
+        one.godput_mbps  # noqa: B018
+
+
+def test_a_run_without_a_directory_is_gone_with_its_object() -> None:
+    run = dc.run(BASE)
+    directory = run.directory
+    assert (directory / "result.json").exists()
+    del run
+    assert not directory.exists()
+
+
+def test_a_mistake_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(dc.InputError):
+        dc.run(BASE.evolve(transport="quic-picoquic", plugins=["no-such.py"]))
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_run_is_kept_in_a_directory_that_is_named(tmp_path: Path) -> None:
+    dc.run(BASE, tmp_path / "mine")
+    assert (tmp_path / "mine" / "result.json").exists()
+
+
+def test_a_run_shows_itself(one: Run) -> None:
+    assert repr(one).startswith("mpquic-picoquic multipath: goodput (Mbit/s) ")
+    assert "<td>" in one._repr_html_()
+    assert one.plot().shape[1] == 1
+
+
+def test_a_failed_run_is_returned_with_its_reason() -> None:
+    run = dc.run(IMPOSSIBLE)
+    assert run.status == "failed"
+    assert run.reason in repr(run)
+    with pytest.raises(AttributeError, match="none: "):
+        run.queue_ms  # noqa: B018
+
+
+def test_a_comparison_has_a_row_a_way_with_its_interval(compared: Comparison) -> None:
+    assert [*compared.table.index] == ["DC", "MP-QUIC"]
+    assert [*compared.table["runs"]] == ["2 of 2", "2 of 2"]
+    means = compared.runs.groupby("way")["goodput_mbps"].mean()
+    assert compared.table["goodput_mbps"].to_dict() == pytest.approx(means.to_dict())
+
+
+def test_a_comparison_shows_table_and_sentence(compared: Comparison) -> None:
+    assert repr(compared).endswith(compared.sentence)
+    page = compared._repr_html_()
+    assert "data:image/png;base64," in page
+    assert compared.sentence in page
+
+
+def test_a_comparison_needs_two_ways() -> None:
+    with pytest.raises(dc.InputError, match="ways: 1; allowed: two or more"):
+        dc.compare({"DC": BASE})
+
+
+def table_of(**ways: list[float | None]) -> Comparison:
+    """Return a comparison with these goodputs by seed; None: the run failed."""
+    runs = pd.DataFrame(
+        {
+            "way": way,
+            "seed": seed,
+            "status": "failed" if value is None else "ok",
+            "reason": "it broke" if value is None else "",
+            "goodput_mbps": float("nan") if value is None else value,
+        }
+        for way, values in ways.items()
+        for seed, value in enumerate(values)
+    )
+    modes: dict[str, Any] = {"multi": WAYS["MP-QUIC"]}
+    return Comparison(runs, {way: modes.get(way, BASE) for way in ways}, Path())
+
+
+@pytest.mark.parametrize(
+    ("ways", "sentence"),
+    [
+        (
+            {"DC": [10.0, 11.0, 12.0], "slow": [9.0, 9.0, 9.0], "multi": [20.0, 22.0, 24.0]},
+            r"Goodput: DC 11.0, multi 22.0 Mbit/s: multi is 100 % faster .*3 seeds\)\.",
+        ),
+        (
+            {"DC": [10.0, 20.0], "multi": [20.0, 10.0]},
+            r".*: no clear difference \(-\d+ to \d+ %, 95 % interval, 2 seeds\)\.",
+        ),
+        ({"a": [10.0], "b": [20.0]}, r".*: b is better, but 1 seed gives no interval\."),
+        ({"a": [None], "b": [20.0]}, "Fewer than two ways have a run that is ok.*"),
+    ],
+)
+def test_the_sentence_says_which_of_the_best_is_better(
+    ways: dict[str, list[float | None]], sentence: str
+) -> None:
+    assert re.fullmatch(sentence, table_of(**ways).sentence)
+
+
+def test_the_sentence_of_a_delay_prefers_the_lower_one() -> None:
+    compared = table_of(a=[10.0, 11.0, 12.0], b=[20.0, 22.0, 24.0])
+    runs = compared.runs.rename(columns={"goodput_mbps": "delay_p95_ms"})
+    found = Comparison(runs, compared.ways, Path()).sentence
+    assert re.fullmatch(r"Delay.*: a is 50 % lower \(50 to 50 %.*\)\.", found)
+
+
+def test_a_failed_run_is_named_below_the_table() -> None:
+    assert "a: 1 failed: it broke" in repr(table_of(a=[10.0, None], b=[20.0, 21.0]))
