@@ -176,7 +176,7 @@ class Comparison:
 
     def _means(self) -> pd.Series[float]:
         """Return the mean of each way that has one, the best first."""
-        low = is_better_low(self.measure)
+        low = plots.is_better_low(self.measure)
         return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
 
     def _best_two(self) -> list[str]:
@@ -258,16 +258,11 @@ def _kept(thing: Kept, *, named: bool) -> Kept:
     return thing
 
 
-def is_better_low(measure: str) -> bool:
-    """Return whether less of a measure is better: times and losses."""
-    return measure.endswith(("_s", "_ms")) or "loss" in measure or "lost" in measure
-
-
 def _better(measure: str) -> str:
     """Return the word for what is better in a measure."""
     if measure == "goodput_mbps":
         return "faster"
-    return "lower" if is_better_low(measure) else "higher"
+    return "lower" if plots.is_better_low(measure) else "higher"
 
 
 def _percent(interval: statistics.Interval) -> str:

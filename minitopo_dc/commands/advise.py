@@ -39,7 +39,7 @@ from minitopo_dc.commands.options.scenario import (
     with_core,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option
-from minitopo_dc.commands.screen import StatusLine, new_directory
+from minitopo_dc.commands.screen import StatusLine, new_directory, save_figure
 from minitopo_dc.comparison_runs import ASKED, held, planned_runs
 from minitopo_dc.files import write_whole
 from minitopo_dc.runners.base import all_runners
@@ -205,15 +205,14 @@ def _save(advice: Advice, results: Sequence[RunResult], root: Path) -> None:
     """Write the table of runs, and a figure of each verdict."""
     # Not above: Matplotlib takes a second.
     # ruff: noqa: PLC0415
-    from minitopo_dc.analysis.figures import paper
-    from minitopo_dc.analysis.figures.sides import sides_chart
+    from minitopo_dc.plots import timeline
 
     frame = results_table(results)
     save_tables(labelled(frame, compared_labels(frame)), root)
     for verdict in advice.verdicts:
         if runs := _shown(verdict, results):
-            name = f"advice-{verdict.stack.lower()}"
-            paper.save(sides_chart(name, verdict.sentence, runs), root, "png")
+            figure = timeline(*runs.values(), names=[*runs])
+            save_figure(figure, root / f"advice-{verdict.stack.lower()}.png")
 
 
 def _shown(verdict: Verdict, results: Sequence[RunResult]) -> dict[str, Path]:

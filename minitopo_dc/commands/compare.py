@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -46,7 +47,7 @@ from minitopo_dc.commands.options.scenario import (
     with_core,
 )
 from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
-from minitopo_dc.commands.screen import Progress, new_directory
+from minitopo_dc.commands.screen import Progress, new_directory, save_figure
 from minitopo_dc.comparison_runs import (
     ASKED,
     Planned,
@@ -60,15 +61,15 @@ from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.attempts import check_retries
-from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.results import RunResult, exit_status, flow_windows, mode_and_variant
-from minitopo_dc.scenario import Scenario, resolve_scenario
+from minitopo_dc.runs.results import RunResult, exit_status, mode_and_variant
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
+BESIDE = {"sc": "one leg", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
+"""What a mode is a kind of; a run of the best row of each kind is drawn over time."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
@@ -200,7 +201,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     else:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     try:
-        _save(base, results, frame, root)
+        _save(base, frame, root)
         verdict = json.dumps([each.to_json() for each in found], indent=1)
         write_whole(root / "verdict.json", verdict)
     except OSError as error:
@@ -239,45 +240,29 @@ def _tell_files(root: Path) -> None:
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _save(base: Scenario, results: list[RunResult], frame: pd.DataFrame, root: Path) -> None:
-    """Write the tables and figures of a comparison."""
-    # Imported here, as Matplotlib takes a second.
-    # ruff: noqa: PLC0415
-    from minitopo_dc.analysis.figures.path_rates import paths_figure
-    from minitopo_dc.analysis.figures.received import goodput_figure
-    from minitopo_dc.analysis.figures.rows import rows_figure
+def _save(base: Scenario, frame: pd.DataFrame, root: Path) -> None:
+    """Write the tables and figures of a comparison: all rows, and a run of each kind over time."""
+    from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
     save_tables(labelled(frame, compared_labels(frame)), root)
-    longest = max((_end_s(result) for result in results), default=0) or 1.0
-    figure, shown = root / _figure_name(base.workload), better_legs(frame).runs
-    if base.workload.figure is None:
-        capacity = capacity_over_time(resolve_scenario(base).scenario, longest, _step(longest))
-        goodput_figure(shown, capacity, figure)
-    else:
-        rows_figure(shown, base.workload, figure)
-    paths_figure(_first_of_each(results), root / "paths.png")
+    name = "goodput" if base.workload.figure is None else base.workload.kind
+    shown = better_legs(frame).runs
+    save_figure(plots.comparison(shown), root / f"{name}.png")
+    if runs := best_of_each(shown, plots.main_measure(shown)):
+        save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
 
 
-def _first_of_each(results: list[RunResult]) -> list[Path]:
-    """Return the directory of the first ok run of each transport and mode."""
-    found: dict[tuple[str, str], Path] = {}
-    for result in results:
-        if result.status == "ok":
-            found.setdefault((result.transport, result.mode), Path(result.directory))
-    return list(found.values())
+def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
+    """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
+    from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-
-def _figure_name(workload: Workload) -> str:
-    return "goodput.png" if workload.figure is None else f"{workload.kind}.png"
-
-
-def _end_s(result: RunResult) -> float:
-    """Return when the last client had ended, in s since the elements' start; 0 if not ok."""
-    if result.completion_s is None:
-        return 0.0
-    return max(end for _, end in flow_windows(result.details, result.completion_s))
-
-
-def _step(seconds: float) -> float:
-    """Return the figure's resolution in s: a short transfer must still have some tens of points."""
-    return 0.5 if seconds > 15 else 0.2
+    found: dict[str, Path] = {}
+    good = runs[(runs["status"] == "ok") & runs["mode"].isin(BESIDE)]
+    for _, alike in good.groupby(good["mode"].map(BESIDE), sort=False):
+        rows = alike.groupby(["transport", "mode", "variant"], sort=False)
+        means = rows[measure].mean()
+        best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
+        found[" ".join(part for part in best if part)] = Path(
+            rows.get_group(best)["directory"].iloc[0]
+        )
+    return found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.program import add_program_options, program_scenario, program_user
-from minitopo_dc.commands.screen import new_directory
+from minitopo_dc.commands.screen import new_directory, save_figure
 from minitopo_dc.emulation.machine.machine import TOOLS, save_facts
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
@@ -140,9 +140,9 @@ def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
     if kept:
         result.save(directory)
         if result.status == "ok":
-            from minitopo_dc.analysis.figures.path_rates import legs_figure  # with Matplotlib: slow
+            from minitopo_dc.plots import legs  # with Matplotlib: slow
 
-            legs_figure(directory, directory / "legs.png")
+            save_figure(legs(directory), directory / "legs.png")
         _say(f"results: {directory}")
 
 

@@ -30,7 +30,7 @@ from minitopo_dc.commands.options.schedules import (
     path_schedule,
     with_outages,
 )
-from minitopo_dc.commands.screen import Progress, new_directory
+from minitopo_dc.commands.screen import Progress, new_directory, save_figure
 from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
@@ -89,9 +89,9 @@ def execute(arguments: argparse.Namespace) -> int:
         progress.end(result)
     tell_run(result, directory, as_json=arguments.json)
     if result.status == "ok" and (directory / "paths.csv").exists():
-        from minitopo_dc.analysis.figures.path_rates import paths_figure  # with Matplotlib: slow
+        from minitopo_dc.plots import timeline  # with Matplotlib: slow
 
-        paths_figure([directory], directory / "paths.png")
+        save_figure(timeline(directory), directory / "timeline.png")
     return exit_status([result.status])
 
 

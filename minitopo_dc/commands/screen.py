@@ -6,12 +6,13 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
 from minitopo_dc.runs.results import RunResult, mode_and_variant
 from minitopo_dc.scenario import Scenario
@@ -148,3 +149,21 @@ def new_directory(wanted: Path | None, command: str) -> Path:
             raise SettingsError(f"--output: {quoted(directory)}: {why}") from None
         return directory
     raise SettingsError(f"--output: {quoted(candidates[0])} exists; give a new directory")
+
+
+def save_figure(axes: Any, path: Path) -> None:
+    """Write the figure of some axes as PNG, and forget it.
+
+    Raises:
+        OSError: `path` cannot be written.
+    """
+    from matplotlib import pyplot  # noqa: PLC0415 (a second, which most commands need not wait)
+
+    from minitopo_dc.plots import style  # noqa: PLC0415
+
+    figure = getattr(axes, "flat", [axes])[0].get_figure(root=True)
+    try:
+        with replacing(path) as partial, style():
+            figure.savefig(partial, format="png")
+    finally:
+        pyplot.close(figure)

@@ -13,8 +13,8 @@ from minitopo_dc.plots.distributions import cdf
 from minitopo_dc.plots.distributions import factor_map as map
 from minitopo_dc.plots.factors import bars, comparison, curves
 from minitopo_dc.plots.labels import label_of, name_and_unit
-from minitopo_dc.plots.measure import ColumnError, check_columns, main_measure
-from minitopo_dc.plots.over_time import drive, series, session, timeline
+from minitopo_dc.plots.measure import ColumnError, check_columns, is_better_low, main_measure
+from minitopo_dc.plots.over_time import drive, legs, series, session, timeline
 from minitopo_dc.plots.theme import Look, looks, ordered, save, style
 
 __all__ = [
@@ -26,7 +26,9 @@ __all__ = [
     "comparison",
     "curves",
     "drive",
+    "is_better_low",
     "label_of",
+    "legs",
     "looks",
     "main_measure",
     "map",

@@ -62,3 +62,8 @@ def main_measure(runs: pd.DataFrame, labels: Collection[str] = ()) -> str:
     """
     known = measures_of(runs, labels)
     return next((name for name in (*MAIN, *known) if name in known), "goodput_mbps")
+
+
+def is_better_low(measure: str) -> bool:
+    """Return whether less of a measure is better: of times and losses."""
+    return measure.endswith(("_s", "_ms")) or "loss" in measure or "lost" in measure

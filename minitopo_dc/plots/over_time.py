@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
@@ -14,12 +15,14 @@ from minitopo_dc.analysis import buffer_over_time, client_rate, leg_rates, leg_s
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.tables.playback import read_segments
+from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.labels import legend_above
 from minitopo_dc.plots.theme import kind_of, styled
 from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import Direction
 from minitopo_dc.trace import Capacities, channel_statistics
 
 LEGS = ("#882255", "#44AA99", "#332288", "#999933")
@@ -29,6 +32,8 @@ CAPACITY, LOST = "the leg's capacity", "packets lost"
 MOST_BINS, LEAST_BIN_S = 100, 0.1
 """More bins of a run are noise at this width; fewer than one a sample show where samples were."""
 ROW_INCHES = 0.95
+LABEL_LETTERS = 16
+"""The most letters of a line of a panel's label."""
 TOGETHER_S = 0.1
 """The time within which changes of paths share a mark: a handover is two of them."""
 Line = tuple[Any, Any]
@@ -78,6 +83,25 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
         axes.set(xlim=(0, None), ylim=(0, None))
     _legend(grid)
     return grid
+
+
+@styled
+def legs(run: Any) -> Any:
+    """Draw the rate of IP bytes that each leg of a run delivered, a panel for each direction.
+
+    Returns:
+        A column of axes.
+
+    Raises:
+        ResultError, OSError: a file of an element's is missing or broken.
+    """
+    grid = _grid([f"{direction}\n(Mbit/s)" for direction in get_args(Direction)], 1, height=1.3)
+    for direction, axes in zip(get_args(Direction), grid[:, 0], strict=True):
+        rates = leg_rates(Path(getattr(run, "directory", run)), direction)
+        _draw(axes, _by(rates, "leg", "rate_mbps"), ())
+        axes.set(xlim=(0, None), ylim=(0, None))
+    _legend(grid)
+    return grid[:, 0]
 
 
 @styled
@@ -178,12 +202,22 @@ def _tracks(run: Path, scenario: Scenario) -> tuple[dict[str, dict[str, Line]], 
     windows = _by(sender.assign(kb=sender["cwnd_bytes"] / 1000), "path", "kb")
     if len(windows) == 1:  # of a connection, whose packets may take any leg
         windows = {"": windows.popitem()[1]}
-    panels |= {"queues\n(kB)": queues, "congestion\nwindow (kB)": windows}
+    panels |= {"queues\n(kB)": queues, "congestion\nwindow (kB)": windows} | _rows(run, scenario)
     if (run / "ue-receive.csv").exists():
         held = pdcp_series(run)
         held = held[(held["bearer"] == 1) & (held["time_s"] >= 0)]
         panels["PDCP holds\n(packets)"] = {"": (held["time_s"], held["buffered"])}
     return {label: lines for label, lines in panels.items() if lines}, losses
+
+
+def _rows(run: Path, scenario: Scenario) -> dict[str, dict[str, Line]]:
+    """Return the panel of the workload's rows, such as the delay of each request, if it has one."""
+    workload = scenario.workload
+    if scenario.flows or (rows := workload.figure) is None:
+        return {}
+    lines = lines_of(read_rows(run, workload.kind, rows), rows)
+    drawn = {name: (line[rows.x], line[rows.y]) for name, line in lines}
+    return {textwrap.fill(rows.y_label, LABEL_LETTERS): drawn}
 
 
 def _by(table: pd.DataFrame, key: str, value: str) -> dict[str, Line]:
@@ -225,11 +259,12 @@ def _grid(labels: Sequence[str], columns: int, height: float = ROW_INCHES) -> An
 
 def _draw(axes: Axes, lines: Mapping[str, Line], lost: Any) -> None:
     """Draw a panel: capacity as an area, lines by the number of their leg, losses at its top."""
-    for name, (times, values) in lines.items():
+    for number, (name, (times, values)) in enumerate(lines.items()):
         if name == CAPACITY:
             axes.fill_between(times, values, step="post", color="0.88", linewidth=0, label=name)
             continue
-        place = int(name.split()[-1]) - 1 if name else 0
+        last = name.rpartition(" ")[2]
+        place = int(last) - 1 if last.isdigit() else number
         colour = LEGS[place % len(LEGS)] if name else "#111111"
         dash = DASHES[place % len(DASHES)]
         axes.plot(times, values, color=colour, linestyle=dash, linewidth=1.0, label=name)
@@ -245,8 +280,8 @@ def _legend(grid: Any) -> None:
     """Write the names of legs, of their capacity and of losses above all panels, each once."""
     pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid.flat]
     found = {name: handle for pair in pairs for handle, name in pair}
-    names = [*sorted(name for name in found if name.startswith("leg")), CAPACITY, LOST]
-    names = [name for name in names if name in found]
+    lines = sorted(name for name in found if name and name not in (CAPACITY, LOST))
+    names = [*lines, *(name for name in (CAPACITY, LOST) if name in found)]
     grid[0, 0].get_figure(root=True).legend(
         [found[name] for name in names], names, loc="outside upper left", ncols=len(names)
     )

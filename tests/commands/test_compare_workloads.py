@@ -172,6 +172,7 @@ def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_ru
 ) -> None:
     assert {path.name for path in asked.iterdir()} == {
         *("results.csv", "results.parquet", "request-response.png"),
+        "timeline.png",
         *("comparison.json", "verdict.json", "data-model.json"),
         *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-batch") for repetition in (1, 2)),
         *(f"quic-dc-least-delay-{repetition}" for repetition in (1, 2)),

@@ -76,9 +76,8 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(exec, "not_installed", lambda _: None)
     monkeypatch.setattr(exec, "save_facts", lambda _: None)
-    monkeypatch.setattr(
-        "minitopo_dc.analysis.figures.path_rates.legs_figure", lambda _, path: path.touch()
-    )
+    monkeypatch.setattr("minitopo_dc.plots.legs", lambda _: None)
+    monkeypatch.setattr(exec, "save_figure", lambda _, path: path.touch())
     monkeypatch.setattr(user_program, "run_program", made.run_program)
     return made
 

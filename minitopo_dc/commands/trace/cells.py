@@ -11,9 +11,9 @@ from typing import Any, TypeVar, get_args
 
 from rich.console import Console
 
-from minitopo_dc.analysis.figures.drive import drive_figure
 from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
 from minitopo_dc.commands.options import quantities
+from minitopo_dc.commands.screen import save_figure
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
@@ -154,7 +154,9 @@ def _show(arguments: argparse.Namespace) -> None:
     for table in (cells_table(statistics), capacity_table(statistics)):
         console.print(table)
     if arguments.figure is not None:
-        _checked(lambda: drive_figure(capacities, arguments.figure))
+        from minitopo_dc.plots import drive  # noqa: PLC0415 (Matplotlib takes a second)
+
+        _checked(lambda: save_figure(drive(capacities), arguments.figure))
 
 
 def _checked(action: Callable[[], T]) -> T:
