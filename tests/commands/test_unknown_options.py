@@ -21,8 +21,8 @@ from minitopo_dc import cli
         ),
         ("run --size 3", "run: no option --size; `minitopo-dc run --help` lists the options"),
         (
-            "campaign run study --seeds 3",
-            "campaign run: no option --seeds; did you mean --repetitions? "
+            "campaign run study --sedes 3",
+            "campaign run: no option --sedes; did you mean --seeds? "
             "`minitopo-dc campaign run --help` lists the options",
         ),
         (
