@@ -57,7 +57,7 @@ def cautions(scenario: Scenario) -> list[str]:
 def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
     mine = flow.transport in PICOQUIC and flow.congestion_control == "cubic"
-    if mine and any(leg.downlink.mean_loss_percent() for leg in scenario.legs):
+    if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
         yield (
             "a leg loses packets at random, and picoquic's cubic reacts to losses above 15 % only; "
             "congestion_control: cubic-rfc9438 reacts to each, as RFC 9438 says"

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,16 @@ class Process:
     def reap(self) -> None:
         """Note the exit code and times of a process that has ended."""
         if self.exit_code is None:
-            # Between its end and wait(2) the process is a zombie, and its times can be read.
             self.seconds = time.monotonic() - self._begin
-            self.cpu_s = _cpu_time(self.pid)
-            self.exit_code = self._popen.wait()
+            _, status, usage = os.wait4(self.pid, 0)
+            self.cpu_s = usage.ru_utime + usage.ru_stime
+            self.exit_code = self._popen.returncode = os.waitstatus_to_exitcode(status)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal unless the process has ended."""
-        self._popen.send_signal(number)
+        # Popen.send_signal would wait for a process that has just ended, and its times were lost.
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self.pidfd, number)
 
     def failure(self, what: str) -> TransferFailed:
         """Return an error that says what happened, how the process ended and its last lines."""
@@ -196,11 +198,6 @@ def age_s(pid: int) -> float:
         return 0.0
     # proc(5): starttime, since boot, is field 22.
     return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
-
-
-def _cpu_time(pid: int) -> float:
-    # proc(5): utime, stime, cutime and cstime are fields 14 to 17.
-    return sum(int(ticks) for ticks in _fields(pid)[11:15]) / os.sysconf("SC_CLK_TCK")
 
 
 def _fields(pid: int) -> list[str]:

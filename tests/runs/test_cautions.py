@@ -32,6 +32,12 @@ def test_the_default_scenario_needs_no_caution() -> None:
     assert cautions(scenario(LEG, LEG)) == []
 
 
+def test_a_flow_over_a_leg_without_losses_needs_no_word_of_another_leg() -> None:
+    lossy = LEG.evolve(loss_percent=1)
+    assert cautions(scenario(LEG, lossy, mode="sc", leg=1)) == []
+    assert len(cautions(scenario(LEG, lossy, mode="sc", leg=2))) == 1
+
+
 @pytest.mark.parametrize(
     ("transport", "mode", "control", "loss", "said"),
     [
