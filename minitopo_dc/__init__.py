@@ -13,6 +13,7 @@ else is private, and may change at any time.
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
   `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
   `handover_table`, `open_capacity`, `reordering_wait_ms`
+* Draw, and compute intervals, from tables of runs: the modules `plots` and `statistics`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
@@ -45,6 +46,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from minitopo_dc import plots as plots
+    from minitopo_dc import statistics as statistics
     from minitopo_dc.advice import advise as advise
     from minitopo_dc.analysis import buffer_over_time as buffer_over_time
     from minitopo_dc.analysis import client_rate as client_rate
@@ -260,11 +263,15 @@ _HOMES = {
     "InputError": "minitopo_dc.errors",
 }
 """The module that each name of the API comes from."""
-__all__ = [*_HOMES]  # noqa: PLE0604
+_MODULES = ("plots", "statistics")
+"""Modules of the API whose names are their own: `dc.plots.curves`, `dc.statistics.means`."""
+__all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:
     """Import a name of the API when it is first used (PEP 562)."""
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_HOMES[name]), name)
@@ -273,4 +280,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_HOMES, *_MODULES})

@@ -53,7 +53,7 @@ enum { ADAPTIVE_T_REORDERING = -1 };
 typedef struct receive receive;
 
 typedef struct {
-    int64_t pdus[16], duplicates, old, missing, missing_by_order, expiries;
+    int64_t pdus[16], duplicates, old, missing, missing_by_order, expiries, desynchronised;
     int64_t buffered, buffered_maximum, waited[16], waited_ns[16], waiting_maximum, histogram[24];
     int64_t t_reordering, rx_deliv, rx_next, rx_reord;
 } receive_counters;
@@ -63,7 +63,7 @@ void receive_free(receive *self);
 int64_t receive_next_timeout(const receive *self);
 void receive_count(const receive *self, receive_counters *found);
 int receive_status(const receive *self, uint8_t *bitmap, int room);
-int receive_push_number(receive *self, int64_t sn, uintptr_t number, int leg, int64_t now);
+int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now);
 int receive_poll_number(receive *self, int64_t now, uintptr_t *number);
 
 /* What its reports count. */
@@ -182,7 +182,7 @@ void flow_enter(flow *self, int64_t token, int size);
 /* The same past the bearer: on a leg, with its SN, -1: it has none. */
 void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t sn, int size_on_leg);
 /* Take a bearer's PDUs out of a leg: tokens of those that Python has given, and their SNs. */
-int leg_driver_flush(leg_driver *self, flow **of, int flows, int64_t *tokens, int64_t *sns, int room);
+int leg_driver_flush(leg_driver *self, flow **of, int flows, int64_t *tokens, int64_t *counts, int room);
 
 /* A host between its flows and an endpoint of picoquic. */
 host *network_host(network *self, void *handle);

@@ -52,9 +52,15 @@ class NativeReceiver:
         """Leave the entity to other C code, which frees it."""
         self._ffi.gc(self.pointer, None)
 
-    def push(self, sn: int, sdu: int, leg: int, now: int) -> bool:
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN."""
+        return int(self._count().desynchronised)
+
+    def push(self, sn: int, sdu: int, leg: int, now: int, count: int | None = None) -> bool:
         """Take a data PDU that arrived on `leg` at `now`; return False if it is discarded."""
-        return bool(self._lib.receive_push_number(self.pointer, sn, sdu, leg, now))
+        true = -1 if count is None else count
+        return bool(self._lib.receive_push_number(self.pointer, sn, true, sdu, leg, now))
 
     def poll(self, now: int) -> list[int]:
         """Return the SDUs to hand to upper layers, in order."""

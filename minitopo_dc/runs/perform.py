@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from minitopo_dc.data_model import write_version
@@ -29,6 +30,8 @@ class Measured(NamedTuple):
     """The IP bytes that each leg delivered downlink."""
     trust: Trust | None = None
     """The verdict on the machine's part in it; None: it had none, as on the virtual clock."""
+    details: Mapping[str, Any] = MappingProxyType({})
+    """More that was counted, for the result's `details`."""
 
 
 class RunUnsupportedError(MinitopoDcError, RuntimeError):
@@ -97,6 +100,7 @@ def _attempt(
     try:
         measured = measure(scenario)
         result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
+        result = replace(result, details={**result.details, **measured.details})
         return result if measured.trust is None else with_trust(result, measured.trust)
     except RunUnsupportedError as lack:
         return replace(blank, status="unsupported", reason=str(lack))

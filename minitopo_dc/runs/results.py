@@ -48,6 +48,9 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "pdcp.t_reordering_ms": ("dc", "dc-duplicate"),
 }
 """Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""
+DESYNCHRONISED: Final = "desynchronised_pdus"
+"""The detail that tells how many PDUs, of both directions, were taken for others with the same SN.
+Only the virtual clock knows them; there a run without this detail has none."""
 FINE: Final = ("ok", "unsupported")
 """The statuses with which a command ends well: for an unsupported run the reason was printed."""
 NOTHING_RAN: Final = 3

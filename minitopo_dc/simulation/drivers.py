@@ -1,6 +1,7 @@
 """Drivers of the sans-IO legs and PDCP entities by timers, as the element drives them by queues.
 
-A leg carries pairs of a packet and its SN. The SN is None if the packet has no bearer.
+A leg carries pairs of a packet and its COUNT, of which a real PDU has the end, its SN. The COUNT is
+None if the packet has no bearer.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from minitopo_dc.simulation.packet import Packet
 T = TypeVar("T")
 Carried = tuple[Packet, int | None]
 Arrive = Callable[[int, Packet, int], None]
-"""Takes a PDU that crossed a leg: the leg's number, the packet, its SN."""
+"""Takes a PDU that crossed a leg: the leg's number, the packet, its COUNT."""
 
 
 class LegDriver:
@@ -40,9 +41,9 @@ class LegDriver:
         self._loop = loop
         self._timer = loop.timer(self._fire)
 
-    def push(self, packet: Packet, sn: int, size: int) -> None:
+    def push(self, packet: Packet, count: int, size: int) -> None:
         """Put a PDU on the leg, where it counts `size` bytes."""
-        self._push((packet, sn), size)
+        self._push((packet, count), size)
 
     def push_plain(self, packet: Packet) -> None:
         """Put a packet that belongs to no bearer on the leg."""
@@ -71,11 +72,11 @@ class LegDriver:
             self._set_timers()
 
     def _fire(self) -> None:
-        for packet, sn in self.leg.poll(self._loop.now):
-            if sn is None:
+        for packet, count in self.leg.poll(self._loop.now):
+            if count is None:
                 packet.flow.deliver(packet)
             else:
-                self.arrive(self.number, packet, sn)
+                self.arrive(self.number, packet, count)
         self.rearm()
 
 
@@ -128,14 +129,14 @@ class TransmitDriver:
         now = self._loop.now
         for position in self.entity.lost_legs(now):
             flushed = self._legs[position].flush(self._belongs, now)
-            numbers = [sn for _, sn in flushed if sn is not None]
+            numbers = [count for _, count in flushed if count is not None]
             self.entity.leg_lost(position, numbers, now)
         self.submit()
 
     def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:
         for pdu in pdus:
             packet = pdu.sdu
-            self._legs[pdu.leg].push(packet, pdu.sn, packet.size + self._header)
+            self._legs[pdu.leg].push(packet, pdu.count, packet.size + self._header)
 
 
 class ReceiveDriver:
@@ -160,12 +161,12 @@ class ReceiveDriver:
         self._delivered_bytes = 0
 
     def push(self, arrived: tuple[int, Packet, int]) -> None:
-        """Take a PDU that arrived (leg, packet, SN), and deliver what is in order then."""
-        number, packet, sn = arrived
+        """Take a PDU that arrived (leg, packet, COUNT), and deliver what is in order then."""
+        number, packet, count = arrived
         leg = self._positions[number]
         if self.reports is not None:
-            self.reports.push(sn, packet.size, leg)
-        self.entity.push(sn, packet, leg, self._loop.now)
+            self.reports.push(count, packet.size, leg)
+        self.entity.push(count, packet, leg, self._loop.now, count)
         self._deliver()
 
     def _deliver(self) -> None:
@@ -207,5 +208,5 @@ class DelayLine(Generic[T]):
         self._timer.set(held[0][0] if held else None)
 
 
-def _unconnected(_leg: int, _packet: Packet, _sn: int) -> None:
+def _unconnected(_leg: int, _packet: Packet, _count: int) -> None:
     raise LookupError("a leg that leads nowhere")

@@ -85,12 +85,12 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
         return leg.push_plain
 
-    def arrive(self, leg: int, packet: Packet, sn: int) -> None:
+    def arrive(self, leg: int, packet: Packet, count: int) -> None:
         """Take a PDU that crossed a leg of the other element."""
         receive = self._incoming.get(packet.flow)
         if receive is None:
             receive = self._incoming[packet.flow] = self._reorder(packet.flow)
-        receive((leg, packet, sn))
+        receive((leg, packet, count))
 
     def report_taker(self, port: int) -> Take:
         """Return the function that takes the reports sent to `port` for a transmitting bearer."""
@@ -108,6 +108,11 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
     def delivered_bytes(self) -> list[int]:
         """Return the IP bytes that each leg delivered."""
         return [driver.leg.statistics().delivered_bytes for driver in self._legs.values()]
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs the receiving bearers took for others (`ReceivingEntity`)."""
+        return sum(int(driver.entity.desynchronised) for driver in self._receive)
 
     def summarise(self) -> None:
         """Write the real element's summary, without what only a real process has."""

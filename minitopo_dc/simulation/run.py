@@ -18,7 +18,7 @@ from minitopo_dc.pool import worker_number
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.results import DESYNCHRONISED, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.simulation.choice import core_name, core_obstacle
 from minitopo_dc.simulation.connection import AnyConnection
@@ -72,7 +72,9 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     except PolicyError as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(each, scenario) for each in testbed.connections]
-    return Measured(measurements, testbed.gnb.delivered_bytes())
+    wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised
+    details = {DESYNCHRONISED: wrong} if wrong else {}
+    return Measured(measurements, testbed.gnb.delivered_bytes(), details=details)
 
 
 def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:

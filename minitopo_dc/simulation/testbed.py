@@ -36,12 +36,12 @@ class Testbed:
         processing = round(scenario.virtual.processing_delay_ms * 1e6)
         hosts = (gnb_settings(scenario, directory), ue_settings(scenario, directory))
         paths = wifi_paths(hosts)
-        self.gnb, self._ue = (
+        self.gnb, self.ue = (
             self.core.element(settings, leg_of=leg_of, processing_ns=processing, paths=paths)
             for settings in hosts
         )
-        self.gnb.connect(self._ue)
-        self._ue.connect(self.gnb)
+        self.gnb.connect(self.ue)
+        self.ue.connect(self.gnb)
         self.connections = [
             _kind(flow)(
                 scenario, flow, index, core=self.core, directory=directory, ended=self._one_ended
@@ -49,7 +49,7 @@ class Testbed:
             for index, flow in enumerate(scenario.resolved_flows)
         ]
         for connection in self.connections:
-            connection.attach(self.gnb, self._ue)
+            connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
         self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
         self._recorder = self._record(directory)
@@ -62,7 +62,7 @@ class Testbed:
             GuestError: a guest kernel did not boot, died or hangs.
         """
         self.gnb.start()
-        self._ue.start()
+        self.ue.start()
         try:
             for connection in self.connections:
                 connection.start()
@@ -74,7 +74,7 @@ class Testbed:
             for connection in self.connections:
                 connection.close()
         self.gnb.summarise()
-        self._ue.summarise()
+        self.ue.summarise()
 
     def _limit_s(self) -> float:
         """Return when (s) the run ends at the latest.
@@ -99,7 +99,7 @@ class Testbed:
     def _record(self, directory: Path) -> Recorder:
         series: list[Rows] = [
             *self.gnb.series(),
-            *self._ue.series(),
+            *self.ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
         if any(each.has_paths for each in self.connections):

@@ -70,7 +70,7 @@ static void arrive(tried *of, int64_t count)
     int64_t sn = count & ((INT64_C(1) << of->bits) - 1);
 
     report_maker_push(of->reports, sn, (int)below(65536), leg);
-    receive_push_number(of->entity, sn, (uintptr_t)count, leg, of->now);
+    receive_push_number(of->entity, sn, count, (uintptr_t)count, leg, of->now);
 }
 
 static void send_some(tried *of, int64_t pdus)

@@ -47,7 +47,10 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
             sn, leg = count % numbers.modulus, data.draw(st.integers(0, legs - 1))
             maker.push(sn, 100 + sdu, leg)
             receptions.push(sn, 100 + sdu, leg)
-            assert native.push(sn, sdu, leg, now) == python.push(sn, sdu, leg, now)
+            true = data.draw(st.sampled_from([count, None]))
+            kept = python.push(sn, sdu, leg, now, true)
+            assert native.push(sn, sdu, leg, now, true) == kept
+        assert native.desynchronised == python.desynchronised
         assert native.poll(now) == python.poll(now)
         assert native.variables() == (python.rx_deliv, python.rx_next, python.rx_reord)
         assert native.next_timeout() == python.next_timeout()

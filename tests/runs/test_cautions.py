@@ -10,6 +10,7 @@ import pytest
 from minitopo_dc import Download, Leg, Scenario
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.runs.cautions import CAUTIONS, cautions
+from minitopo_dc.runs.results import DESYNCHRONISED
 
 LEG = Leg(rate_mbps=20, delay_ms=10)
 LATE = Leg(rate_mbps=20, delay_ms=70)
@@ -19,9 +20,8 @@ def scenario(
     *legs: Leg, transport: str = "quic-picoquic", mode: str = "dc", **more: Any
 ) -> Scenario:
     """A small download on the virtual clock."""
-    size = Download(size_mb=0.1)
-    made = {"transport": transport, "mode": mode, "workload": size, "clock": "virtual", **more}
-    return Scenario(legs=legs, **made)
+    more = {"clock": "virtual", "workload": Download(size_mb=0.1), **more}
+    return Scenario(legs=legs, transport=transport, mode=mode, **more)
 
 
 def with_pdcp(first: Leg, second: Leg, mode: str = "dc", **pdcp: Any) -> list[str]:
@@ -75,7 +75,8 @@ def test_a_timer_below_the_skew_is_told_with_both(pdcp: dict[str, Any], said: bo
 
 def test_few_sequence_numbers_are_told_where_skew_and_rate_pass_half_of_them() -> None:
     """40 ms and a full queue of 100 packets at 2 Mbit/s, at 40 Mbit/s of PDUs of 1,500 bytes."""
-    fast, slow = Leg(rate_mbps=40, delay_ms=5), Leg(rate_mbps=2, delay_ms=45)
+    fast = Leg(rate_mbps=40, delay_ms=5)
+    slow = Leg(rate_mbps=2, delay_ms=45)
     (line,) = with_pdcp(fast, slow, mode="dc-duplicate", sn_bits=12)
     assert "640 ms" in line
     assert "2133 PDUs" in line
@@ -90,3 +91,19 @@ def test_a_result_keeps_them_and_its_run_tells_them_once(
     results = [run_scenario(made, tmp_path / str(number)) for number in (1, 2)]
     assert [result.details[CAUTIONS] for result in results] == [cautions(made)] * 2
     assert capsys.readouterr().err.count("t-Reordering of 40 ms") == 1
+
+
+@pytest.mark.parametrize(("bits", "wrong"), [(12, True), (18, False)])
+def test_a_result_counts_the_pdus_that_were_taken_for_others(
+    bits: int, wrong: bool, tmp_path: Path
+) -> None:
+    fast = Leg(rate_mbps=40, delay_ms=5, queue_packets=300)
+    slow = Leg(rate_mbps=2, delay_ms=45, queue_packets=300)
+    made = scenario(
+        *(fast, slow),
+        mode="dc-duplicate",
+        pdcp={"sn_bits": bits},
+        workload=Download(size_mb=10),
+    )
+    details = run_scenario(made, tmp_path / "run").details
+    assert (details.get(DESYNCHRONISED, 0) > 1000) == wrong

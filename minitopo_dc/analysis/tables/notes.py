@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from minitopo_dc.runs.cautions import CAUTIONS
 from minitopo_dc.runs.path_use import PATH_USE
+from minitopo_dc.runs.results import DESYNCHRONISED
 
 WORDS = {
     "over first": "the transfer was over before the path on leg {} carried data",
@@ -21,7 +22,20 @@ WORDS = {
 def notes(runs: pd.DataFrame) -> str:
     """Return what is to be known of runs that are ok; empty: nothing."""
     found = Counter(line for details in runs["details"] for line in _lines(details))
-    return "; ".join(f"{words}{_share(count, len(runs))}" for words, count in found.items())
+    lines = [f"{words}{_share(count, len(runs))}" for words, count in found.items()]
+    return "; ".join([*lines, *_desynchronised(runs["details"])])
+
+
+def _desynchronised(details: Collection[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how many PDUs were taken for others, if any were."""
+    numbers = [int(each[DESYNCHRONISED]) for each in details if DESYNCHRONISED in each]
+    if numbers:
+        span = dict.fromkeys(f"{number:,}" for number in (min(numbers), max(numbers)))
+        yield (
+            f"{' to '.join(span)} PDUs were taken for others with the same SN, as the legs' skew "
+            "is more than half the SN space: stale packets were delivered; take sn_bits: 18"
+            f"{_share(len(numbers), len(details))}"
+        )
 
 
 def _share(count: int, runs: int) -> str:

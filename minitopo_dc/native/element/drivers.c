@@ -255,7 +255,7 @@ static void take_pdu(void *of, datagram *what, int64_t now)
     what->changed = 1;
     if (self->maker != NULL)
         report_maker_push(self->maker, sn, length, leg);
-    if (!receive_push(self->entity, sn, what, leg, now))
+    if (!receive_push(self->entity, sn, -1, what, leg, now))
         drop(what);
     deliver(self, now);
 }

@@ -7,7 +7,7 @@
 
 typedef struct {
     void *packet;
-    int64_t sn; /* of its PDU; -1: no bearer took it */
+    int64_t count; /* of its PDU, in virtual time; -1: no bearer took it */
 } carried;
 
 typedef struct {

@@ -219,9 +219,9 @@ static void give_up_what_all_legs_passed(receive *self, int64_t now)
         restart(self, now);
 }
 
-int receive_push(receive *self, int64_t sn, void *sdu, int leg, int64_t now)
+int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now)
 {
-    int64_t ahead, count;
+    int64_t ahead, concluded;
     int kept;
 
     self->counters.pdus[leg]++;
@@ -229,14 +229,17 @@ int receive_push(receive *self, int64_t sn, void *sdu, int leg, int64_t now)
     ahead = (sn - self->deliv) & self->mask;
     if (self->off || (!ahead && !self->stored && self->plain)) { /* the usual case: in order, none waits */
         packet_ring_push(&self->ready, sdu);
-        if (!self->off)
+        if (!self->off) {
+            self->counters.desynchronised += count >= 0 && count != self->deliv;
             self->deliv = self->next = self->deliv + 1;
+        }
         return 1;
     }
-    count = self->deliv + (ahead < self->window ? ahead : ahead - self->mask - 1);
-    kept = take(self, count, sdu, leg, now);
-    if (self->keeps_order && count >= self->leg_next[leg]) {
-        self->leg_next[leg] = count + 1;
+    concluded = self->deliv + (ahead < self->window ? ahead : ahead - self->mask - 1);
+    self->counters.desynchronised += count >= 0 && count != concluded;
+    kept = take(self, concluded, sdu, leg, now);
+    if (self->keeps_order && concluded >= self->leg_next[leg]) {
+        self->leg_next[leg] = concluded + 1;
         give_up_what_all_legs_passed(self, now);
     }
     return kept;

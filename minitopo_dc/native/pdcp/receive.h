@@ -34,8 +34,8 @@ struct receive {
 
 void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, int delivery, int keeps_order);
 void receive_end(receive *self);
-/* 0: discarded. */
-int receive_push(receive *self, int64_t sn, void *sdu, int leg, int64_t now);
+/* 0: discarded. `sn` may be any number that ends in it; `count` is that of its sender, -1: nobody knows it. */
+int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, int64_t now);
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
 

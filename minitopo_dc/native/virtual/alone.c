@@ -92,9 +92,9 @@ void receive_free(receive *self)
     free(self);
 }
 
-int receive_push_number(receive *self, int64_t sn, uintptr_t number, int leg, int64_t now)
+int receive_push_number(receive *self, int64_t sn, int64_t count, uintptr_t number, int leg, int64_t now)
 {
-    return receive_push(self, sn, (void *)number, leg, now);
+    return receive_push(self, sn, count, (void *)number, leg, now);
 }
 
 int receive_poll_number(receive *self, int64_t now, uintptr_t *number)

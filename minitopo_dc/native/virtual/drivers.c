@@ -11,10 +11,10 @@ static void leg_fire(void *owner)
     carried what;
 
     while (!self->of->loop.failed && leg_poll(self->leg, now, &what)) {
-        if (what.sn < 0)
+        if (what.count < 0)
             flow_deliver(what.packet);
         else
-            flow_cross(what.packet, self->number, what.sn);
+            flow_cross(what.packet, self->number, what.count);
     }
     leg_driver_rearm(self);
 }
@@ -46,9 +46,9 @@ void leg_driver_rearm(leg_driver *self)
     timer_set(&self->timer, leg_next_timeout(self->leg));
 }
 
-void leg_driver_push(leg_driver *self, packet *what, int64_t sn, int size)
+void leg_driver_push(leg_driver *self, packet *what, int64_t count, int size)
 {
-    if (leg_push(self->leg, (carried){what, sn}, size, self->of->loop.now) == LEG_REFUSED)
+    if (leg_push(self->leg, (carried){what, count}, size, self->of->loop.now) == LEG_REFUSED)
         packet_release(what);
     if (self->timer.at == NEVER) /* else what is under way comes out before this one */
         leg_driver_rearm(self);
@@ -63,7 +63,7 @@ static int belongs(void *context, const carried *what)
 {
     const flows *wanted = context;
 
-    if (what->sn < 0)
+    if (what->count < 0)
         return 0;
     for (int i = 0; i < wanted->count; i++)
         if (((packet *)what->packet)->flow == wanted->flows[i])
@@ -71,7 +71,7 @@ static int belongs(void *context, const carried *what)
     return 0;
 }
 
-int leg_driver_flush(leg_driver *self, flow **of, int count, int64_t *tokens, int64_t *sns, int room)
+int leg_driver_flush(leg_driver *self, flow **of, int count, int64_t *tokens, int64_t *counts, int room)
 {
     queue_ring flushed = {NULL, 0, 0, 0};
     flows wanted = {of, count};
@@ -83,7 +83,7 @@ int leg_driver_flush(leg_driver *self, flow **of, int count, int64_t *tokens, in
 
         if (found < room) {
             tokens[found] = ((packet *)what.packet)->token;
-            sns[found] = what.sn;
+            counts[found] = what.count;
         }
         packet_release(what.packet);
     }
@@ -101,7 +101,7 @@ static void put_on_legs(transmit_driver *self)
     while (pdu_ring_count(&entity->ready)) {
         pdu what = pdu_ring_pop(&entity->ready);
 
-        leg_driver_push(self->legs[what.leg], what.sdu, what.count & entity->mask, what.size + entity->header);
+        leg_driver_push(self->legs[what.leg], what.sdu, what.count, what.size + entity->header);
     }
 }
 
@@ -200,13 +200,13 @@ int64_t receive_driver_bytes(const receive_driver *self)
     return self->delivered_bytes;
 }
 
-void receive_driver_push(receive_driver *self, packet *what, int leg, int64_t sn)
+void receive_driver_push(receive_driver *self, packet *what, int leg, int64_t count)
 {
     int position = self->positions[leg];
 
     if (self->maker != NULL)
-        report_maker_push(self->maker, sn, what->size, position);
-    if (!receive_push(self->entity, sn, what, position, self->of->loop.now))
+        report_maker_push(self->maker, count, what->size, position);
+    if (!receive_push(self->entity, count, count, what, position, self->of->loop.now))
         packet_release(what);
     deliver(self);
 }

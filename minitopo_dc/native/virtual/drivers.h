@@ -33,8 +33,8 @@ struct receive_driver {
     timer timer;
 };
 
-void leg_driver_push(leg_driver *self, packet *what, int64_t sn, int size);
+void leg_driver_push(leg_driver *self, packet *what, int64_t count, int size);
 void transmit_driver_push(transmit_driver *self, packet *what);
-void receive_driver_push(receive_driver *self, packet *what, int leg, int64_t sn);
+void receive_driver_push(receive_driver *self, packet *what, int leg, int64_t count);
 
 #endif

@@ -39,7 +39,7 @@ static void enter(flow *self, held *what)
 
 static void arrive(flow *self, held *what)
 {
-    receive_driver_push(self->other, what->what, what->leg, what->sn);
+    receive_driver_push(self->other, what->what, what->leg, what->count);
 }
 
 static void flow_free(void *object)
@@ -83,9 +83,9 @@ void flow_enter(flow *self, int64_t token, int size)
     flow_take(self, packet_new(self, token, size));
 }
 
-void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t sn, int size_on_leg)
+void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t count, int size_on_leg)
 {
-    leg_driver_push(on, packet_new(self, token, size), sn, size_on_leg);
+    leg_driver_push(on, packet_new(self, token, size), count, size_on_leg);
 }
 
 void flow_deliver(packet *what)
@@ -100,10 +100,10 @@ void flow_deliver(packet *what)
     packet_release(what);
 }
 
-void flow_cross(packet *what, int leg, int64_t sn)
+void flow_cross(packet *what, int leg, int64_t count)
 {
     flow *of = what->flow;
-    held whole = {of->of->loop.now + of->delay, what, leg, sn};
+    held whole = {of->of->loop.now + of->delay, what, leg, count};
 
     if (of->delay)
         delay_line_push(&of->out, whole);

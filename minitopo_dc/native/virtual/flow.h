@@ -10,7 +10,7 @@ typedef struct {
     int64_t due;
     packet *what;
     int leg;
-    int64_t sn;
+    int64_t count;
 } held;
 
 DEFINE_RING(held_ring, held)
@@ -38,7 +38,7 @@ struct flow {
 /* A packet leaves its source. */
 void flow_take(flow *self, packet *what);
 /* A bearer's PDU crossed a leg. */
-void flow_cross(packet *what, int leg, int64_t sn);
+void flow_cross(packet *what, int leg, int64_t count);
 /* A packet reached its destination. */
 void flow_deliver(packet *what);
 

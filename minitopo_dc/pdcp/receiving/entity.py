@@ -63,6 +63,7 @@ class ReceivingEntity(Generic[T]):
     __slots__ = (
         "_adaptive",
         "_buffered_maximum",
+        "_desynchronised",
         "_duplicates",
         "_expires",
         "_expiries",
@@ -144,7 +145,7 @@ class ReceivingEntity(Generic[T]):
 
     def _zero_counters(self, legs: int) -> None:
         self._pdus = [0] * legs
-        self._duplicates = self._old = self._missing = self._expiries = 0
+        self._duplicates = self._old = self._missing = self._expiries = self._desynchronised = 0
         self._buffered_maximum = 0
         self._waited = [0] * legs
         self._waited_ns = [0] * legs
@@ -166,24 +167,46 @@ class ReceivingEntity(Generic[T]):
         """Return RX_REORD: COUNT after that of the PDU that started t-Reordering (clause 7.1)."""
         return self._rx_reord
 
-    def push(self, sn: int, sdu: T, leg: int, now: int) -> bool:
-        """Take a data PDU that arrived on `leg` at `now` (ns); return False if it is discarded."""
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN.
+
+        It counts those whose COUNT was told to `push`. Legs whose skew is more than half the SN
+        space make them, and stale SDUs are then delivered as if they were new.
+        """
+        return self._desynchronised
+
+    def push(self, sn: int, sdu: T, leg: int, now: int, count: int | None = None) -> bool:
+        """Take a data PDU that arrived on `leg` at `now` (ns); return False if it is discarded.
+
+        Args:
+            sn: its SN, or any number that ends in it.
+            sdu: its SDU.
+            leg: index of the leg.
+            now: ns.
+            count: the COUNT that the transmitting entity gave it, for `desynchronised`; no real
+                receiver knows it, and nothing else depends on it.
+        """
         self._pdus[leg] += 1
         if now >= self._expires:
             self._expire(now)
         deliv = self._rx_deliv
         ahead = (sn - deliv) & self._mask
         if not ahead and not self._stored and self._plain:  # the usual case: in order, none waits
+            if count is not None and count != deliv:
+                self._desynchronised += 1
             self._ready.append(sdu)
             self._rx_deliv = self._rx_next = deliv + 1
             return True
         if self._off:
             self._ready.append(sdu)
             return True
-        count = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
-        kept = self._receive(count, sdu, leg, now)
-        if self._leg_next and count >= self._leg_next[leg]:
-            self._leg_next[leg] = count + 1
+        concluded = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
+        if count is not None and count != concluded:
+            self._desynchronised += 1
+        kept = self._receive(concluded, sdu, leg, now)
+        if self._leg_next and concluded >= self._leg_next[leg]:
+            self._leg_next[leg] = concluded + 1
             self._give_up_passed_gaps(now)
         return kept
 
