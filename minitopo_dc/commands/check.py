@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from minitopo_dc.clocks import run_scenario
+from minitopo_dc.commands.screen import StatusLine
 from minitopo_dc.emulation.machine.machine import NEEDS_ROOT
 from minitopo_dc.emulation.machine.preflight import (
     ELEMENT,
@@ -29,9 +30,11 @@ from minitopo_dc.emulation.machine.preflight import (
     root_command,
     transport,
 )
+from minitopo_dc.native.library import missing
 from minitopo_dc.runners.base import Runner, all_runners, runner_names
-from minitopo_dc.scenario import Leg, Scenario
-from minitopo_dc.workloads import Download
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Clock, Core, Leg, Scenario
+from minitopo_dc.workloads import Command, Download, Ping, Workload
 
 HELP = "report what this machine has and which parts can run on it"
 
@@ -43,7 +46,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the main job can run here, else 1."""
-    findings = [*check(), *virtual_transfers()]
+    findings = check()
+    findings += transfers(findings)
     if arguments.json:
         found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
         print(json.dumps(found, indent=1))  # noqa: T201
@@ -53,28 +57,60 @@ def execute(arguments: argparse.Namespace) -> int:
     return exit_status(findings)
 
 
+def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Use each transport on each clock that the other findings allow; yield what came of it."""
+    allowed = {finding.name for finding in findings if finding.status == "ok"}
+    if all(finding.status == "ok" for finding in findings if finding.enables == ELEMENT):
+        runners = [each for each in all_runners() if transport(each.name) in allowed]
+        with StatusLine("a small transfer of each transport on the real clock") as _:
+            yield from (_transfer(runner, "real", runner.name) for runner in runners)
+    yield from virtual_transfers()
+
+
 def virtual_transfers() -> Iterator[Finding]:
-    """Make a transfer by each transport on the virtual clock; yield what it says."""
+    """Use each transport on the virtual clock; yield what came of it, and which core did it."""
     for runner in all_runners():
-        if runner.has_virtual and TRANSFER.kind in runner.workloads:
-            name = f"{runner.name} in virtual time"
-            reason = _virtual_failure(runner)
-            yield as_finding(name, VIRTUAL, reason, SEE_DETAIL, found="carried 0.1 MB")
+        if runner.has_virtual:
+            yield _transfer(runner, "virtual", VIRTUAL)
+    yield as_finding("core in C", VIRTUAL, missing() or _core_difference(), SEE_DETAIL, found=SAME)
 
 
-def _virtual_failure(runner: Runner) -> str:
-    """Return why a transfer does not succeed, empty text when it does."""
-    scenario = Scenario(
+def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
+    """Run the least work of a transport; it may be disturbed, as nobody looks at its numbers."""
+    result = _run(_smallest(runner, clock))
+    reason = "" if result.status in ("ok", "disturbed") else result.reason
+    kind = result.workload
+    found = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
+    return as_finding(
+        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=found
+    )
+
+
+def _smallest(runner: Runner, clock: Clock) -> Scenario:
+    return Scenario(
         transport=runner.name,
         mode="multipath" if runner.multipath else "sc",
         legs=(LEG, LEG),
-        workload=TRANSFER,
-        congestion_control=runner.congestion_controls[0],
-        clock="virtual",
+        workload=next(each for each in SMALLEST if each.kind in runner.workloads),
+        congestion_control=runner.congestion_controls[0] if runner.congestion_controls else "cubic",
+        clock=clock,
     )
+
+
+def _run(scenario: Scenario) -> RunResult:
     with TemporaryDirectory() as directory:
-        result = run_scenario(scenario, Path(directory, "run"))
-    return result.reason
+        return run_scenario(scenario, Path(directory, "run"))
+
+
+def _core_difference() -> str:
+    """Return how a run of the core in C differs from the one in Python; empty: it does not."""
+    scenario = Scenario(
+        transport="quic", mode="dc", legs=(LEG, LEG), workload=TRANSFER, clock="virtual"
+    )
+    cores: tuple[Core, ...] = ("native", "python")
+    runs = [_run(scenario.evolve(virtual={"core": core})) for core in cores]
+    times = [result.reason or f"{result.completion_s} s" for result in runs]
+    return "" if times[0] == times[1] else f"a transfer took {times[0]}, in Python {times[1]}"
 
 
 MARKS: dict[Status, tuple[str, str]] = {
@@ -87,6 +123,9 @@ VIRTUAL = "virtual clock"
 LEG = Leg(rate_mbps=20, delay_ms=10)
 TRANSFER = Download(size_mb=0.1)
 """What a transport carries to show that it works: less than a second over such legs."""
+SMALLEST: Sequence[Workload] = (TRANSFER, Ping(count=1), Command(client=("true",)))
+"""The least work of any transport."""
+SAME = "a transfer takes the same time as in Python"
 TITLES = {
     ELEMENT: "every run on the real clock",
     KERNEL_BACKEND: "legs of the kernel (backend: kernel)",

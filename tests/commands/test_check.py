@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from minitopo_dc.cli import main
-from minitopo_dc.commands.check import report, virtual_transfers
+from minitopo_dc.commands import check as check_command
+from minitopo_dc.commands.check import report, transfers, virtual_transfers
 from minitopo_dc.emulation.machine.preflight import Finding, check
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Scenario
 
 WIDTH = 80
 IP = Finding("ip", "ok", "iproute2-6.1.0", "element", "")
@@ -113,6 +117,7 @@ def test_the_command_fits_a_terminal_of_80_columns(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(WIDTH))
     monkeypatch.setenv("TQUIC_BIN", "/nowhere")
+    monkeypatch.setattr(check_command, "transfers", lambda _: virtual_transfers())
     assert main(["check"]) in (0, 1)
     shown = capsys.readouterr().out.splitlines()
     assert shown[0][2:] == "Every run on the real clock"
@@ -122,9 +127,34 @@ def test_the_command_fits_a_terminal_of_80_columns(
 
 def test_a_transport_in_virtual_time_is_there_when_it_has_carried_something() -> None:
     outcome = {finding.name: finding for finding in virtual_transfers()}
-    assert outcome["quic in virtual time"].status == "ok"
-    assert outcome["mpquic-picoquic in virtual time"].detail == "carried 0.1 MB"
-    assert outcome["tcp in virtual time"].status == "ok"
+    assert outcome["quic on the virtual clock"].status == "ok"
+    assert outcome["mpquic-picoquic on the virtual clock"].detail == "carried 0.1 MB"
+    assert outcome["tcp on the virtual clock"].status == "ok"
+
+
+@pytest.mark.root
+def test_a_transport_on_the_real_clock_is_there_when_it_has_carried_something() -> None:
+    outcome = {finding.name: finding for finding in transfers(check())}
+    for name in ("tcp", "quic", "mptcp", "mpquic", "quic-picoquic", "mpquic-picoquic"):
+        finding = outcome[f"{name} on the real clock"]
+        assert (finding.status, finding.detail) == ("ok", "carried 0.1 MB")
+
+
+def test_nothing_is_tried_on_a_real_clock_that_lacks_something() -> None:
+    assert not [each for each in transfers([QUEUE, TCP]) if "real clock" in each.name]
+
+
+def test_a_core_in_c_that_gives_other_numbers_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = check_command._run
+
+    def slower(scenario: Scenario) -> RunResult:
+        late = scenario.virtual.core == "native"
+        return replace(run(scenario), completion_s=1.0 if late else 2.0)
+
+    monkeypatch.setattr(check_command, "_run", slower)
+    outcome = {finding.name: finding for finding in virtual_transfers()}
+    assert outcome["core in C"].status == "optional-missing"
+    assert outcome["core in C"].detail == "a transfer took 1.0 s, in Python 2.0 s"
 
 
 def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
@@ -137,6 +167,6 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
         outcome = {finding.name: finding for finding in virtual_transfers()}
     finally:
         boot_obstacle.cache_clear()
-    assert outcome["tcp in virtual time"].status == "optional-missing"
-    assert "the guest kernel has ended" in outcome["tcp in virtual time"].detail
-    assert outcome["quic in virtual time"].status == "ok"
+    assert outcome["tcp on the virtual clock"].status == "optional-missing"
+    assert "the guest kernel has ended" in outcome["tcp on the virtual clock"].detail
+    assert outcome["quic on the virtual clock"].status == "ok"
