@@ -43,6 +43,8 @@ NOT_FOR_ALL = 0o002
 umask."""
 LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
+NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
+"""What argparse is to say of a text that is none, by the function that reads it."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
 
@@ -125,11 +127,20 @@ def told(message: str) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser that shows messages through `told`."""
+    """An argparse parser whose mistakes are one line, as all others are."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the message and end with status 2."""
-        super().error(told(message))
+        """Refuse the command line.
+
+        Raises:
+            InputError: always.
+        """
+        command = self.prog.partition(" ")[2]
+        where = f"{command}: " if command else ""
+        message = message.removeprefix("argument ")
+        for kind, words in NUMBERS.items():
+            message = message.replace(f"invalid {kind} value", words)
+        raise InputError(f"{where}{message}; `{self.prog} --help` lists the options")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """End the process, without an error if the reader of `--help` closed the pipe."""

@@ -41,3 +41,20 @@ def test_an_unknown_option_is_one_line(
 ) -> None:
     assert cli.main(line.split()) == 2
     assert capsys.readouterr().err == f"minitopo-dc: {words}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("compare --clock x", "compare: --clock: invalid choice: 'x' (choose from"),
+        ("compare --repetitions 1e3", "compare: --repetitions: no whole number in digits: '1e3'"),
+        ("campaign run", "campaign run: the following arguments are required"),
+    ],
+)
+def test_a_mistake_in_an_option_is_one_line(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(line.split()) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"minitopo-dc: {words}")
+    assert said.endswith("--help` lists the options")
