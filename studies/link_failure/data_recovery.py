@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 LEG = dc.Leg(rate_mbps=20, uplink={"rate_mbps": 20})  # thesis, table 4.3
 BASE = dc.Scenario(
@@ -43,9 +44,8 @@ MULTIPATH: dict[str, dict[str, Any]] = {
 }
 
 
-def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
+def cases(_version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
     """Yield each bearer of DC for each stack, and the multipath transports, which have none."""
-    del version  # which only has fewer seeds
     for way, fields in WAYS.items():
         for bearer, pdcp in BEARERS.items():
             yield BASE.evolve(**fields, pdcp=pdcp), {"way": way, "bearer": bearer}
@@ -61,4 +61,4 @@ def seeds(version: str) -> range:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the COUNTs that were given up."""
     runs = dc.with_measures(runs[runs["bearer"] != "none"], "given_up")
-    yield "COUNTs given up", dc.plots.bars(runs, x="bearer", by="way", y="given_up").figure
+    yield "COUNTs given up", plots.bars(runs, x="bearer", by="way", y="given_up").figure

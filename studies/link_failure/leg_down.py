@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 BASE = dc.Scenario(
     legs=[  # round trips of 15 and 25 ms, as in the paper
@@ -42,9 +43,8 @@ SPLITS: dict[str, dict[str, Any]] = {
 MPTCP = {"transport": "mptcp", "mode": "multipath", "split_uplink": False}
 
 
-def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
+def cases(_version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
     """Yield each split for both stacks, and MPTCP."""
-    del version  # which only has fewer seeds
     for stack, fields in STACKS.items():
         for split, changes in SPLITS.items():
             yield BASE.evolve(**(fields | changes)), {"stack": stack, "way": split}
@@ -62,4 +62,4 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         ("Slowest answer", "delay_max_ms"),
         ("Requests without answer", "unanswered"),
     ):
-        yield title, dc.plots.bars(runs, x="way", by="stack", y=measure).figure
+        yield title, plots.bars(runs, x="way", by="stack", y=measure).figure

@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 TRACE = Path(__file__).resolve().parents[2] / "traces" / "drive_road.csv"
 LEGS = [  # those of the handover experiment of Multipath QUIC's design
@@ -102,13 +103,13 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield worst and 95th percentile of the answers, and the legs taken for failed."""
     runs = dc.with_measures(runs, "leg_failures")
     gone = dc.with_measures(runs[runs["experiment"] == "loses-all"], "answer_worst_ms")
-    yield "Worst answer", dc.plots.curves(gone, "silence_ms", "way", "answer_worst_ms").figure
+    yield "Worst answer", plots.curves(gone, "silence_ms", "way", "answer_worst_ms").figure
     lossy = dc.with_measures(runs[runs["experiment"] == "losses"], "answer_p95_ms")
-    curves = dc.plots.curves(lossy, "silence_ms", "loss_percent", "answer_p95_ms")
+    curves = plots.curves(lossy, "silence_ms", "loss_percent", "answer_p95_ms")
     yield "95th percentile of the answers", curves.figure
     for name in ("losses", "downloads", "drive"):
         chosen, by = runs[runs["experiment"] == name], None if name == "drive" else "loss_percent"
         yield (
             f"Legs taken for failed, {name}",
-            dc.plots.bars(chosen, "silence_ms", by, "leg_failures").figure,
+            plots.bars(chosen, "silence_ms", by, "leg_failures").figure,
         )

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots, statistics
 
 BASE = dc.Scenario(
     legs=[
@@ -51,8 +52,8 @@ def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the delay of requests, and goodput against the delay of packets."""
     load = runs[runs["experiment"] == "under load"]
-    delays = dc.plots.bars(load, "way", y="flow_2_delay_p95_ms")
+    delays = plots.bars(load, "way", y="flow_2_delay_p95_ms")
     yield "Delay of requests while a download fills the legs", delays.figure
     packets = dc.with_measures(runs[runs["experiment"] == "packets"], "delay_p95_ms")
-    means = dc.statistics.means(packets, ["way", "congestion"], "delay_p95_ms")
+    means = statistics.means(packets, ["way", "congestion"], "delay_p95_ms")
     yield "One-way delay of packets, 95th percentile (ms)", means

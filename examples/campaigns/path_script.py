@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 LEG = {direction: {"rate_mbps": 20, "delay_ms": 10} for direction in ("downlink", "uplink")}
 BASE = dc.Scenario(
@@ -46,9 +47,8 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def cases(version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
+def cases(_version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
     """Yield each transport for each case."""
-    del version  # which only has fewer seeds
     for case, changes in CASES.items():
         for way, fields in WAYS.items():
             yield BASE.evolve(**fields, **changes), {"case": case, "way": way}
@@ -62,4 +62,4 @@ def seeds(version: str) -> range:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the longest time until 0.8 of what is there is used again."""
     down = dc.with_measures(runs[runs["case"].str.startswith("leg 1")], "recovery_s")
-    yield "Time to recover", dc.plots.bars(down, "case", "way", "recovery_s").figure
+    yield "Time to recover", plots.bars(down, "case", "way", "recovery_s").figure

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 LEG = dc.Leg(rate_mbps=20, uplink={"rate_mbps": 20})
 CONTROL = ["--congestion-control", "{congestion_control}"]
@@ -79,4 +80,4 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the time until everything of a page is there."""
-    yield "Page load time", dc.plots.bars(runs, "legs", "way", "page_load_ms").figure
+    yield "Page load time", plots.bars(runs, "legs", "way", "page_load_ms").figure

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 CLIENT = ["iperf3", "--client", "{server}", "--reverse", "--json", "--time", "10"]
 SERVER = ["iperf3", "--server"]
@@ -64,4 +65,4 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         ("What iperf3 received", "received_mbps"),
         ("What TCP sent again (segments)", "retransmissions"),
     ):
-        yield title, dc.plots.curves(runs, "rate_2_mbps", "way", measure).figure
+        yield title, plots.curves(runs, "rate_2_mbps", "way", measure).figure
