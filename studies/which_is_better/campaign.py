@@ -18,7 +18,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from networks import CAPACITY, NETWORKS, REQUESTS, Fields, Point, halves, nine, requests, start_s
+from networks import (
+    CAPACITY,
+    NETWORKS,
+    REQUESTS,
+    Fields,
+    Point,
+    halves,
+    leg,
+    nine,
+    requests,
+    start_s,
+)
 from ways import ALONE, LATE, LEAST_DELAY, MPQUIC, MPTCP, PROPORTIONAL, TCP, dual
 
 import minitopo_dc as dc
@@ -127,11 +138,11 @@ def legs(point: Point, *, rlc: bool = False, up_jitter_ms: float = 0, **air: Any
     made = []
     for number, mbps, own in halves(point):
         loss = 0 if rlc else point[f"loss_{number}_percent"]
-        radio = {"rlc": {"mode": "am"}} if rlc else {"loss_percent": loss}
-        uplink = {"rate_mbps": nine(mbps / 4), "queue_packets": 1000, "jitter_ms": up_jitter_ms,
-                  "loss_percent": loss}  # fmt: skip
+        radio: Fields = {"rlc": {"mode": "am"}} if rlc else {"loss_percent": loss}
         queue = {"queue_ms": point[f"queue_{number}_ms"]}
-        made.append(dc.Leg(**{"jitter_ms": 0} | own | queue | radio | air, uplink=uplink))
+        uplink: Fields = {"rate_mbps": nine(mbps / 4), "queue_packets": 1000}
+        uplink |= {"jitter_ms": up_jitter_ms, "loss_percent": loss}
+        made.append(leg(**own | queue | radio | air, uplink=uplink))
     return made
 
 

@@ -73,40 +73,33 @@ def requests(point: Point) -> dc.RequestResponse:
     )
 
 
-def pair(first: Fields, second: Fields) -> list[dc.Leg]:
-    """Return two legs without jitter, each from the fields of its directions."""
-    return [dc.Leg(**{"jitter_ms": 0} | leg) for leg in (first, second)]
+def leg(**fields: Any) -> dc.Leg:
+    """Return a leg that has no jitter unless its fields say so."""
+    fields.setdefault("jitter_ms", 0)
+    return dc.Leg(**fields)
 
 
 def lte_pair() -> list[dc.Leg]:
     """Return the embedded LTE pair, with means of 4 and 2.7 Mbit/s."""
-    return pair(*(
-        {"trace": trace, "trace_mean_mbps": mbps, "delay_ms": 20, "queue_packets": 100,
-         "uplink": {"rate_mbps": 5}}
-        for (trace, _), mbps in zip(CAPACITIES["lte"], (4, 2.7), strict=True)
-    ))  # fmt: skip
+    (first, _), (second, _) = CAPACITIES["lte"]
+    both: Fields = {"delay_ms": 20, "queue_packets": 100, "uplink": {"rate_mbps": 5}}
+    return [
+        leg(trace=first, trace_mean_mbps=4, **both),
+        leg(trace=second, trace_mean_mbps=2.7, **both),
+    ]
 
 
 def drive(name: str) -> list[dc.Leg]:
     """Return one channel of each of two operators on a drive, up as down."""
-    return [
-        dc.Leg(downlink=channel, uplink=channel)
-        for trace, column in CAPACITIES[name]
-        for channel in [{"trace": trace, "trace_column": column, "delay_curve": "power",
-                         "jitter_ms": 0, "queue_packets": 20}]
-    ]  # fmt: skip
+    both: Fields = {"delay_curve": "power", "queue_packets": 20}
+    channels = [{"trace": file, "trace_column": name} for file, name in CAPACITIES[name]]
+    return [leg(downlink=channel, uplink=channel, **both) for channel in channels]
 
 
 def outages(away_s: float) -> list[dc.Leg]:
-    """Return 4 and 2 Mbit/s; the first leg is away for this long every 15 s."""
+    """Return 4 and 2 Mbit/s; the first leg is away for so long every 15 s."""
     away = [(start, start + away_s) for start in (5, 20, 35, 50)]
-    return pair(
-        {
-            "rate_mbps": 4,
-            "delay_ms": 15,
-            "queue_ms": 100,
-            "uplink": {"rate_mbps": 4},
-            "outages": away,
-        },
-        {"rate_mbps": 2, "delay_ms": 30, "queue_ms": 100, "uplink": {"rate_mbps": 2}},
-    )
+    return [
+        leg(rate_mbps=4, delay_ms=15, queue_ms=100, uplink={"rate_mbps": 4}, outages=away),
+        leg(rate_mbps=2, delay_ms=30, queue_ms=100, uplink={"rate_mbps": 2}),
+    ]
