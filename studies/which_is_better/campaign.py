@@ -30,10 +30,12 @@ from networks import (
     requests,
     start_s,
 )
+from report import report
 from ways import ALONE, LATE, LEAST_DELAY, MPQUIC, MPTCP, PROPORTIONAL, TCP, dual
 
 import minitopo_dc as dc
 
+__all__ = ["cases", "report"]
 Case = tuple[dc.Scenario, dict[str, Any]]
 OF_EACH_LEG: dict[str, Any] = {
     "queue_1_ms": (10, 300, "log"),  # at the leg's mean rate

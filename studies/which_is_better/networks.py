@@ -23,6 +23,10 @@ CAPACITIES: dict[str, Sequence[tuple[Path, str]]] = {
     "road": [(TRACES / "drive_road.csv", column) for column in DRIVE],
 }
 """File and column of each leg's trace. `walk` and `road` are held out: no rule was made of them."""
+COHERENCE_S = {"lte": 5.0, "drive": 19.0, "walk": 7.0, "road": 52.0}
+"""The lag at which the autocorrelation of a capacity falls below 1/e, mean of both legs."""
+VARIATION = {"constant": 0.0, "lte": 0.47, "drive": 0.75, "walk": 0.73, "road": 0.94}
+"""The coefficient of variation, mean of both legs (`minitopo-dc trace info`)."""
 NETWORKS: dict[str, Any] = {
     "total_mbps": (4, 100, "log"),  # mean of both legs together
     "share": (0.5, 0.95),  # of leg 1
