@@ -14,8 +14,11 @@ in time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
-from felt import BEARER, Case, Values, at, places, ways
+import pandas as pd
+from claims import Claim, mean
+from felt import BEARER, Case, Values, at, by_measure, judged, places, ways
 from networks import leg
 from ways import Fields, dual
 
@@ -47,3 +50,33 @@ def pair(loss_percent: float) -> list[dc.Leg]:
         leg(rate_mbps=8, delay_ms=8, queue_ms=50, uplink={"rate_mbps": 8}),
         leg(rate_mbps=12, delay_ms=4, queue_ms=50, loss_percent=loss_percent, uplink=up),
     ]
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield the claims of each experiment."""
+    yield from judged(runs, claims)
+
+
+def claims(runs: pd.DataFrame) -> Iterator[Claim]:
+    """Yield what is claimed at the points of an experiment; shares of frames, freezes of a call."""
+    found = by_measure(runs, ("late_share", "freezes", "bytes_per_byte"))
+    late, freezes, used = found.values()
+    leg = late[["leg-1", "leg-2"]].min(axis=1, skipna=False)
+    adaptive, mpquic = late["dc-adaptive"], late["mpquic"]
+    for words, first, second in (
+        ("adaptive DC, less than the better leg alone", adaptive, leg),
+        ("duplication, less than the better leg alone", late["dc-duplicate"], leg),
+        ("MP-QUIC, less than the better leg alone", mpquic, leg),
+        ("adaptive DC, less than MP-QUIC", adaptive, mpquic),
+        ("duplication, less than adaptive DC", late["dc-duplicate"], adaptive),
+        ("selective duplication, less than adaptive DC", late["dc-selective"], adaptive),
+        ("duplication of key frames, less than adaptive DC", late["dc-key-frames"], adaptive),
+    ):
+        yield mean(f"late share of {words}: difference", first - second, most=0)
+    more = freezes["dc-adaptive"] - freezes["mpquic"]
+    yield mean("freezes of adaptive DC, no more than of MP-QUIC: difference", more, most=0)
+    yield mean("bytes of duplication for each byte of use", used["dc-duplicate"], least=1.8)
+    above = used.sub(used["dc-adaptive"], axis=0)
+    for way, words in (("dc-key-frames", "key frames"), ("dc-selective", "late packets")):
+        part = above[way] / above["dc-duplicate"]
+        yield mean(f"more bytes of copies of {words}, over those of all", part, most=0.5)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import pandas as pd
+from claims import Claim, table
 from networks import Fields, drive, lte_pair, outages
+from ratios import by_way, of
 from ways import ALONE, COPIES, LEAST_DELAY, MPQUIC, dual
 
 import minitopo_dc as dc
@@ -69,3 +72,25 @@ def at(place: tuple[dict[str, Any], Fields], name: str, **way: Any) -> Case:
         "congestion_control": "cubic",
     }
     return dc.Scenario(**common | fields | way), {"way": name, **labels}
+
+
+def by_measure(runs: pd.DataFrame, measures: Sequence[str]) -> dict[str, pd.DataFrame]:
+    """Return of each measure a row for each point and a column for each way."""
+    return {name: by_way(runs, name) for name in measures}
+
+
+def judged(
+    runs: pd.DataFrame, claims: Callable[[pd.DataFrame], Iterator[Claim]]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the claims of each experiment; they are functions of its runs."""
+    for name in runs["experiment"].unique():
+        mine = of(runs, name)
+        mine = mine.assign(bytes_per_byte=leg_bytes(mine) / mine["bytes_received"])
+        mine.attrs["labels"] = runs.attrs["labels"]
+        yield f"{name}: claims", table(claims(mine))
+
+
+def leg_bytes(runs: pd.DataFrame) -> pd.Series[float]:
+    """Return the IP bytes that the downlinks delivered."""
+    total: pd.Series[float] = runs["leg_bytes_1"] + runs["leg_bytes_2"]
+    return total

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pandas as pd
 from networks import CAPACITIES, Fields
 from ways import ALONE, LATE, LEAST_DELAY, PROPORTIONAL, TCP
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 TRACES = [trace for trace, _ in CAPACITIES["lte"]]
@@ -142,3 +144,16 @@ def uplinks() -> Iterator[Case]:
 def seeds(version: str) -> range:
     """Return three seeds, or one."""
     return range(1, 4 if version == "full" else 2)
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield what the default report has not: bytes that copies cost, and slowest answers."""
+    loads = runs.assign(bytes_per_byte=(runs["leg_bytes_1"] + runs["leg_bytes_2"]) / 20e6)
+    ways = ["batch", "credit", "selective", "duplicate", "mpquic"]
+    mine = loads[(loads["experiment"] == "links") & loads["way"].isin(ways)]
+    if len(mine):
+        yield "Bytes on the legs for each byte", plots.bars(mine, "legs", "way", "bytes_per_byte")
+    for name, x in (("delay", "legs"), ("uplink", "uplink")):
+        asked = runs[runs["experiment"] == name]
+        if len(asked):
+            yield f"{name}: slowest answer (ms)", plots.bars(asked, x, "way", "delay_max_ms")

@@ -47,6 +47,19 @@ def of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     return mine
 
 
+def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs with `answer_p95_ms` and `answer_worst_ms`, infinite for no answer.
+
+    The percentile is the 95th delay of 100 requests. Where 1 to 5 have no answer it is taken as the
+    longest delay, which it is for 5, and which it is at most for fewer.
+    """
+    lost, longest = runs["unanswered"], runs["delay_max_ms"]
+    p95 = runs["delay_p95_ms"].where(lost == 0, longest.where(lost <= 5, np.inf))
+    worst = longest.where(lost == 0, np.inf)
+    asked = lost.notna()
+    return runs.assign(answer_p95_ms=p95[asked], answer_worst_ms=worst[asked])
+
+
 def best(points: pd.DataFrame, kind: str) -> Ratios:
     """Return the greatest value of the ways whose name begins so; none where one has none."""
     return points.filter(regex=f"^{kind}").max(axis=1, skipna=False)

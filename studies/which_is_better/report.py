@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from learn import effects, models, noise, tree
 from matplotlib.figure import Figure
-from ratios import Ratios, best, by_way, least, of, percent, shares, with_numbers
+from ratios import Ratios, best, by_way, late_answers, least, of, percent, shares, with_numbers
 from rules import find_rule, read_rule, regrets
 
 from minitopo_dc import plots
@@ -143,19 +143,6 @@ def request_ratios(runs: pd.DataFrame) -> Ratios:
     """Return the ratio of the delays of answers, above 1 where Dual Connectivity's are shorter."""
     wide = by_way(of(late_answers(runs), "requests"), "answer_p95_ms", failed=np.inf)
     return least(wide, "mp") / least(wide, "dc-")
-
-
-def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs with `answer_p95_ms` and `answer_worst_ms`, infinite for no answer.
-
-    The percentile is the 95th delay of 100 requests. Where 1 to 5 have no answer it is taken as the
-    longest delay, which it is for 5, and which it is at most for fewer.
-    """
-    lost, longest = runs["unanswered"], runs["delay_max_ms"]
-    p95 = runs["delay_p95_ms"].where(lost == 0, longest.where(lost <= 5, np.inf))
-    worst = longest.where(lost == 0, np.inf)
-    asked = lost.notna()
-    return runs.assign(answer_p95_ms=p95[asked], answer_worst_ms=worst[asked])
 
 
 def distribution(table: pd.DataFrame) -> Any:
