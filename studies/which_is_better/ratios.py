@@ -1,0 +1,127 @@
+"""Tables of points: what each way reached at a point, ratios of two sides, and their shares.
+
+A run that failed has goodput 0 and takes for ever: that is an answer, and the worst one; left out,
+its point would be missing where one of two sides fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from networks import COHERENCE_S, VARIATION
+
+from minitopo_dc.statistics import Proportion, outcomes
+
+Ratios = pd.Series  # of numbers, by point
+MARGIN = 0.05
+"""Of a tie: what the clocks differ by (docs/advise.md)."""
+
+
+def by_way(runs: pd.DataFrame, measure: str, *, failed: float = math.nan) -> pd.DataFrame:
+    """Return a row for each point, which is the index, and a column for each way.
+
+    Args:
+        runs: those of one experiment, with the names of their labels in `attrs`.
+        measure: the column; its median over seeds is taken.
+        failed: what a run that failed counts as.
+    """
+    names = [name for name in runs.attrs["labels"] if name in runs and name != "way"]
+    labels = [name for name in names if runs[name].notna().any()]
+    values = runs[measure].where(runs["status"] == "ok").astype(float)
+    known = runs.assign(value=values.where(runs["status"] != "failed", failed)).dropna(
+        subset="value"
+    )
+    groups = known.groupby([*labels, "way"], sort=False, dropna=False)["value"]
+    wide = groups.median().unstack("way")
+    return wide.reindex(columns=list(dict.fromkeys(runs["way"])))
+
+
+def of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return the runs of an experiment, which still know their labels."""
+    mine = runs[runs["experiment"] == experiment]
+    mine.attrs["labels"] = runs.attrs["labels"]
+    return mine
+
+
+def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the runs with `answer_p95_ms` and `answer_worst_ms`, infinite for no answer.
+
+    The percentile is the 95th delay of 100 requests. Where 1 to 5 have no answer it is taken as the
+    longest delay, which it is for 5, and which it is at most for fewer.
+    """
+    lost, longest = runs["unanswered"], runs["delay_max_ms"]
+    p95 = runs["delay_p95_ms"].where(lost == 0, longest.where(lost <= 5, np.inf))
+    worst = longest.where(lost == 0, np.inf)
+    asked = lost.notna()
+    return runs.assign(answer_p95_ms=p95[asked], answer_worst_ms=worst[asked])
+
+
+def best(points: pd.DataFrame, kind: str) -> Ratios:
+    """Return the greatest value of the ways whose name begins so; none where one has none."""
+    return points.filter(regex=f"^{kind}").max(axis=1, skipna=False)
+
+
+def least(points: pd.DataFrame, kind: str) -> Ratios:
+    """Return the least value of the ways whose name begins so; none where one has none."""
+    return points.filter(regex=f"^{kind}").min(axis=1, skipna=False)
+
+
+def shares(sides: Mapping[str, Ratios], margin: float = MARGIN) -> pd.DataFrame:
+    """Return at how many points the first side is better, a tie, or worse, as texts for a page.
+
+    Args:
+        sides: ratios by what they compare, above 1 where the first side is better.
+        margin: of a tie.
+    """
+    rows = {}
+    for name, ratios in sides.items():
+        counts = outcomes(ratios.to_numpy(dtype=float), margin)
+        low, middle, high = counts.ratios
+        rows[name] = {
+            "points": counts.better.points,
+            "better (%)": percent(counts.better),
+            "a tie (%)": percent(counts.tie),
+            "worse (%)": percent(counts.worse),
+            "ratio (quartiles)": f"{middle:.2f} ({low:.2f} to {high:.2f})",
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("first side against second")
+
+
+def percent(part: Proportion) -> str:
+    """Return a share with its 95 % interval (Wilson's), as a text."""
+    return f"{100 * part.share:.0f} ({100 * part.low:.0f} to {100 * part.high:.0f})"
+
+
+def with_numbers(points: pd.DataFrame) -> pd.DataFrame:
+    """Return the points with their factors as columns, and numbers without a unit (docs/study.md).
+
+    `windows`: size over rate times round trip; `queueing`: queue over round trip;
+    `lost_per_window`: packets lost at random per rate times round trip; `loss_apart`: leg 1's part
+    of these minus as many of leg 2 at leg 1's rate; `changes`: round trip over coherence time.
+    """
+    table = points.reset_index()
+    share, ratio = table["share"], table["delay_ratio"]
+    trip = table["delay_sum_ms"] * (share + (1 - share) * ratio) / (1 + ratio)
+    packets = table["total_mbps"] * trip * 1000 / 12_000 / 100
+    queue = share * table["queue_1_ms"] + (1 - share) * table["queue_2_ms"]
+    losses = table["loss_1_percent"], table["loss_2_percent"]
+    coherence = table["capacity"].map({"constant": np.inf, **COHERENCE_S})
+    return table.assign(
+        round_trip_ms=trip,
+        windows=table["size_mb"] * 8000 / (table["total_mbps"] * trip),
+        queueing=queue / trip,
+        queue_ratio=table["queue_2_ms"] / table["queue_1_ms"],
+        lost_per_window=(share * losses[0] + (1 - share) * losses[1]) * packets,
+        loss_apart=share * (losses[0] - losses[1]) * packets,
+        changes=trip / 1000 / coherence,
+        variation=table["capacity"].map(VARIATION),
+    )
+
+
+def factors_of(table: pd.DataFrame, names: Sequence[str]) -> Any:
+    """Return factors as a matrix for a model, with a column for each level of a text."""
+    return pd.get_dummies(table[list(names)], prefix_sep=" is ", dtype=float)
