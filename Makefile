@@ -39,6 +39,7 @@ lint: setup-tests ## format, lint, docstrings, types and imports
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/docstrings.py
 	$(BIN)/mypy
+	@for study in studies/*/ examples/campaigns/; do $(BIN)/mypy --no-error-summary $$study*.py || exit 1; done
 	$(BIN)/lint-imports
 
 unit: setup-tests ## the tests that need no root

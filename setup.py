@@ -106,6 +106,8 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "campaign/report/page/uplot/*",
                 "data/*/*",
                 "data/reference/measured/*/*",
+                "data/studies/*/*.py",
+                "data/studies/*/reference/*",
                 "picoquic/*.[ch]",
                 "report/page.html.j2",
                 "report/style.css",

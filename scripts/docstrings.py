@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDERS = ("minitopo_dc", "runners", "topologies", "benchmarks", "scripts", "examples")
+FOLDERS = ("minitopo_dc", "runners", "topologies", "benchmarks", "scripts", "examples", "studies")
 MIN_WORDS = 5
 
 Named = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

@@ -28,7 +28,7 @@ QUICK: dict[str, tuple[float, ...]] = {
 
 
 def cases(version: str) -> Iterator[Case]:
-    """Yield all tables' points."""
+    """Yield the points of all of the thesis' tables."""
     # Section 4.4: the first three minutes of 1 GB.
     duration_s = {"full": 180, "quick": 30, "sample": 60}[version]
     base = BASE.evolve(**LARGE_BUFFER, workload={"duration_s": duration_s, "size_mb": 1000})

@@ -34,7 +34,7 @@ SAMPLE = ("leg-1", "leg-2", "dc-adaptive", "dc-duplicate", "mpquic")
 
 
 def cases(version: str) -> Iterator[Case]:
-    """Yield all cases."""
+    """Yield the cases of all experiments."""
     call = dc.Realtime(bitrate_mbps=1.5, reset_late=True, duration_s=LASTS_S[version])
     marked = call.evolve(key_frame_dscp=46)
     for place in places(version, "loss_percent", LOSSES, pair):

@@ -34,7 +34,7 @@ SAMPLE: dict[str, Fields] = {
 
 
 def cases(version: str) -> Iterator[Case]:
-    """Yield all cases."""
+    """Yield the cases of all experiments."""
     sample = version == "sample"
     movie = dc.Video(video="movie", abr="dynamic", duration_s=30 if sample else 60)
     for place in places(version, "first_mbps", RATES, pair):
