@@ -207,4 +207,5 @@ def run(
     if done.returncode:
         words = (done.stderr or done.stdout).strip().splitlines()
         said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
-        raise BuildError(f"{what}: {' | '.join(said[:3])}")
+        end = f"exit code {done.returncode}"
+        raise BuildError(f"{what}: {' | '.join(said[:3]) or end}")

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,11 +34,11 @@ BUSY = (
 REPORT = 0x88B5
 """The type of frames that carry the agent's words (report.c)."""
 SHOWN_LINES = 500
-NO_PTRACE = (
-    "this system does not permit ptrace, which runs the guest's programs (docs/linux-guest.md)"
-)
+NO_PTRACE = "ptrace, which runs the guest's programs, is not permitted (EPERM; docs/linux-guest.md)"
 PTRACE_REFUSED = re.compile(r"ptrace.*(errno = 1\b|not permitted)", re.IGNORECASE)
 """What the kernel says where ptrace fails by EPERM; for another reason its own words say enough."""
+END_SEEN_S = 0.1
+"""How long to wait for the exit code of a guest that has broken off a connection."""
 NOTES = "guest"
 """The name that the kernel keeps notes under while it boots."""
 _NEVER = (1 << 64) - 1
@@ -213,7 +214,8 @@ class Guest:
         if ended == lib.GUEST_GONE:
             forbidden = any(map(PTRACE_REFUSED.search, self._last_lines()))
             kind = GuestError if self._is_up else GuestUnavailableError
-            raise self._failure("has ended", NO_PTRACE if forbidden else self._reason(), kind)
+            why = NO_PTRACE if forbidden else self._reason() + self._end()
+            raise self._failure("has ended", why, kind)
         if ended == lib.GUEST_SILENT:
             why = BUSY.format(seconds=self._patience_s) if self._computes() else "it did not answer"
             raise self._failure("hangs", why)
@@ -226,6 +228,17 @@ class Guest:
 
     def _reason(self) -> str:
         return str(self._ffi.string(self._lib.guest_reason(self._guest)).decode())
+
+    def _end(self) -> str:
+        """Return how its process ended, which takes a moment; empty text if it has not."""
+        until = time.monotonic() + END_SEEN_S
+        while self.pid and time.monotonic() < until:
+            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None:
+                is_code = ended.si_code == os.CLD_EXITED
+                return f", {'exit code' if is_code else 'signal'} {ended.si_status}"
+            time.sleep(END_SEEN_S / 10)
+        return ""
 
     def _failure(self, what: str, why: str, kind: type[GuestError] = GuestError) -> GuestError:
         said = " | ".join(self._last_lines())

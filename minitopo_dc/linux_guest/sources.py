@@ -72,7 +72,10 @@ def _downloaded(scratch: Path, say: Callable[[str], None]) -> Source:
     if not found:
         raise BuildError(f"apt-get has left no package of {PACKAGE}: {ADVICE}")
     unpacked = scratch / "package"
-    run(["dpkg-deb", "--extract", str(found[0]), str(unpacked)], f"{found[0].name} is broken")
+    run(
+        ["dpkg-deb", "--extract", str(found[0]), str(unpacked)],
+        f"dpkg-deb cannot unpack {found[0].name}",
+    )
     return Source(unpacked / INSTALLED.relative_to("/"), found[0].name)
 
 

@@ -7,6 +7,7 @@ mptcp_subflow_addrs); MPTCP_TCPINFO and MPTCP_SUBFLOW_ADDRS are there since Linu
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import select
@@ -102,9 +103,14 @@ def congestion_control_refusal(name: str) -> str | None:
         try:
             set_congestion_control(probe, name)
         except OSError as error:
-            advice = f"as root: modprobe tcp_{name}"
-            return f"the kernel refuses {name}: {error.strerror} ({advice})"
+            return f"the kernel refuses {name}: {error.strerror} ({_advice(name, error)})"
     return None
+
+
+def _advice(name: str, error: OSError) -> str:
+    if error.errno == errno.EPERM:
+        return "as root, or with it in sysctl net.ipv4.tcp_allowed_congestion_control"
+    return f"as root: modprobe tcp_{name}"
 
 
 def mptcp_refusal() -> str | None:
@@ -113,7 +119,7 @@ def mptcp_refusal() -> str | None:
         socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
     except OSError as error:
         advice = "CONFIG_MPTCP and sysctl net.mptcp.enabled=1 are needed"
-        return f"the kernel has no MPTCP: {error.strerror} ({advice})"
+        return f"the kernel refuses an MPTCP socket: {error.strerror} ({advice})"
     return None
 
 

@@ -247,7 +247,7 @@ def _without_losses(summary: dict[str, Any]) -> dict[str, Any]:
         if any(drops.values()):
             raise ElementFailedError(
                 f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
-                f"({drops}): the machine is too slow for this rate"
+                f"({drops}); probably the machine is too slow for this rate"
             )
     if summary["copies_refused"]:
         raise ElementFailedError(

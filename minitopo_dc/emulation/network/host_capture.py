@@ -96,7 +96,8 @@ def _main(path: Path) -> int:
             capture.close()
         _, dropped = _STATISTICS.unpack(packets.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
     if dropped:
-        print(f"{dropped} packets are missing: the machine is too slow", file=sys.stderr)  # noqa: T201
+        words = "the kernel dropped them; probably the machine is too slow"
+        print(f"{dropped} packets are missing: {words}", file=sys.stderr)  # noqa: T201
     return 1 if dropped else 0
 
 

@@ -10,6 +10,7 @@ import pytest
 from minitopo_dc.emulation.network.elements import (
     ElementFailedError,
     ElementProcess,
+    _without_losses,
     stop_all,
     tail,
 )
@@ -40,6 +41,14 @@ def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
     told: list[str] = []
     assert stopped(Pretended("gnb", told), Pretended("ue", told)) == ["gnb", "ue"]
     assert told == ["begin gnb", "begin ue", "wait gnb", "wait ue"]
+
+
+def test_packets_that_the_kernel_dropped_are_told_and_their_cause_is_called_a_guess() -> None:
+    summary = {"host": "gnb", "kernel_drops": {"1": {"full": 3}}, "copies_refused": 0}
+    with pytest.raises(
+        ElementFailedError, match=r"queue 1 .*3.*; probably the machine is too slow"
+    ):
+        _without_losses(summary)
 
 
 def test_an_element_that_had_died_leaves_no_summaries() -> None:
