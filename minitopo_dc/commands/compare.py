@@ -15,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
-from minitopo_dc.analysis.measures.better_leg import better_legs
+from minitopo_dc.analysis.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.analysis.measures.expected_losses import few_losses
 from minitopo_dc.analysis.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.analysis.measures.verdict import Finding, findings
@@ -195,13 +195,14 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     What was measured is printed first, even where nothing can be written any more.
     """
     frame = results_table(results)
+    legs = better_legs(frame)
     found = _findings(frame)
     if not as_json:
-        tell_results(frame, found)
+        _tell_results(frame, legs, found)
     else:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
     try:
-        _save(base, frame, root)
+        _save(base, frame, legs.runs, root)
         verdict = json.dumps([each.to_json() for each in found], indent=1)
         write_whole(root / "verdict.json", verdict)
     except OSError as error:
@@ -215,7 +216,7 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
 def tell_comparison(results: Sequence[RunResult], root: Path) -> None:
     """Print a finished comparison from its results, as it was printed when it ran."""
     frame = results_table(results)
-    tell_results(frame, _findings(frame))
+    _tell_results(frame, better_legs(frame), _findings(frame))
     _tell_files(root)
 
 
@@ -224,11 +225,12 @@ def _findings(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
     return [*findings(frame, stacks), *media_findings(frame, stacks)]
 
 
-def tell_results(frame: pd.DataFrame, found: Iterable[Finding | MediaFinding]) -> None:
+def _tell_results(
+    frame: pd.DataFrame, legs: BetterLegs, found: Iterable[Finding | MediaFinding]
+) -> None:
     """Print the table of runs, its conclusions, and the losses that are to be expected."""
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
-    legs = better_legs(frame)
     console.print(render_table(compare_table(legs.runs), labels, compare_table(frame)))
     for sentence in (*legs.sentences, *(each.sentence for each in found), *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
@@ -240,13 +242,12 @@ def _tell_files(root: Path) -> None:
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _save(base: Scenario, frame: pd.DataFrame, root: Path) -> None:
-    """Write the tables and figures of a comparison: all rows, and a run of each kind over time."""
+def _save(base: Scenario, frame: pd.DataFrame, shown: pd.DataFrame, root: Path) -> None:
+    """Write the tables of all rows, and figures of those shown and of a run of each kind."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
     save_tables(labelled(frame, compared_labels(frame)), root)
     name = "goodput" if base.workload.figure is None else base.workload.kind
-    shown = better_legs(frame).runs
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
