@@ -6,13 +6,13 @@ a constant, and beside what the scatter of repetitions leaves to any model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from ratios import factors_of
+from ratios import factors_of, percent
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.inspection import permutation_importance
@@ -38,6 +38,8 @@ BINS = 8
 """Of an effect: within its bin each point is moved, so that no network is asked for that is not."""
 LEVELS = range(1, 5)
 """Of a tree that a person follows; a leaf has at least five points."""
+FEWEST_OF_A_SIDE = 7
+"""Of points with one answer: each fold, and each fold of what is left, then has one."""
 
 
 def models(
@@ -129,6 +131,24 @@ def _effect(model: Any, x: pd.DataFrame, name: str) -> Iterator[pd.DataFrame]:
     sums = np.append(0.0, steps.mean().reindex(counts.index, fill_value=0.0).cumsum())
     middle = np.average((sums[1:] + sums[:-1]) / 2, weights=counts)
     yield pd.DataFrame({name: edges, "factor": np.exp(sums - middle)})
+
+
+def trees(
+    points: pd.DataFrame, answers: Mapping[str, pd.Series[bool]], factors: Sequence[str]
+) -> Iterator[str | pd.DataFrame]:
+    """Yield of each statement with points enough a sentence and the leaves of its tree.
+
+    Args:
+        points: with the factors.
+        answers: by statement at which points it is true; its index is a part of the points'.
+        factors: columns.
+    """
+    for words, yes in answers.items():
+        if min(yes.sum(), (~yes).sum()) >= FEWEST_OF_A_SIDE:
+            leaves, right, usual = tree(points.loc[yes.index], yes, factors)
+            yield f"{words}: right at {percent(right)} % of points not seen, always the same " \
+                  f"answer at {percent(usual)} %."  # fmt: skip
+            yield leaves
 
 
 def tree(
