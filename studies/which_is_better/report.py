@@ -93,6 +93,11 @@ def download_sides(table: pd.DataFrame) -> dict[str, Ratios]:
 def deployed_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
     """Return the rows of what is deployed: a backhaul, RLC, jitter; those that were run."""
     sides: dict[str, Ratios] = {}
+    ran = set(runs["experiment"])
+    if {"download", "radio"} <= ran:
+        table = downloads(runs, "download")
+        same = table["point"].isin(of(runs, "radio")["point"])
+        sides["as in download, at the same points"] = table["ratio"][same]
     for name in ("deployed", "radio", "jitter", "jitter-uplink"):
         mine = of(runs, name)
         if len(mine):

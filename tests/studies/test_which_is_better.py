@@ -51,10 +51,14 @@ def module(name: str) -> Any:
     return importlib.import_module(name)
 
 
-def digest(name: str, version: str) -> tuple[int, str]:
+@cache
+def plan(name: str, version: str) -> Plan:
     mine = program(name)
-    plan = Plan(mine.cases(version), mine.seeds(version))
-    ids = sorted(plan.scenarios)
+    return Plan(mine.cases(version), mine.seeds(version))
+
+
+def digest(name: str, version: str) -> tuple[int, str]:
+    ids = sorted(plan(name, version).scenarios)
     return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
 
 
@@ -67,6 +71,14 @@ def test_recorded_runs_stay_joined(name: str, version: str) -> None:
 @pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] == "full"])
 def test_recorded_runs_of_the_full_version_stay_joined(name: str, version: str) -> None:
     assert digest(name, version) == IDS[name, version]
+
+
+@pytest.mark.slow
+def test_the_recorded_runs_are_those_of_the_plan() -> None:
+    runs = module("recorded").recorded()
+    planned = plan("campaign", "full").rows
+    rows = {(run, labels["way"], labels["point"]) for run, labels, _ in planned}
+    assert rows.issuperset(zip(runs["run"], runs["way"], runs["point"], strict=True))
 
 
 @cache
@@ -129,18 +141,48 @@ def test_numbers_without_a_unit_are_those_of_the_recorded_networks() -> None:
     pd.testing.assert_frame_equal(made[columns], recorded("download")[columns], rtol=1e-5)
 
 
+def shares(ratios: pd.Series[float], margin: float = 0.05) -> list[str]:
+    (row,) = module("ratios").shares({"all": ratios}, margin).to_numpy().tolist()
+    return list(row[1:])
+
+
 @pytest.mark.parametrize(
     ("experiment", "published"),
     [  # docs/measurements/study.md
         ("download", ["40 (36 to 44)", "37 (33 to 41)", "23 (20 to 27)", "1.02 (0.96 to 1.14)"]),
         ("download-unseen", ["32 (25 to 38)", "33 (27 to 40)", "36 (29 to 42)",
                              "1.01 (0.83 to 1.08)"]),
-        ("tcp", ["71 (66 to 74)", "12 (9 to 15)", "18 (15 to 21)", "1.18 (1.03 to 1.68)"]),
     ],
 )  # fmt: skip
-def test_recorded_networks_have_the_published_shares(experiment: str, published: list[str]) -> None:
-    (row,) = module("ratios").shares({"all": recorded(experiment)["ratio"]}).to_numpy().tolist()
-    assert row[1:] == published
+def test_recorded_runs_have_the_published_shares(experiment: str, published: list[str]) -> None:
+    runs = module("recorded").recorded()
+    assert shares(module("report").downloads(runs, experiment)["ratio"]) == published
+
+
+def test_recorded_answers_have_the_published_shares() -> None:
+    ratios = module("report").request_ratios(module("recorded").recorded())
+    assert shares(ratios, 0.1) == [
+        "63 (57 to 69)",
+        "15 (11 to 20)",
+        "22 (17 to 27)",
+        "1.24 (0.96 to 1.85)",
+    ]
+
+
+def test_recorded_networks_of_tcp_have_the_published_shares() -> None:
+    assert shares(recorded("tcp")["ratio"]) == [
+        "71 (66 to 74)",
+        "12 (9 to 15)",
+        "18 (15 to 21)",
+        "1.18 (1.03 to 1.68)",
+    ]
+
+
+@pytest.mark.parametrize("experiment", ["download", "download-unseen"])
+def test_advise_has_the_ratios_of_the_recorded_runs(experiment: str) -> None:
+    ratios = module("report").downloads(module("recorded").recorded(), experiment)["ratio"]
+    expected = recorded(experiment)["ratio"]
+    np.testing.assert_allclose(ratios.to_numpy(), expected.to_numpy(), rtol=1e-5)
 
 
 def test_the_fixed_rule_has_the_published_regret_and_digest() -> None:
@@ -231,18 +273,27 @@ def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) ->
 @pytest.mark.parametrize("name", ["campaign", "deployed", "policies", "calls", "video"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
-    mine = program(name)
-    plan = Plan(mine.cases("quick"), mine.seeds("quick"))
+    planned, mine = plan(name, "quick"), program(name)
     random = np.random.default_rng(1)
     names = ("goodput_mbps", "leg_bytes_1", "leg_bytes_2", "bytes_received", "delay_max_ms",
              "delay_p95_ms", "late_share", "freezes", "stall_s", "bitrate_mbps",
              "linear_qoe_mbps")  # fmt: skip
-    runs = pd.DataFrame([{**row.labels, "seed": row.seed} for row in plan.rows])
+    runs = pd.DataFrame([{**row.labels, "seed": row.seed} for row in planned.rows])
     values = {column: random.lognormal(0, 0.2, len(runs)) for column in names}
     runs = runs.assign(**values, unanswered=0.0, status="ok", reason="", run="")
     if "point" in runs:
         runs = runs[runs["point"] <= 30]  # a search of rules needs more, and has its own test
-    runs.attrs["labels"] = list(plan.labels)
+    runs.attrs["labels"] = list(planned.labels)
     titles = [title for title, content in mine.sections(runs) if content is not None]
     experiments = runs["experiment"].nunique()
     assert len(titles) == {"campaign": 11, "deployed": 5, "policies": 3}.get(name, experiments)
+
+
+def test_two_tables_agree_where_outcomes_are_the_same() -> None:
+    agreement, runs = module("agreement"), module("recorded").recorded()
+    few = runs[(runs["experiment"] == "download") & (runs["point"] <= 10)]
+    slower = few.assign(goodput_mbps=few["goodput_mbps"].where(few["way"] != "dc-papers", 1000.0))
+    (row,) = agreement.same(few, slower)
+    ratios = module("report").downloads(few, "download")["ratio"]
+    assert row.same == pytest.approx(float((ratios > 1.05).mean()))
+    assert row.points == 10
