@@ -171,12 +171,17 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             ],
         )
     if "download" in ran:
-        points = gains(runs, "download").reset_index()
-        known = {f"{words} as good": points[way].dropna() for way, words in SPLITS.items()}
-        answers = {words: ratios >= AS_GOOD for words, ratios in known.items()}
-        yield "What decides", list(trees(points, answers, FACTORS))
+        points, other = gains(runs, "download").reset_index(), "download-unseen"
+        unseen = gains(runs, other).reset_index() if other in ran else None
+        yield "What decides", list(trees(points, which_are_good, FACTORS, unseen))
     if "stacks" in ran:
         yield "Other stacks", table(opposed(runs))
+
+
+def which_are_good(points: pd.DataFrame) -> dict[str, pd.Series[bool]]:
+    """Return at which points each way is as good as MP-QUIC."""
+    known = {f"{words} as good": points[way].dropna() for way, words in SPLITS.items()}
+    return {words: ratios >= AS_GOOD for words, ratios in known.items()}
 
 
 def gains(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:

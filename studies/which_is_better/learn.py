@@ -6,7 +6,7 @@ a constant, and beside what the scatter of repetitions leaves to any model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,47 +133,61 @@ def _effect(model: Any, x: pd.DataFrame, name: str) -> Iterator[pd.DataFrame]:
     yield pd.DataFrame({name: edges, "factor": np.exp(sums - middle)})
 
 
+Answers = Callable[[pd.DataFrame], Mapping[str, "pd.Series[bool]"]]
+"""Returns by statement at which points of a table it is true, without those of no value."""
+
+
 def trees(
-    points: pd.DataFrame, answers: Mapping[str, pd.Series[bool]], factors: Sequence[str]
+    points: pd.DataFrame,
+    answers: Answers,
+    factors: Sequence[str],
+    unseen: pd.DataFrame | None = None,
 ) -> Iterator[str | pd.DataFrame]:
     """Yield of each statement with points enough a sentence and the leaves of its tree.
 
     Args:
         points: with the factors.
-        answers: by statement at which points it is true; its index is a part of the points'.
+        answers: what is asked.
         factors: columns.
+        unseen: points of another design, to test the trees on.
     """
-    for words, yes in answers.items():
+    there = {} if unseen is None else answers(unseen)
+    for words, yes in answers(points).items():
         if min(yes.sum(), (~yes).sum()) >= FEWEST_OF_A_SIDE:
-            leaves, right, usual = tree(points.loc[yes.index], yes, factors)
-            yield f"{words}: right at {percent(right)} % of points not seen, always the same " \
-                  f"answer at {percent(usual)} %."  # fmt: skip
-            yield leaves
+            x = factors_of(points.loc[yes.index], factors)
+            search = tree()
+            right = cross_val_predict(search, x, yes, cv=search.cv) == yes
+            usual = bool(2 * yes.sum() > len(yes))
+            search.fit(x, yes)
+            said = [f"{words}: right at {_right(right, yes == usual)} of points held out"]
+            if unseen is not None:
+                its = factors_of(unseen.loc[there[words].index], factors)
+                guess = search.predict(its.reindex(columns=list(x), fill_value=0.0))
+                alike = guess == there[words], there[words] == usual
+                said.append(f"at {_right(*alike)} of those of another design")
+            yield ", ".join(said) + "."
+            leaves = _leaves(search.best_estimator_.tree_, list(x))
+            yield pd.DataFrame(leaves, columns=list(Leaf._fields))
 
 
-def tree(
-    points: pd.DataFrame, yes: pd.Series[bool], factors: Sequence[str]
-) -> tuple[pd.DataFrame, Proportion, Proportion]:
-    """Return the leaves of a tree, and how often it and the most frequent answer are right, unseen.
+def _right(right: pd.Series[bool], usual: pd.Series[bool]) -> str:
+    """Return how often a tree is right, and how often the most frequent answer is."""
+    parts = [percent(Proportion(int(its.sum()), len(its))) for its in (right, usual)]
+    return "{} %, always the same answer at {} %".format(*parts)
 
-    It has the fewest levels whose accuracy is within one standard error of the best (Breiman et
-    al., Classification and Regression Trees, 1984), so that it has none that fit noise.
+
+def tree() -> Any:
+    """Return a learner of trees that have no levels which fit noise.
+
+    They have the fewest whose accuracy is within one standard error of the best (Breiman et al.,
+    Classification and Regression Trees, 1984).
     """
-    x = factors_of(points, factors)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
-    search = GridSearchCV(
+    return GridSearchCV(
         DecisionTreeClassifier(min_samples_leaf=5, random_state=SEED),
         {"max_depth": list(LEVELS)},
-        cv=folds,
+        cv=StratifiedKFold(FOLDS, shuffle=True, random_state=SEED),
         refit=_fewest_levels,
     )
-    right = cross_val_predict(search, x, yes, cv=folds) == yes
-    usual = max(yes.sum(), (~yes).sum())
-    search.fit(x, yes)
-    leaves = pd.DataFrame(
-        _leaves(search.best_estimator_.tree_, list(x)), columns=list(Leaf._fields)
-    )
-    return leaves, Proportion(int(right.sum()), len(yes)), Proportion(int(usual), len(yes))
 
 
 class Leaf(NamedTuple):

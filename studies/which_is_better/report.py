@@ -214,7 +214,7 @@ def model_sections(runs: pd.DataFrame, known: Mapping[str, pd.DataFrame]) -> Sec
             )
     if len(table.dropna(subset="ratio")) >= 25:
         yield "By what the ratio is multiplied as a factor grows", effect_curves(table)
-        yield "Trees", list(outcome_trees(table))
+        yield "Trees", list(trees(table, outcomes_of, OF_TREES, known.get("download-unseen")))
 
 
 def with_noise(errors: pd.DataFrame, runs: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -256,9 +256,8 @@ def _scale(values: pd.Series[float]) -> dict[str, Any]:
     return {"value": "log"} if values.min() > 0 else {"value": "symlog", "linthresh": 0.01}
 
 
-def outcome_trees(table: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
-    """Yield the trees for Dual Connectivity being better, and for it not being worse."""
+def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series[bool]]:
+    """Return at which points Dual Connectivity is better, and at which it is not worse."""
     ratio = table["ratio"].dropna()
     sign = pd.Series(signs(ratio.to_numpy(dtype=float), MARGIN), ratio.index)
-    answers = {"DC is better": sign > 0, "DC is not worse": sign >= 0}
-    yield from trees(table, answers, OF_TREES)
+    return {"DC is better": sign > 0, "DC is not worse": sign >= 0}

@@ -222,9 +222,13 @@ def test_a_model_and_a_tree_name_the_planted_factor() -> None:
     errors, rises = learn.models(table, "ratio", ["loss", "other"], "control")
     assert rises.loc["cubic", "loss"] > 5 * abs(rises.loc["cubic", "other"])
     assert errors.loc["cubic", "mean error"] < 0.5 * errors.loc["cubic", "of a constant"]
-    leaves, right, usual = learn.tree(table, table["ratio"] > 1, ["loss", "other"])
-    assert right.share > usual.share
+    asked = learn.trees(
+        table, lambda points: {"first": points["ratio"] > 1}, ["loss", "other"], planted(60)
+    )
+    words, leaves = asked
+    assert words.startswith("first: right at ")
     assert leaves["where"].str.startswith("loss").all()
+    assert leaves["right"].sum() == 60
 
 
 def test_an_effect_falls_where_the_planted_ratio_falls() -> None:
