@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from claims import Claim, share, table
-from learn import tree
+from learn import trees
 from networks import (
     CAPACITY,
     NETWORKS,
@@ -171,9 +171,17 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             ],
         )
     if "download" in ran:
-        yield "What decides", list(trees(gains(runs, "download")))
+        points, other = gains(runs, "download").reset_index(), "download-unseen"
+        unseen = gains(runs, other).reset_index() if other in ran else None
+        yield "What decides", list(trees(points, which_are_good, FACTORS, unseen))
     if "stacks" in ran:
         yield "Other stacks", table(opposed(runs))
+
+
+def which_are_good(points: pd.DataFrame) -> dict[str, pd.Series[bool]]:
+    """Return at which points each way is as good as MP-QUIC."""
+    known = {f"{words} as good": points[way].dropna() for way, words in SPLITS.items()}
+    return {words: ratios >= AS_GOOD for words, ratios in known.items()}
 
 
 def gains(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
@@ -219,19 +227,6 @@ def claimed(ratios: pd.DataFrame, limit: float, most: Iterable[str]) -> Iterator
         few = {"most": 0.5} if way in most else {"least": 0.5}
         amount = "few" if way in most else "most"
         yield share(f"{words}: as good as MP-QUIC in {amount} networks", yes, **few)
-
-
-def trees(ratios: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
-    """Yield for each way the tree that tells where it is as good as MP-QUIC."""
-    points = ratios.reset_index()
-    for way, words in SPLITS.items():
-        known = points.dropna(subset=way)
-        yes = known[way] >= AS_GOOD
-        if min(yes.sum(), (~yes).sum()) >= 5:
-            leaves, right, usual = tree(known, yes, FACTORS)
-            yield f"{words} is as good as MP-QUIC: right at {percent(right)} %, always the same " \
-                  f"answer at {percent(usual)} %."  # fmt: skip
-            yield leaves
 
 
 def opposed(runs: pd.DataFrame) -> Iterator[Claim]:

@@ -6,13 +6,13 @@ a constant, and beside what the scatter of repetitions leaves to any model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from ratios import factors_of
+from ratios import factors_of, percent
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.inspection import permutation_importance
@@ -38,6 +38,8 @@ BINS = 8
 """Of an effect: within its bin each point is moved, so that no network is asked for that is not."""
 LEVELS = range(1, 5)
 """Of a tree that a person follows; a leaf has at least five points."""
+FEWEST_OF_A_SIDE = 7
+"""Of points with one answer: each fold, and each fold of what is left, then has one."""
 
 
 def models(
@@ -131,29 +133,61 @@ def _effect(model: Any, x: pd.DataFrame, name: str) -> Iterator[pd.DataFrame]:
     yield pd.DataFrame({name: edges, "factor": np.exp(sums - middle)})
 
 
-def tree(
-    points: pd.DataFrame, yes: pd.Series[bool], factors: Sequence[str]
-) -> tuple[pd.DataFrame, Proportion, Proportion]:
-    """Return the leaves of a tree, and how often it and the most frequent answer are right, unseen.
+Answers = Callable[[pd.DataFrame], Mapping[str, "pd.Series[bool]"]]
+"""Returns by statement at which points of a table it is true, without those of no value."""
 
-    It has the fewest levels whose accuracy is within one standard error of the best (Breiman et
-    al., Classification and Regression Trees, 1984), so that it has none that fit noise.
+
+def trees(
+    points: pd.DataFrame,
+    answers: Answers,
+    factors: Sequence[str],
+    unseen: pd.DataFrame | None = None,
+) -> Iterator[str | pd.DataFrame]:
+    """Yield of each statement with points enough a sentence and the leaves of its tree.
+
+    Args:
+        points: with the factors.
+        answers: what is asked.
+        factors: columns.
+        unseen: points of another design, to test the trees on.
     """
-    x = factors_of(points, factors)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
-    search = GridSearchCV(
+    there = {} if unseen is None else answers(unseen)
+    for words, yes in answers(points).items():
+        if min(yes.sum(), (~yes).sum()) >= FEWEST_OF_A_SIDE:
+            x = factors_of(points.loc[yes.index], factors)
+            search = tree()
+            right = cross_val_predict(search, x, yes, cv=search.cv) == yes
+            usual = bool(2 * yes.sum() > len(yes))
+            search.fit(x, yes)
+            said = [f"{words}: right at {_right(right, yes == usual)} of points held out"]
+            if unseen is not None:
+                its = factors_of(unseen.loc[there[words].index], factors)
+                guess = search.predict(its.reindex(columns=list(x), fill_value=0.0))
+                alike = guess == there[words], there[words] == usual
+                said.append(f"at {_right(*alike)} of those of another design")
+            yield ", ".join(said) + "."
+            leaves = _leaves(search.best_estimator_.tree_, list(x))
+            yield pd.DataFrame(leaves, columns=list(Leaf._fields))
+
+
+def _right(right: pd.Series[bool], usual: pd.Series[bool]) -> str:
+    """Return how often a tree is right, and how often the most frequent answer is."""
+    parts = [percent(Proportion(int(its.sum()), len(its))) for its in (right, usual)]
+    return "{} %, always the same answer at {} %".format(*parts)
+
+
+def tree() -> Any:
+    """Return a learner of trees that have no levels which fit noise.
+
+    They have the fewest whose accuracy is within one standard error of the best (Breiman et al.,
+    Classification and Regression Trees, 1984).
+    """
+    return GridSearchCV(
         DecisionTreeClassifier(min_samples_leaf=5, random_state=SEED),
         {"max_depth": list(LEVELS)},
-        cv=folds,
+        cv=StratifiedKFold(FOLDS, shuffle=True, random_state=SEED),
         refit=_fewest_levels,
     )
-    right = cross_val_predict(search, x, yes, cv=folds) == yes
-    usual = max(yes.sum(), (~yes).sum())
-    search.fit(x, yes)
-    leaves = pd.DataFrame(
-        _leaves(search.best_estimator_.tree_, list(x)), columns=list(Leaf._fields)
-    )
-    return leaves, Proportion(int(right.sum()), len(yes)), Proportion(int(usual), len(yes))
 
 
 class Leaf(NamedTuple):

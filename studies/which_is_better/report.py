@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from learn import effects, models, noise, tree
+from learn import effects, models, noise, trees
 from matplotlib.figure import Figure
-from ratios import Ratios, best, by_way, late_answers, least, of, percent, shares, with_numbers
+from ratios import MARGIN, Ratios, best, by_way, late_answers, least, of, shares, with_numbers
 from rules import find_rule, read_rule, regrets
 
 from minitopo_dc import plots
@@ -93,6 +93,11 @@ def download_sides(table: pd.DataFrame) -> dict[str, Ratios]:
 def deployed_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
     """Return the rows of what is deployed: a backhaul, RLC, jitter; those that were run."""
     sides: dict[str, Ratios] = {}
+    ran = set(runs["experiment"])
+    if {"download", "radio"} <= ran:
+        table = downloads(runs, "download")
+        same = table["point"].isin(of(runs, "radio")["point"])
+        sides["as in download, at the same points"] = table["ratio"][same]
     for name in ("deployed", "radio", "jitter", "jitter-uplink"):
         mine = of(runs, name)
         if len(mine):
@@ -209,7 +214,7 @@ def model_sections(runs: pd.DataFrame, known: Mapping[str, pd.DataFrame]) -> Sec
             )
     if len(table.dropna(subset="ratio")) >= 25:
         yield "By what the ratio is multiplied as a factor grows", effect_curves(table)
-        yield "Trees", list(trees(table))
+        yield "Trees", list(trees(table, outcomes_of, OF_TREES, known.get("download-unseen")))
 
 
 def with_noise(errors: pd.DataFrame, runs: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -251,13 +256,8 @@ def _scale(values: pd.Series[float]) -> dict[str, Any]:
     return {"value": "log"} if values.min() > 0 else {"value": "symlog", "linthresh": 0.01}
 
 
-def trees(table: pd.DataFrame) -> Iterator[str | pd.DataFrame]:
-    """Yield a tree for Dual Connectivity being better, and for it not being worse."""
-    known = table.dropna(subset="ratio")
-    sign = pd.Series(signs(known["ratio"].to_numpy(dtype=float), 0.05), known.index)
-    for words, yes in (("better", sign > 0), ("not worse", sign >= 0)):
-        if min(yes.sum(), (~yes).sum()) >= 5:
-            leaves, right, usual = tree(known, yes, OF_TREES)
-            yield f"Dual Connectivity is {words}: right at {percent(right)} %, always the same " \
-                  f"answer at {percent(usual)} %."  # fmt: skip
-            yield leaves
+def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series[bool]]:
+    """Return at which points Dual Connectivity is better, and at which it is not worse."""
+    ratio = table["ratio"].dropna()
+    sign = pd.Series(signs(ratio.to_numpy(dtype=float), MARGIN), ratio.index)
+    return {"DC is better": sign > 0, "DC is not worse": sign >= 0}

@@ -1,0 +1,303 @@
+"""The study `which_is_better`: its cases are the recorded ones, and its numbers those published."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import math
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from minitopo_dc.campaign.plan import Plan
+from minitopo_dc.campaign.program import Program, load_program
+from minitopo_dc.shipped import shipped
+from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
+
+FOLDER = Path(__file__).parents[2] / "studies/which_is_better"
+IDS: dict[tuple[str, str], tuple[int, str]] = {
+    ("campaign", "quick"): (1197, "4f3c3039c44575e5"),
+    ("campaign", "sample"): (1042, "045146664dc16159"),
+    ("campaign", "full"): (13216, "4deaf4ce69f3a361"),
+    ("deployed", "quick"): (536, "b13579fe88057965"),
+    ("deployed", "sample"): (279, "cfa94d39573428b1"),
+    ("deployed", "full"): (7438, "190347954798db96"),
+    ("policies", "quick"): (302, "3bcf833c5843bee0"),
+    ("policies", "sample"): (302, "3bcf833c5843bee0"),
+    ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
+    ("calls", "quick"): (96, "855b96ce7d4e2599"),
+    ("calls", "sample"): (25, "5c38f10a55ca8192"),
+    ("calls", "full"): (400, "aa45ef562215d1e2"),
+    ("video", "quick"): (84, "fa62539a6a334e1e"),
+    ("video", "sample"): (35, "0c7673c62be65fdc"),
+    ("video", "full"): (350, "fdbb603610baa03d"),
+}
+"""SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
+
+
+def program(name: str) -> Program:
+    return load_program(FOLDER / f"{name}.py")
+
+
+def module(name: str) -> Any:
+    """Return a module of the study, as its campaign's file imports it."""
+    program("campaign")
+    return importlib.import_module(name)
+
+
+@cache
+def plan(name: str, version: str) -> Plan:
+    mine = program(name)
+    return Plan(mine.cases(version), mine.seeds(version))
+
+
+def digest(name: str, version: str) -> tuple[int, str]:
+    ids = sorted(plan(name, version).scenarios)
+    return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] != "full"])
+def test_recorded_runs_stay_joined(name: str, version: str) -> None:
+    assert digest(name, version) == IDS[name, version]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] == "full"])
+def test_recorded_runs_of_the_full_version_stay_joined(name: str, version: str) -> None:
+    assert digest(name, version) == IDS[name, version]
+
+
+@pytest.mark.slow
+def test_the_recorded_runs_are_those_of_the_plan() -> None:
+    runs = module("recorded").recorded()
+    planned = plan("campaign", "full").rows
+    rows = {(run, labels["way"], labels["point"]) for run, labels, _ in planned}
+    assert rows.issuperset(zip(runs["run"], runs["way"], runs["point"], strict=True))
+
+
+@cache
+def labels(version: str) -> list[dict[str, Any]]:
+    return [labels for _, labels in program("campaign").cases(version)]
+
+
+def labels_of(version: str, experiment: str) -> list[dict[str, Any]]:
+    return [label for label in labels(version) if label["experiment"] == experiment]
+
+
+def test_the_points_that_are_repeated_are_points_of_the_download() -> None:
+    again, download = (
+        {label["point"]: label["total_mbps"] for label in labels_of("quick", name)}
+        for name in ("download-again", "download")
+    )
+    assert again.items() <= download.items()
+
+
+def test_no_trace_of_the_unseen_points_is_one_of_the_known_ones() -> None:
+    known, unseen = (
+        {label["capacity"] for label in labels_of("quick", name)}
+        for name in ("download", "download-unseen")
+    )
+    assert known & unseen == {"constant"}
+
+
+def test_the_sample_has_sixty_points_of_downloads_for_the_real_clock() -> None:
+    of_mpquic = [label for label in labels_of("sample", "download") if label["way"] == "mpquic"]
+    controls = Counter(label["control"] for label in of_mpquic)
+    assert dict.fromkeys(controls, 15) == controls
+    assert len(controls) == 4
+
+
+def coherence_s(trace: RateTrace) -> int:
+    """Return the lag in s at which the autocorrelation is below 1/e."""
+    return next(lag for lag in range(1, 100) if (autocorrelation(trace, lag) or 0) < 1 / math.e)
+
+
+@pytest.mark.parametrize("capacity", ["lte", "walk", "drive", "road"])
+def test_coherence_and_variation_are_those_of_the_traces(capacity: str) -> None:
+    networks = module("networks")
+    read = [read_trace(file, column=column) for file, column in networks.CAPACITIES[capacity]]
+    traces = [trace for trace in read if isinstance(trace, RateTrace)]
+    coherence = fmean(map(coherence_s, traces))
+    assert networks.COHERENCE_S[capacity] == pytest.approx(coherence, abs=0.5)
+    variation = fmean(trace_info(trace).variation for trace in traces)
+    assert networks.VARIATION[capacity] == pytest.approx(variation, abs=0.01)
+
+
+def recorded(experiment: str) -> pd.DataFrame:
+    table = pd.read_csv(shipped("reference") / "study_networks.csv")
+    return table[table["experiment"] == experiment].reset_index(drop=True)
+
+
+def test_numbers_without_a_unit_are_those_of_the_recorded_networks() -> None:
+    campaign, columns = program("campaign"), ["windows", "queueing", "lost_per_window"]
+    points = pd.DataFrame(campaign._module.dc.sobol(512, campaign._module.DOWNLOADS))
+    made = module("ratios").with_numbers(points.set_index("point"))
+    pd.testing.assert_frame_equal(made[columns], recorded("download")[columns], rtol=1e-5)
+
+
+def shares(ratios: pd.Series[float], margin: float = 0.05) -> list[str]:
+    (row,) = module("ratios").shares({"all": ratios}, margin).to_numpy().tolist()
+    return list(row[1:])
+
+
+@pytest.mark.parametrize(
+    ("experiment", "published"),
+    [  # docs/measurements/study.md
+        ("download", ["40 (36 to 44)", "37 (33 to 41)", "23 (20 to 27)", "1.02 (0.96 to 1.14)"]),
+        ("download-unseen", ["32 (25 to 38)", "33 (27 to 40)", "36 (29 to 42)",
+                             "1.01 (0.83 to 1.08)"]),
+    ],
+)  # fmt: skip
+def test_recorded_runs_have_the_published_shares(experiment: str, published: list[str]) -> None:
+    runs = module("recorded").recorded()
+    assert shares(module("report").downloads(runs, experiment)["ratio"]) == published
+
+
+def test_recorded_answers_have_the_published_shares() -> None:
+    ratios = module("report").request_ratios(module("recorded").recorded())
+    assert shares(ratios, 0.1) == [
+        "63 (57 to 69)",
+        "15 (11 to 20)",
+        "22 (17 to 27)",
+        "1.24 (0.96 to 1.85)",
+    ]
+
+
+def test_recorded_networks_of_tcp_have_the_published_shares() -> None:
+    assert shares(recorded("tcp")["ratio"]) == [
+        "71 (66 to 74)",
+        "12 (9 to 15)",
+        "18 (15 to 21)",
+        "1.18 (1.03 to 1.68)",
+    ]
+
+
+@pytest.mark.parametrize("experiment", ["download", "download-unseen"])
+def test_advise_has_the_ratios_of_the_recorded_runs(experiment: str) -> None:
+    ratios = module("report").downloads(module("recorded").recorded(), experiment)["ratio"]
+    expected = recorded(experiment)["ratio"]
+    np.testing.assert_allclose(ratios.to_numpy(), expected.to_numpy(), rtol=1e-5)
+
+
+def test_the_fixed_rule_has_the_published_regret_and_digest() -> None:
+    rules, report = module("rules"), module("report")
+    rule, sha = rules.read_rule(report.REFERENCE / report.FIXED["ratio"])
+    assert sha.startswith("ee7cfadb0980496d")  # docs/study.md
+    unseen = rules.regrets(rule, recorded("download-unseen"), "ratio", report.SIDES)
+    assert unseen["regret (%)"].tolist()[:3] == [  # docs/measurements/study-when.md
+        "7.5 (6.0 to 9.2)",
+        "11.9 (9.1 to 14.9)",
+        "7.0 (5.4 to 9.0)",
+    ]
+
+
+def planted(points: int = 120) -> pd.DataFrame:
+    """Return networks in which the first side is better by 2 where `loss` is at most 0.4."""
+    random = np.random.default_rng(3)
+    table = pd.DataFrame({"loss": random.random(points), "other": random.random(points)})
+    noise = np.exp(random.normal(0, 0.05, points))
+    return table.assign(ratio=np.where(table["loss"] <= 0.4, 2, 0.5) * noise, control="cubic")
+
+
+def test_a_planted_threshold_is_the_rule_that_is_found() -> None:
+    rules = module("rules")
+    rule = rules.find_rule(planted(), "ratio", ["other", "loss", "control"])
+    assert (len(rule.terms), rule.terms[0].factor) == (1, "loss")
+    assert rule.terms[0].value == pytest.approx(0.4, abs=0.1)
+
+
+def test_no_rule_is_found_in_noise() -> None:
+    table = planted().assign(ratio=np.exp(np.random.default_rng(4).normal(0, 0.3, 120)))
+    assert module("rules").find_rule(table, "ratio", ["loss", "other"]).otherwise == "either"
+
+
+def test_a_model_and_a_tree_name_the_planted_factor() -> None:
+    learn, table = module("learn"), planted(60)
+    errors, rises = learn.models(table, "ratio", ["loss", "other"], "control")
+    assert rises.loc["cubic", "loss"] > 5 * abs(rises.loc["cubic", "other"])
+    assert errors.loc["cubic", "mean error"] < 0.5 * errors.loc["cubic", "of a constant"]
+    asked = learn.trees(
+        table, lambda points: {"first": points["ratio"] > 1}, ["loss", "other"], planted(60)
+    )
+    words, leaves = asked
+    assert words.startswith("first: right at ")
+    assert leaves["where"].str.startswith("loss").all()
+    assert leaves["right"].sum() == 60
+
+
+def test_an_effect_falls_where_the_planted_ratio_falls() -> None:
+    effect = module("learn").effects(planted(), "ratio", ["loss"])["loss"]
+    low, high = effect["factor"].iloc[[0, -1]]
+    assert low / high == pytest.approx(4, rel=0.2)
+
+
+def runs_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    runs = pd.DataFrame(rows)
+    runs.attrs["labels"] = ["experiment", "way", "point"]
+    return runs
+
+
+def test_a_failed_run_counts_and_a_missing_one_does_not() -> None:
+    same = {"experiment": "download", "point": 1, "goodput_mbps": math.nan}
+    runs = runs_of(
+        [
+            {**same, "way": "dc-papers", "status": "failed"},
+            {**same, "way": "mpquic", "status": "ok", "goodput_mbps": 4.0},
+            {**same, "way": "leg-1", "status": "missing"},
+        ]
+    )
+    (row,) = module("ratios").by_way(runs, "goodput_mbps", failed=0.0).to_dict("records")
+    assert row == {"dc-papers": 0.0, "mpquic": 4.0, "leg-1": pytest.approx(math.nan, nan_ok=True)}
+
+
+@pytest.mark.parametrize(("lost", "expected"), [(0, 7.0), (5, 9.0), (6, math.inf)])
+def test_answers_that_did_not_come_are_late(lost: int, expected: float) -> None:
+    runs = pd.DataFrame({"unanswered": [lost], "delay_max_ms": [9.0], "delay_p95_ms": [7.0]})
+    late = module("ratios").late_answers(runs)
+    assert late["answer_p95_ms"].tolist() == [expected]
+    assert late["answer_worst_ms"].tolist() == [math.inf if lost else 9.0]
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [([-3.0, -3.1, -2.9], "holds"), ([3.0, 3.1, 2.9], "does not hold"), ([-3.0, 3.0], "undecided")],
+)
+def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
+    claim = module("claims").mean("less", pd.Series(values), most=0)
+    assert claim.verdict == verdict
+    assert claim.effect == pytest.approx(fmean(values))
+
+
+@pytest.mark.parametrize("name", ["campaign", "deployed", "policies", "calls", "video"])
+def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
+    """All that it needs is in the tables that the engine makes."""
+    planned, mine = plan(name, "quick"), program(name)
+    random = np.random.default_rng(1)
+    names = ("goodput_mbps", "leg_bytes_1", "leg_bytes_2", "bytes_received", "delay_max_ms",
+             "delay_p95_ms", "late_share", "freezes", "stall_s", "bitrate_mbps",
+             "linear_qoe_mbps")  # fmt: skip
+    runs = pd.DataFrame([{**row.labels, "seed": row.seed} for row in planned.rows])
+    values = {column: random.lognormal(0, 0.2, len(runs)) for column in names}
+    runs = runs.assign(**values, unanswered=0.0, status="ok", reason="", run="")
+    if "point" in runs:
+        runs = runs[runs["point"] <= 30]  # a search of rules needs more, and has its own test
+    runs.attrs["labels"] = list(planned.labels)
+    titles = [title for title, content in mine.sections(runs) if content is not None]
+    experiments = runs["experiment"].nunique()
+    assert len(titles) == {"campaign": 11, "deployed": 5, "policies": 3}.get(name, experiments)
+
+
+def test_two_tables_agree_where_outcomes_are_the_same() -> None:
+    agreement, runs = module("agreement"), module("recorded").recorded()
+    few = runs[(runs["experiment"] == "download") & (runs["point"] <= 10)]
+    slower = few.assign(goodput_mbps=few["goodput_mbps"].where(few["way"] != "dc-papers", 1000.0))
+    (row,) = agreement.same(few, slower)
+    ratios = module("report").downloads(few, "download")["ratio"]
+    assert row.same == pytest.approx(float((ratios > 1.05).mean()))
+    assert row.points == 10
