@@ -16,7 +16,15 @@ from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.factors import looks_of
-from minitopo_dc.plots.labels import WIDE, label_of, legend_above, log_axis, name_ticks, value_name
+from minitopo_dc.plots.labels import (
+    WIDE,
+    label_of,
+    legend_above,
+    log_axis,
+    name_ticks,
+    value_name,
+    way_names,
+)
 from minitopo_dc.plots.measure import check_columns, main_measure
 from minitopo_dc.plots.theme import Look, styled
 
@@ -59,7 +67,7 @@ def cdf(
     check_columns(runs, y, by)
     y, axes = y or main_measure(runs, [by] if by else ()), theme.axes_or_new(ax)
     values, known = _values(runs, y), statistics.ok(runs)
-    ways = runs[by].map(value_name) if by else pd.Series("", index=runs.index)
+    ways = way_names(runs[by]) if by else pd.Series("", index=runs.index)
     for way, look in looks_of(runs, by, looks).items():
         mine = values[known & (ways == way)]
         places = np.sort(mine[np.isfinite(mine)].to_numpy())

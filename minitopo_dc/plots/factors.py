@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from minitopo_dc.plots.labels import (
     name_ticks,
     value_name,
     wants_log,
+    way_names,
 )
 from minitopo_dc.plots.measure import check_columns, main_measure
 from minitopo_dc.plots.theme import Look, styled
@@ -34,7 +35,10 @@ DODGE = 0.5
 ORDERS = 30.0
 """The ratio of greatest to least mean from which on an axis of times is logarithmic."""
 BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.5, 0.7
-"""The height of a bar, of what is around all, and the space between two categories."""
+"""The height of a bar with its space, of what is around all, and the space, in bars, between two
+categories."""
+THICK_BARS, FRAME_BARS = 0.92, 1.2
+"""The part of its space that a bar fills, and the height of a frame around it."""
 
 
 @styled
@@ -98,6 +102,7 @@ def bars(
     ax: Axes | None = None,
     looks: Mapping[str, Look] | None = None,
     room: str | None = None,
+    named: bool = True,
 ) -> Axes:
     """Draw a measure's mean as horizontal bars by category, with 95 % intervals and numbers.
 
@@ -112,37 +117,62 @@ def bars(
         ax: drawn on; None: a new figure, as high as the bars need (`bars_inches`).
         looks: of the ways.
         room: a column whose mean is drawn as a frame around the bar: what the legs could carry.
+        named: whether a legend has the names of the ways.
 
     Raises:
         ColumnError: a column is not there.
     """
     check_columns(runs, x, by, y, room)
     shown, y = looks_of(runs, by or x, looks), y or main_measure(runs, [x])
-    names = list(shown) if by is None else list(_places(runs[x]).values())
-    count = 1 if by is None else len(shown)
-    axes, thick = theme.axes_or_new(ax, bars_inches(len(names), count)), 1 / (count + GAP_BARS)
-    for number, (way, look) in enumerate(shown.items()):
-        shift = 0.0 if by is None else thick * (number - (count - 1) / 2)
-        for measure in filter(None, (room, y)):
-            rows = _mean_table(runs, x, by or x, measure)
-            rows = rows[rows["way"] == way]
-            places = np.array([names.index(name) + shift for name in rows["x"]])
+    groups = _groups(runs, x, by, list(shown))
+    middles, height = _rows_of(groups)
+    axes = theme.axes_or_new(ax, bars_inches(runs, x, by))
+    for measure in filter(None, (room, y)):
+        table = _mean_table(runs, x, by or x, measure)
+        for way, look in shown.items():
+            rows = table[table["way"] == way]
+            places = np.array([
+                middles[name] + groups[name].index(way) - (len(groups[name]) - 1) / 2
+                for name in rows["x"]
+            ])  # fmt: skip
             draw: Any = _frame if measure == room else _bar
-            draw(axes, places, rows, look, 0.92 * thick)
-    axes.set_yticks(range(len(names)), names)
+            draw(axes, places, rows, look)
+    axes.set_yticks(list(middles.values()), list(middles))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.set(xlabel=label_of(y), xlim=(0, None), ylim=(max(len(names), 1) - 0.5, -0.5))
+    axes.set(xlabel=label_of(y), ylim=(height, 0))
+    _begin_at_0(axes, "x")
     if by is not None:
         axes.set_ylabel(label_of(x))
-        legend_above(axes, [_patch(look) for look in shown.values()], list(shown))
+        if named:
+            legend_above(axes, [_patch(look) for look in shown.values()], list(shown))
     return axes
 
 
-def bars_inches(categories: int, ways: int) -> float:
-    """Return the height of a figure of bars, with the legend of several ways."""
-    rows = max(1, categories) * (ways + GAP_BARS)
-    return BAR_INCHES * rows + FRAME_INCHES + 0.2 * (ways > 1)
+def bars_inches(runs: pd.DataFrame, x: str, by: str | None = None) -> float:
+    """Return the height that bars of these runs need, with the legend of several ways."""
+    _, height = _rows_of(_groups(runs, x, by, list(looks_of(runs, by or x))))
+    return BAR_INCHES * height + FRAME_INCHES + 0.2 * (by is not None)
+
+
+def _groups(
+    runs: pd.DataFrame, x: str, by: str | None, ways: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the ways that each category has runs of, so that no bar is left out between others."""
+    if by is None:
+        return {way: [way] for way in ways}
+    pairs = set(zip(runs[x].map(value_name), way_names(runs[by]), strict=True))
+    categories = _places(runs[x]).values()
+    return {name: [way for way in ways if (name, way) in pairs] for name in categories}
+
+
+def _rows_of(groups: Mapping[str, Sequence[str]]) -> tuple[dict[str, float], float]:
+    """Return the middle of each category and the height of all of them, in bars."""
+    middles, end = {}, GAP_BARS / 2
+    for name, ways in groups.items():
+        middles[name] = end + len(ways) / 2
+        end += len(ways) + GAP_BARS
+    return middles, end - GAP_BARS / 2 if groups else 1.0
 
 
 def comparison(
@@ -181,17 +211,19 @@ def looks_of(
     """Return the looks of a table's ways; of one curve without a name, that of DC."""
     if by is None:
         return {"": theme.looks(["DC"])["DC"]}
-    own = theme.looks(runs[by].map(value_name))
+    own = theme.looks(way_names(runs[by]))
     return {name: (given or {}).get(name, look) for name, look in own.items()}
 
 
 def _mean_table(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
-    """Return `statistics.means` of the runs that count, by `x` and `way`, both as text."""
-    way = runs[by].map(value_name) if by else ""
-    columns = {"x": runs[x].map(value_name), "way": way, "y": runs.get(y, np.nan)}
-    return statistics.means(
-        pd.DataFrame(columns, index=runs.index)[statistics.ok(runs)], ["x", "way"], "y"
-    )
+    """Return `statistics.means` of the runs that count, by `x` and `way`, both as text.
+
+    Where `by` is `x`, a category is its own way.
+    """
+    way = way_names(runs[by]) if by else pd.Series("", index=runs.index)
+    values = {"x": way if by == x else runs[x].map(value_name), "way": way}
+    table = pd.DataFrame(values | {"y": runs.get(y, np.nan)}, index=runs.index)
+    return statistics.means(table[statistics.ok(runs)], ["x", "way"], "y")
 
 
 def _places(values: pd.Series[Any], *, numeric: bool = False) -> dict[float, str]:
@@ -204,7 +236,7 @@ def _places(values: pd.Series[Any], *, numeric: bool = False) -> dict[float, str
 
 def _errorbar(axes: Axes, curve: pd.DataFrame, look: Look, *, joined: bool) -> None:
     if len(curve):
-        reach = (curve["high"] - curve["mean"]).fillna(0.0)
+        reach = curve["high"] - curve["mean"]
         line = look.line | ({} if joined else {"linestyle": ""})
         line |= {"label": str(curve["way"].iloc[0]) or "_mean"}
         axes.errorbar(curve["at"], curve["mean"], reach, capsize=1.8, elinewidth=0.7, **line)
@@ -219,15 +251,26 @@ def _set_x(axes: Axes, places: Mapping[float, str], *, numeric: bool, log: bool 
     name_ticks(axes, places, log=log)
 
 
+def wants_log_y(means: pd.Series[Any], y: str) -> bool:
+    """Return whether a measure is a time over orders of magnitude."""
+    least, most = means.min(), means.max()
+    return y.endswith(("_s", "_ms")) and bool(least > 0 and most > ORDERS * least)
+
+
 def _set_y(axes: Axes, table: pd.DataFrame, y: str, log: bool | None) -> None:
     """Begin an axis at 0, unless it is logarithmic or has values below."""
-    least, most = table["mean"].min(), table["mean"].max()
-    if log is None:
-        log = y.endswith(("_s", "_ms")) and bool(least > 0 and most > ORDERS * least)
-    if log:
+    if wants_log_y(table["mean"], y) if log is None else log:
         log_axis(axes, "y")
-    elif table.empty or least >= 0:
-        axes.set_ylim(bottom=0)
+    elif table.empty or table["mean"].min() >= 0:
+        _begin_at_0(axes, "y")
+
+
+def _begin_at_0(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Let an axis begin at 0 and end where its values do, also those of axes that share it."""
+    shared = axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
+    if len(shared.get_siblings(axes)) > 1:
+        axes.autoscale(axis=which)
+    axes.set(**{f"{which}lim": (0, None)})
 
 
 def _name_curves(axes: Axes, shown: Mapping[str, Look]) -> None:
@@ -250,17 +293,19 @@ def _hatch(look: Look) -> dict[str, Any]:
     return {"hatch": "////", "edgecolor": "white", "linewidth": 0} if look.hollow else {}
 
 
-def _frame(axes: Axes, places: Any, rows: pd.DataFrame, _look: Look, height: float) -> None:
+def _frame(axes: Axes, places: Any, rows: pd.DataFrame, _look: Look) -> None:
     face: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
-    axes.barh(places, rows["mean"], height + 0.16, label="_room", **face)
+    axes.barh(places, rows["mean"], FRAME_BARS, label="_room", **face)
 
 
-def _bar(axes: Axes, places: Any, rows: pd.DataFrame, look: Look, height: float) -> None:
-    """Draw bars with their intervals, and their numbers beyond these."""
+def _bar(axes: Axes, places: Any, rows: pd.DataFrame, look: Look) -> None:
+    """Draw bars with their intervals, which one run has not, and their numbers beyond these."""
+    known = (rows["high"] - rows["mean"]).notna().to_numpy()
     reach = (rows["high"] - rows["mean"]).fillna(0.0)
     line: dict[str, Any] = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8, "capsize": 1.8}
-    axes.barh(places, rows["mean"], height, color=look.colour, **_hatch(look))
-    axes.errorbar(rows["mean"], places, xerr=reach, **line)
+    name = next(iter(rows["way"]), "_none")
+    axes.barh(places, rows["mean"], THICK_BARS, label=name, color=look.colour, **_hatch(look))
+    axes.errorbar(rows["mean"][known], places[known], xerr=reach[known], **line)
     beyond: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
     for place, mean, end in zip(places, rows["mean"], rows["mean"] + reach, strict=True):
         axes.annotate(significant(mean), (end, place), **beyond)

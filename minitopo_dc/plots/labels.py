@@ -12,6 +12,8 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
@@ -23,6 +25,7 @@ UNITS: Final[Mapping[str, str]] = {
 _WORDS = (
     *((r"\brtt\b", "round-trip time"), (r"\bqoe\b", "QoE"), (r"\bpdcp\b", "PDCP")),
     *((r" p(\d+)\b", r", \1th percentile"), (r" median\b", ", median")),
+    *((r" max\b", ", greatest"), (r"^answer worst\b", "worst answer")),
 )
 LETTER, LINE = 0.62, 1.2
 """The mean width of a letter of the font and the height of a line, as parts of its size."""
@@ -44,6 +47,11 @@ def setting_of(name: str, value: Any) -> str:
     """Return a factor with a value of it: `loss 0.1 %`; of a text the value alone."""
     text, unit = name_and_unit(name)
     return value if isinstance(value, str) else f"{text} {value_name(value)} {unit}".rstrip()
+
+
+def way_names(values: pd.Series[Any]) -> pd.Series[str]:
+    """Return the names of a column that tells ways apart: numbers with what they are of."""
+    return values.map(lambda value: setting_of(str(values.name), value))
 
 
 def name_and_unit(name: str) -> tuple[str, str]:
@@ -187,11 +195,32 @@ def _overlap(
     return _middle(points, upper) - _middle(points, lower) < room
 
 
+LEGEND: Final[Any] = {"columnspacing": 1.2, "handlelength": 2.2}
+
+
 def legend_above(axes: Axes, handles: Sequence[Any], names: Sequence[str]) -> None:
-    """Write a legend above the axes, in as many columns as there is room for."""
+    """Write a legend above the axes, in as many columns as there is room for.
+
+    Above the only axes of a figure that makes room for it, it is as wide as the figure, and stands
+    above their title.
+    """
+    figure: Any = axes.get_figure(root=True)
+    alone = figure.axes == [axes] and isinstance(
+        figure.get_layout_engine(), ConstrainedLayoutEngine
+    )
+    if alone:
+        legend_of(figure, handles, names)
+        return
     columns = legend_columns(names, letters_wide(axes))
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
-    axes.legend(handles, names, ncols=columns, columnspacing=1.2, handlelength=2.2, **place)
+    axes.legend(handles, names, ncols=columns, **LEGEND, **place)
+
+
+def legend_of(figure: Figure, handles: Sequence[Any], names: Sequence[str]) -> None:
+    """Write a legend above all axes of a figure with a constrained layout."""
+    letters = 72 * figure.get_figwidth() / (LETTER * mpl.rcParams["font.size"])
+    columns = legend_columns(names, letters)
+    figure.legend(handles, names, loc="outside upper left", ncols=columns, **LEGEND)
 
 
 def legend_columns(names: Sequence[str], letters: float) -> int:

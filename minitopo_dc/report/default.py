@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -14,12 +14,11 @@ from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import bars, cdf, curves, looks, main_measure
 from minitopo_dc.plots import map as factor_map
-from minitopo_dc.plots.factors import bars_inches
+from minitopo_dc.plots.factors import bars_inches, wants_log_y
 from minitopo_dc.plots.labels import (
     is_number,
     label_of,
-    legend_columns,
-    letters_wide,
+    legend_of,
     setting_of,
     value_name,
 )
@@ -36,6 +35,7 @@ MEASURES = 5
 FIRST = ("completion_s", "capacity_share")
 """The measures that are beside the main one before all others."""
 CURVES = "Mean over seeds; bars: 95 % intervals (Student's t)."
+SINGLE = "One run each."
 POINTS = "Each step is a run: too many combinations for a curve of each."
 CELLS = "Colours and numbers: mean over seeds."
 
@@ -59,19 +59,24 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
     panels = _joined(runs, [name for name in labels if name not in (x, by)])
     measure, ways = main_measure(runs, labels), _joined(runs, texts[:1])
     chosen: dict[str, Any] = {"looks": looks(known[by].map(value_name)) if by else None}
-    bars_of = runs[x].nunique() * (ways.nunique() if x != by else 1)
-    if panels.nunique() <= MOST_PANELS and numbers:
-        several = panels.nunique() > 1
-        chosen |= {"x": x, "by": by, "y": measure, "named": not several}
-        return _grid(runs, panels, curves, chosen), CURVES
-    if panels.nunique() <= MOST_PANELS and bars_of <= MOST_BARS:
-        chosen |= {"x": x, "by": by if x != by else None, "y": measure}
-        inches = bars_inches(runs[x].nunique(), ways.nunique() if x != by else 1)
-        return _grid(runs, panels, bars, chosen, inches), CURVES
+    few, repeated = panels.nunique() <= MOST_PANELS, runs.duplicated(labels).any()
+    if few and numbers:
+        log = wants_log_y(_means(runs, labels, measure), measure)
+        chosen |= {"x": x, "by": by, "y": measure, "log_y": log}
+        return _grid(runs, panels, curves, chosen), CURVES if repeated else SINGLE
+    by = by if x != by else None
+    if few and runs[x].nunique() * (ways.nunique() if by else 1) <= MOST_BARS:
+        chosen |= {"x": x, "by": by, "y": measure}
+        inches = max(bars_inches(rows, x, by) for _, rows in runs.groupby(panels))
+        return _grid(runs, panels, bars, chosen, inches), CURVES if repeated else SINGLE
     if len(numbers) == 2 and len(texts) < 2 and ways.nunique() <= MOST_PANELS:
-        chosen = {"x": x, "y": numbers[1], "z": measure, "limits": _limits(runs, labels, measure)}
+        means = _means(runs, labels, measure)
+        limits = (means.min(), means.max()) if len(means) else None
+        chosen = {"x": x, "y": numbers[1], "z": measure, "limits": limits}
         return _grid(runs, ways, factor_map, chosen, 2.6), CELLS
-    return _grid(runs, ways * 0, cdf, chosen | {"y": measure, "by": by}), POINTS
+    return _grid(
+        runs, ways * 0, cdf, chosen | {"y": measure, "by": texts[0] if texts else None}
+    ), POINTS
 
 
 def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
@@ -99,34 +104,46 @@ def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
     return pd.Series(texts, runs.index, dtype=object)
 
 
-def _limits(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> tuple[float, float] | None:
-    """Return the least and the greatest mean, so that all maps have the same colours."""
-    found = statistics.means(runs, labels, measure)["mean"] if measure in runs else pd.Series()
-    return (found.min(), found.max()) if len(found) else None
+def _means(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> pd.Series[Any]:
+    """Return the mean of each case; none of a measure that no run has."""
+    empty = pd.Series(dtype=float)
+    return statistics.means(runs, labels, measure)["mean"] if measure in runs else empty
 
 
 def _grid(
     runs: pd.DataFrame, panels: pd.Series[str], draw_on: Any, chosen: Any, inches: float = 2.2
 ) -> Figure:
-    """Return a figure with a panel for each text in `panels`, and a legend if curves need one."""
+    """Return a figure with a panel for each text in `panels`, and a legend if curves need one.
+
+    Panels share their axes if these are numbers, or have the same categories.
+    """
     titles = list(panels.unique()) or [""]
     columns = 1 if len(titles) == 1 else 2 if len(titles) in (2, 4) else 3
-    rows = -(-len(titles) // columns)
-    width = PAGE_INCHES if columns > 1 else SINGLE_INCHES
+    rows, several = -(-len(titles) // columns), columns > 1
+    width = PAGE_INCHES if several else SINGLE_INCHES
+    factors = [chosen.get(name) for name in ("x", "y" if draw_on is factor_map else "by")]
+    share = draw_on is curves or (draw_on is not cdf and _are_alike(runs, panels, factors))
+    more = {} if draw_on is factor_map or not several else {"named": False}
     with style():
-        figure = Figure(figsize=(width, inches * rows + 0.15 * (columns > 1)))
-        share = draw_on is not cdf
+        figure = Figure(figsize=(width, inches * rows + 0.15 * several))
         grid = keep_style(figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share))
         for axes, title in zip_longest(grid.flat, titles):
             if title is None:
                 axes.remove()
                 continue
-            draw_on(runs[panels == title], ax=axes, **chosen)
+            draw_on(runs[panels == title], ax=axes, **chosen, **more)
             axes.set_title(title)
-            axes.label_outer(remove_inner_ticks=False)
-        if chosen.get("named") is False:
+            if share:
+                axes.label_outer(remove_inner_ticks=False)
+        if more:
             _legend(figure, grid)
     return figure
+
+
+def _are_alike(runs: pd.DataFrame, panels: pd.Series[str], factors: Iterable[str | None]) -> bool:
+    """Return whether all panels have the same values of some factors."""
+    values = runs[list(filter(None, factors))].map(value_name).apply(tuple, axis=1)
+    return bool(values.groupby(panels).apply(frozenset).nunique() <= 1)
 
 
 def _legend(figure: Figure, grid: Any) -> None:
@@ -134,10 +151,7 @@ def _legend(figure: Figure, grid: Any) -> None:
              for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}  # fmt: skip
     if len(found) > 1:
         names = ordered(found)
-        columns = legend_columns(names, letters_wide(grid[0, 0]) * len(grid[0]))
-        figure.legend(
-            [found[name] for name in names], names, loc="outside upper left", ncols=columns
-        )
+        legend_of(figure, [found[name] for name in names], names)
 
 
 def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

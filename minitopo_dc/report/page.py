@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,14 +27,16 @@ from minitopo_dc.report.picture import dark_colours, inline_svg
 
 LONG = 40
 """The rows from which on a table is closed until the reader opens it."""
+_CODE = re.compile("`([^`]+)`")
 Sections = Iterable[tuple[str, Any]]
 
 
 @dataclass
 class _Part:
-    """A part of a section: a text, or a table or a picture with the names of its files."""
+    """A part of a section: paragraphs, or a table or a picture with the names of its files."""
 
-    text: str = ""
+    prose: Markup | None = None
+    caption: str = ""
     picture: Markup | None = None
     columns: Sequence[str] | None = None
     rows: Sequence[Sequence[Any]] = ()
@@ -53,7 +56,7 @@ def write_report(
     runs: pd.DataFrame,
     *,
     title: str,
-    notes: str | Sequence[str] = (),
+    notes: str = "",
     labels: Sequence[str] | None = None,
     sections: Sections = (),
     formats: Sequence[str] = ("svg",),
@@ -67,10 +70,11 @@ def write_report(
     Args:
         directory: gets the page, and `figures/` and `tables/` beside it.
         runs: a row a run: labels, `seed`, `status` (`ok`, `disturbed`, `failed`, `unsupported`,
-            `missing`), `reason`, `run` (its directory, relative to `directory`) and measures. With
-            a label `experiment` each of its values has figures of its own. It may be empty.
+            `missing`), `reason`, `run` (its directory, relative to `runs.attrs["directory"]` or to
+            `directory`) and measures. With a label `experiment` each of its values has figures of
+            its own. It may be empty.
         title: of the page.
-        notes: paragraphs below it.
+        notes: paragraphs below it, with an empty line between them; indented ones stay as they are.
         labels: the columns that tell cases apart; None: those in `runs.attrs["labels"]`.
         sections: (title, content) pairs that come first; a content is a text, a DataFrame, a figure
             or axes of Matplotlib, or a list of them.
@@ -87,14 +91,14 @@ def write_report(
     directory.mkdir(parents=True, exist_ok=True)
     labels = [name for name in labels or runs.attrs.get("labels", ()) if name != "experiment"]
     check_columns(runs, *labels)
-    runs = _whole(runs, labels)
-    writer = _Writer(directory, formats, tables)
+    runs, place = _whole(runs, labels), Path(runs.attrs.get("directory", directory))
+    writer = _Writer(directory, place, formats, tables)
     own = [(name, list(writer.parts(name, content))) for name, content in sections]
     made = list(_experiments(writer, runs, labels)) if default else []
-    made += [(name, parts) for name, parts in _told(writer, directory, runs, labels) if parts]
+    made += [(name, parts) for name, parts in _told(writer, place, runs, labels) if parts]
     text = _template().render(
         title=title,
-        notes=[notes] if isinstance(notes, str) else notes,
+        notes=_prose(notes),
         counts=runs["status"].value_counts().to_dict(),
         sections=[*own, *made],
         dark=dark_colours(writer.pictures),
@@ -115,15 +119,18 @@ def _whole(runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
 class _Writer:
     """Makes parts of contents, and writes their figures and tables as files."""
 
-    def __init__(self, directory: Path, formats: Sequence[str], tables: Sequence[str]) -> None:
+    def __init__(
+        self, directory: Path, place: Path, formats: Sequence[str], tables: Sequence[str]
+    ) -> None:
         self._directory, self._formats, self._tables = directory, formats, tables
+        self._to_runs = Path(os.path.relpath(place, directory))
         self.pictures: list[str] = []
         self._names: dict[str, int] = {}
 
     def parts(self, name: str, content: Any) -> Iterator[_Part]:
         """Yield the parts of a section's content."""
         if isinstance(content, str):
-            yield from (_Part(text=each) for each in content.split("\n\n") if each.strip())
+            yield _Part(_prose(content))
         elif isinstance(content, pd.DataFrame):
             yield self.table(name, _with_index(content))
         elif isinstance(content, Figure | Axes):
@@ -143,7 +150,8 @@ class _Writer:
         files = self._place("figures", name, self._formats)
         for path, kind in zip(files, self._formats, strict=True):
             save(figure, path.parent, path.stem, [kind])
-        return _Part(caption, Markup(self.pictures[-1]), files=self._addresses(files))
+        picture = Markup(self.pictures[-1])
+        return _Part(caption=caption, picture=picture, files=self._addresses(files))
 
     def table(self, name: str, table: pd.DataFrame, shown: pd.DataFrame | None = None) -> _Part:
         """Return a table in the page, which shows `shown` of it, and write its files."""
@@ -161,6 +169,19 @@ class _Writer:
                     )
         rows = [[_cell(value) for value in row] for row in shown.itertuples(index=False)]
         return _Part(columns=list(map(str, shown)), rows=rows, files=self._addresses(files))
+
+    def links(self, runs: pd.DataFrame) -> _Links:
+        """Return the links to the directories of runs."""
+        columns = (runs[name] for name in ("seed", "run", "status", "reason"))
+        return _Links([(value_name(seed), self._address(run), status, str(reason))
+                       for seed, run, status, reason in zip(*columns, strict=True)])  # fmt: skip
+
+    def _address(self, run: Any) -> str:
+        """Return the address of a run's directory; none of what is not below the campaign's."""
+        path = os.path.normpath(run) if isinstance(run, str) and run else ".."
+        if path.startswith((os.sep, os.pardir)):
+            return ""
+        return quote(f"{(self._to_runs / path).as_posix()}/")
 
     def _place(self, folder: str, name: str, kinds: Sequence[str]) -> list[Path]:
         slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "all"
@@ -186,24 +207,12 @@ def _experiments(
         numbers, shown = mean_tables(mine, told)
         texts = mine[told].map(value_name)
         cases = mine.groupby([texts[label] for label in told], sort=False)
-        shown["runs"] = pd.Series([_links(case) for _, case in cases], dtype=object)
+        shown["runs"] = pd.Series([writer.links(case) for _, case in cases], dtype=object)
         yield name, [writer.picture(name, figure, caption), writer.table(name, numbers, shown)]
 
 
-def _links(runs: pd.DataFrame) -> _Links:
-    columns = (runs[name] for name in ("seed", "run", "status", "reason"))
-    return _Links([(value_name(seed), _address(run), status, str(reason))
-                   for seed, run, status, reason in zip(*columns, strict=True)])  # fmt: skip
-
-
-def _address(run: Any) -> str:
-    """Return the address of a run's directory; none of what is not below the page's."""
-    path = os.path.normpath(run) if isinstance(run, str) and run else ".."
-    return "" if path.startswith((os.sep, os.pardir)) else quote(f"{path}/")
-
-
 def _told(
-    writer: _Writer, directory: Path, runs: pd.DataFrame, labels: Sequence[str]
+    writer: _Writer, place: Path, runs: pd.DataFrame, labels: Sequence[str]
 ) -> Iterator[tuple[str, list[_Part]]]:
     """Yield what is not ok, by its reason, and the conditions."""
     bad = runs[runs["status"] != "ok"].fillna({"reason": ""})
@@ -214,11 +223,13 @@ def _told(
             else varying(runs, labels)
         )
         groups = bad.groupby(["status", "reason"], sort=False)
-        table = pd.DataFrame([_not_ok(rows, told) for _, rows in groups])
+        table = pd.DataFrame([
+            _not_ok(rows, told) | {"runs": writer.links(rows[:5])} for _, rows in groups
+        ])  # fmt: skip
         yield "What is not ok", [writer.table("not-ok", table)]
-    parts = []
-    for name, content in conditions(directory, runs, labels):
-        parts += [_Part(text=name)] if name else []
+    parts: list[_Part] = []
+    for name, content in conditions(place, runs, labels):
+        parts += writer.parts("", name)
         parts += writer.parts(name, content)
     yield "Conditions", parts
 
@@ -228,12 +239,29 @@ def _not_ok(rows: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
     first = rows.iloc[0]
     of = "; ".join(f"{label}: {_some(rows[label])}" for label in labels)
     told = {"status": first["status"], "reason": first["reason"] or "not run yet", "of": of}
-    return {"number": len(rows), **told, "runs": _links(rows[:5])}
+    return {"number": len(rows), **told}
 
 
 def _some(values: pd.Series[Any]) -> str:
     names = list(dict.fromkeys(values.map(value_name)))
     return ", ".join(names[:5]) + (f" and {len(names) - 5} others" if len(names) > 5 else "")
+
+
+def _prose(text: str) -> Markup:
+    """Return paragraphs as elements of the page, with `words` as code and indented ones as it."""
+    made = []
+    for part in re.split(r"\n\s*\n", text.strip("\n")):
+        lines = part.splitlines()
+        if lines and all(line.startswith("    ") for line in lines):
+            made.append(Markup("<pre>{}</pre>").format("\n".join(line[4:] for line in lines)))
+        elif lines:
+            made.append(Markup("<p>{}</p>").format(_with_code(part)))
+    return Markup("\n").join(made)
+
+
+def _with_code(text: str) -> Markup:
+    """Return a text as markup, with what stands between backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", html.escape(text)))
 
 
 def _with_index(table: pd.DataFrame) -> pd.DataFrame:

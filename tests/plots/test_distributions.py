@@ -27,8 +27,7 @@ def test_a_step_for_each_value_up_to_the_share_that_came(of_all: bool, last: flo
     curve = axes.lines[0]
     assert list(curve.get_xdata()) == [1, 1, 2, 3]
     assert list(curve.get_ydata()) == pytest.approx([0, last / 3, 2 * last / 3, last])
-    legend = axes.get_legend()
-    assert legend is not None
+    (legend,) = axes.get_figure().legends
     assert legend.get_texts()[0].get_text() == f"DC (n = {4 if of_all else 3})"
 
 

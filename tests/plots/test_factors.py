@@ -41,6 +41,12 @@ def bars_of_error(axes: Axes) -> dict[str, ErrorbarContainer]:
             for each in axes.containers if isinstance(each, ErrorbarContainer)}  # fmt: skip
 
 
+def legends(axes: Axes) -> list[str]:
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
 def named(axes: Axes) -> list[str]:
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -66,7 +72,7 @@ def test_curves_are_in_the_order_of_ways_and_named_at_their_ends() -> None:
     axes = plots.curves(table(), x="delay_ms", by="way", ax=axes_of())
     assert list(bars_of_error(axes)) == ["leg 2", "DC 1:1", "MP-QUIC"]
     assert named(axes) == ["leg 2", "DC 1:1", "MP-QUIC"]
-    assert axes.get_legend() is None
+    assert not legends(axes)
 
 
 def test_names_that_would_lie_on_each_other_move_apart_and_stay_in_the_figure() -> None:
@@ -94,9 +100,44 @@ def test_names_are_in_the_figure_when_it_is_drawn_for_the_first_time_on_log_axes
 def test_many_curves_have_a_legend() -> None:
     runs = table([f"DC {number}" for number in range(12)])
     axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
-    legend = axes.get_legend()
-    assert legend is not None
-    assert len(legend.get_texts()) == 12
+    assert len(legends(axes)) == 12
+
+
+def test_a_legend_of_long_names_is_within_its_figure() -> None:
+    names = ["MP-QUIC, NewReno", "MP-QUIC, CUBIC", "MP-QUIC, BBRv1", "MPTCP, CUBIC", "leg 1 alone"]
+    axes: Any = plots.bars(table(names), x="delay_ms", by="way", ax=axes_of(height=5))
+    figure = axes.get_figure(root=True)
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
+    assert legend.get_window_extent().y0 >= axes.get_window_extent().y1
+
+
+def test_numbers_that_tell_ways_apart_are_named_with_what_they_are_of() -> None:
+    runs = table(["DC"])
+    runs["loss_percent"] = [1, 5, 10] * 3
+    axes = plots.curves(runs, x="delay_ms", by="loss_percent", ax=axes_of())
+    assert named(axes) == ["loss 1 %", "loss 5 %", "loss 10 %"]
+    axes = plots.bars(runs, x="loss_percent", ax=axes_of())
+    assert axes.get_yticklabels()[0].get_text() == "loss 1 %"
+    assert named(axes) == ["3.17", "6.17", "11.2"]  # 5 - 8.5 / 3 + seed ** 2
+
+
+def test_shared_axes_end_where_the_values_of_all_of_them_do() -> None:
+    with plots.style():
+        first, second = Figure().subplots(1, 2, sharey=True)
+    plots.curves(table(["leg 2"]), x="delay_ms", ax=first)
+    plots.curves(table(["MP-QUIC"]), x="delay_ms", ax=second)
+    assert first.get_ylim()[0] == 0
+    assert first.get_ylim()[1] > 40  # the interval of the largest mean ends there
+
+
+def test_one_run_has_no_interval() -> None:
+    runs = table().drop_duplicates(["way", "delay_ms"])
+    axes: Any = plots.bars(runs, x="delay_ms", by="way", ax=axes_of())
+    (spans,) = {len(each.lines[2][0].get_segments()) for each in axes.containers
+                if isinstance(each, ErrorbarContainer)}  # fmt: skip
+    assert spans == 0
 
 
 def test_runs_that_are_not_ok_do_not_count() -> None:
@@ -139,6 +180,15 @@ def test_bars_of_two_factors_stand_in_groups_without_touching() -> None:
     spans = sorted((patch.get_y(), patch.get_y() + patch.get_height()) for patch in axes.patches)
     assert len(spans) == 9
     assert all(end < start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_a_category_has_bars_of_its_own_ways_only_around_its_middle() -> None:
+    runs = table()
+    runs = runs[(runs["way"] == "MP-QUIC") | (runs["delay_ms"] == 20)]
+    axes: Any = plots.bars(runs, x="delay_ms", by="way", ax=axes_of())
+    middles = sorted(patch.get_y() + patch.get_height() / 2 for patch in axes.patches)
+    near, middle, far = axes.get_yticks()
+    assert middles == pytest.approx([near, middle - 1, middle, middle + 1, far])
 
 
 def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:

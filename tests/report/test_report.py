@@ -108,6 +108,37 @@ def test_the_conditions_are_those_of_the_scenarios(tmp_path: Path) -> None:
     assert page.row("workload size (MB)")[1] == "10"
 
 
+def test_a_page_elsewhere_has_the_conditions_and_links_to_the_runs(tmp_path: Path) -> None:
+    runs = table(tmp_path)
+    runs.attrs["directory"] = str(tmp_path)
+    runs.loc[0, "run"] = "../out"
+    page = write(tmp_path / "report", runs)
+    assert page.row("congestion control")[1] == "cubic"
+    assert {"../runs/1/", "../runs/7/"} <= set(page.links)
+    assert not [link for link in page.links if "out" in link]
+    assert all((tmp_path / "report" / link).exists() for link in page.links)
+
+
+def test_notes_are_paragraphs_code_and_indented_lines(tmp_path: Path) -> None:
+    notes = "Of `a & b`.\n\n    first\n      second\n\nThe end."
+    page = write(tmp_path, table(tmp_path), notes=notes)
+    assert "<p>Of <code>a &amp; b</code>.</p>" in page.source
+    assert "<pre>first\n  second</pre>" in page.source
+    assert "<p>The end.</p>" in page.source
+
+
+def test_panels_of_what_varies_show_all_their_values_in_one_legend() -> None:
+    runs = sweep(way=["DC", "leg 1"], case=["near", "far"], control=["cubic", "reno"])
+    runs.loc[runs["control"] == "reno", "goodput_mbps"] *= 10
+    figure, _ = draw(runs, ["way", "case", "control"], runs)
+    figure.draw_without_rendering()
+    assert [len(legend.get_texts()) for legend in figure.legends] == [2]
+    assert all(axes.get_xlim()[1] > 120 for axes in figure.axes)
+    (legend,) = figure.legends
+    titles = [axes.title.get_window_extent().y1 for axes in figure.axes]
+    assert legend.get_window_extent().y0 >= max(titles)
+
+
 def test_a_scenario_is_read_for_each_case_and_not_for_each_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
