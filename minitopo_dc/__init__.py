@@ -17,7 +17,8 @@ else is private, and may change at any time.
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
 * Campaigns, and the points of their designs:
-  `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`
+  `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`,
+  `with_measures`
 * Campaigns of YAML files:
   `find_campaign`, `campaign_names`, `Overrides`, `read_plan`, `run_campaign`, `load_sources`,
   `comparison`, `claims_table`, `cell_table`, `joined_table`, `agreement`, `answers`, `words_of`,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.measures.features import feature_table as feature_table
     from minitopo_dc.analysis.measures.features import recorded_runs as recorded_runs
     from minitopo_dc.analysis.measures.handovers import handover_table as handover_table
+    from minitopo_dc.analysis.measures.named import with_measures as with_measures
     from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
     from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
     from minitopo_dc.analysis.tables.drive import capacity_table as capacity_table
@@ -179,6 +181,7 @@ _HOMES = {
     "recorded_runs": "minitopo_dc.analysis.measures.features",
     "handover_table": "minitopo_dc.analysis.measures.handovers",
     "open_capacity": "minitopo_dc.analysis.measures.open_links",
+    "with_measures": "minitopo_dc.analysis.measures.named",
     "reordering_wait_ms": "minitopo_dc.analysis.measures.pdcp",
     # Draw.
     "draw_drive": "minitopo_dc.analysis.figures.drive",

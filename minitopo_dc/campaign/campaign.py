@@ -34,7 +34,15 @@ from minitopo_dc.campaign.executors import (
 from minitopo_dc.campaign.plan import Case, Plan, Task
 from minitopo_dc.campaign.progress import Bar
 from minitopo_dc.campaign.store import Store, StoreError, full_disk, reporting_full_disk
-from minitopo_dc.campaign.table import DETAILS, Facts, Row, make_table, row_of, save_table
+from minitopo_dc.campaign.table import (
+    DETAILS,
+    Facts,
+    Row,
+    make_table,
+    row_of,
+    save_table,
+    with_place,
+)
 from minitopo_dc.campaign.timing import expected_s
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked
 from minitopo_dc.errors import InputError
@@ -128,16 +136,17 @@ class Campaign:
                 for name, result in self._performed(missing, workers, retries):
                     rows[name] = row_of(result)
                     bar.end(name, result)
-        return self._table(rows)
+        return with_place(self._table(rows), self.directory)
 
     def table(self) -> pd.DataFrame:
         """Return the table as it is now; a run that is not done has the status `missing`."""
-        return self._table(dict(self._rows()))
+        return with_place(self._table(dict(self._rows())), self.directory)
 
     def empty_table(self) -> pd.DataFrame:
         """Return a table without rows, which has the columns that are known before a run."""
         table = self._table({}).iloc[:0]
-        return make_table([], self._plan.labels, self._plan.measures).astype(table.dtypes.to_dict())
+        empty = make_table([], self._plan.labels, self._plan.measures)
+        return with_place(empty.astype(table.dtypes.to_dict()), self.directory)
 
     def status(self) -> dict[str, int]:
         """Return how many runs there are, of each status and missing; shared ones count once."""

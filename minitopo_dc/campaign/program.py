@@ -138,7 +138,7 @@ def load_program(path: Path) -> Program:
         if (function is None and name == "cases") or not _takes_one(function):
             raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})")
     title, _, notes = inspect.cleandoc(module.__doc__ or "").partition("\n")
-    return Program(path, title or path.parent.name, notes.strip(), module)
+    return Program(path, title.rstrip(".") or path.parent.name, notes.strip(), module)
 
 
 def _takes_one(function: Any) -> bool:

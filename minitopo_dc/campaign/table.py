@@ -156,7 +156,8 @@ def load_facts(directory: Path) -> Facts:
 def load(directory: str | Path) -> pd.DataFrame:
     """Return the table of a campaign's directory, also of one that is under way or was killed.
 
-    A row a run: its labels, whose names are in `attrs["labels"]`; `seed`, `status` (ok, failed,
+    A row a run: its labels, whose names are in `attrs["labels"]` (and `directory` in
+    `attrs["directory"]`); `seed`, `status` (ok, failed,
     disturbed, unsupported or missing), `reason`; measures, NaN where a run has none; `run`, its
     directory relative to this one.
 
@@ -180,7 +181,13 @@ def load(directory: str | Path) -> pd.DataFrame:
         result = store.read(name[1]) if name else None
         if isinstance(result, RunResult):
             ended[place] = row_of(result)
-    return _completed(table, labels, ended)
+    return with_place(_completed(table, labels, ended), directory)
+
+
+def with_place(table: pd.DataFrame, directory: Path) -> pd.DataFrame:
+    """Return a table that knows where its runs are, in `attrs["directory"]`; no file has that."""
+    table.attrs["directory"] = str(directory)
+    return table
 
 
 def _completed(

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import pandas as pd
+
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.logs.connection_log import sender_recovery
 from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
@@ -34,8 +36,10 @@ from minitopo_dc.analysis.measures.utilisation import (
 )
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import RENAMED
+from minitopo_dc.errors import InputError
 from minitopo_dc.run.metrics import jain_index
 from minitopo_dc.run.results import NUMBERS
+from minitopo_dc.spelling import did_you_mean
 
 SENDER_MEASURES = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
@@ -117,6 +121,34 @@ def measure(row: dict[Any, Any], name: str) -> float:
     """
     with naming(Path(row.get("directory", "a run"))):
         return _measure(row, RENAMED.get(name, name))
+
+
+def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
+    """Return a campaign's table with more measures, read from the files of its runs.
+
+    >>> runs = dc.with_measures(dc.load("results/mine"), "reordering_wait_ms")
+
+    Args:
+        runs: of `Campaign.run` or `load`.
+        names: the measures (docs/results.md); a run that is not ok, or has none, gets NaN.
+
+    Raises:
+        InputError: there is no such measure.
+        ResultError: it should be in a file of a run that is missing or broken.
+    """
+    for name in names:
+        if not is_known(name):
+            hint = did_you_mean(name, PLAIN)
+            raise InputError(f"no measure {name}; {hint}{hint and '; '}known: {', '.join(PLAIN)}")
+    root = Path(runs.attrs.get("directory", ""))
+    rows = [
+        {**row, "directory": root / row["run"]} if row["status"] == "ok" else None
+        for row in runs.to_dict("records")
+    ]
+    columns = {
+        name: [math.nan if row is None else measure(row, name) for row in rows] for name in names
+    }
+    return runs.assign(**columns)
 
 
 def _measure(row: dict[Any, Any], name: str) -> float:

@@ -237,7 +237,7 @@ def _list(_: argparse.Namespace) -> int:
     """Print the studies with their titles, which are read and not run."""
     for name, path in studies().items():
         words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        print(f"{name}: {words.partition(chr(10))[0]}")  # noqa: T201
+        print(f"{name}: {words.partition(chr(10))[0].rstrip('.')}")  # noqa: T201
     return 0
 
 
