@@ -17,7 +17,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.files import opened
 from minitopo_dc.shipped import shipped
 
-REFERENCE = shipped("reference")
+REFERENCE, STUDIES = shipped("reference"), shipped("studies")
 MAX_BYTES = 1 << 20
 """The most bytes of a table; the largest has less than a tenth."""
 
@@ -40,7 +40,7 @@ class Agreement:
 def read_reference(
     name: str, where: Mapping[str, str | Sequence[str]] | None = None
 ) -> pd.DataFrame:
-    """Read rows of a table of `reference/`, all columns as text.
+    """Read rows of a table of `reference/`, or of a study's, all columns as text.
 
     Args:
         name: the file's name.
@@ -49,9 +49,10 @@ def read_reference(
     Raises:
         ResultError: there is no such file or column, or no row is left.
     """
-    path = REFERENCE / name
+    studies = (folder / name for folder in sorted(STUDIES.glob("*/reference")))
+    path = next((path for path in studies if path.is_file()), REFERENCE / name)
     try:
-        with opened(path, MAX_BYTES, within=REFERENCE) as file:
+        with opened(path, MAX_BYTES, within=path.parent) as file:
             table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,244 @@
+"""Claims: published statements, or our own, about points, judged by a table of runs.
+
+    seen = points(runs, ["network"], "way", "goodput_mbps", lambda mbps: {
+        "gain": mbps["MP-QUIC"] / mbps["QUIC"] - 1})
+    table([number("MP-QUIC gains", np.median, seen, "gain", least=0.1, source="table 2")])
+
+A point is what labels tell apart. Its measures are medians over seeds, of runs that are ok; a point
+that lacks a run's measure has no value of what needs it. A claim is about a number over points:
+
+* `number`: with a 95 % interval, over points and seeds by bootstrap, over the seeds of a single
+  point Student's. It holds where the interval is within the limits, does not hold where it is
+  outside, and is undecided else.
+* `share`: of points at which something is so, with Wilson's interval; judged likewise.
+* `every`: one point refutes it, and it holds where none does.
+
+One point with one run is not enough evidence for any of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from minitopo_dc.numbers import significant
+from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, mean_interval, ok
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Values = npt.NDArray[np.float64]
+"""A number for each point."""
+Known = Mapping[Any, Any]
+"""A measure by way, as a column over points; NaN of a way without runs."""
+UNIVERSAL = "each point"
+INFINITE = math.inf
+
+
+class _Columns(dict[Any, Any]):
+    """The columns of a table by name; of one that is not there, NaN."""
+
+    def __init__(self, wide: pd.DataFrame) -> None:
+        super().__init__({name: wide[name] for name in wide})
+        self._none = wide.assign(_none=math.nan)["_none"]
+
+    def __missing__(self, name: Any) -> Any:
+        return self._none
+
+
+@dataclass(frozen=True)
+class Points:
+    """Numbers of points."""
+
+    whole: pd.DataFrame
+    """A row a point, of its medians over seeds."""
+    by_seed: tuple[pd.DataFrame, ...]
+    """The same of each seed alone."""
+
+    def known(self, *names: str) -> pd.DataFrame:
+        """Return the points that have all of these numbers."""
+        return self.whole[list(names)].dropna()
+
+
+def points(
+    runs: pd.DataFrame,
+    by: Sequence[str],
+    way: str | Sequence[str],
+    measure: str | Sequence[str],
+    numbers: Callable[[Known], Mapping[str, Any]],
+) -> Points:
+    """Return numbers of points, each of which has several ways.
+
+    Args:
+        runs: those of an experiment.
+        by: labels that tell its points apart.
+        way: the label, or labels, by which measures are joined: `"way"`, `["way", "queue"]`.
+        measure: what is measured, one column or several.
+        numbers: of the measures by way, `mbps["DC"]` (of several labels `mbps["DC", 50]`, of
+            several measures `known["goodput_mbps", "DC"]`), to columns by name.
+    """
+    ways, asked = [way] if isinstance(way, str) else list(way), measure
+    asked = asked if isinstance(asked, str) else list(asked)
+    wide = runs[ok(runs)].pivot_table(index=[*by, "seed"], columns=ways, values=asked)
+    medians = wide.groupby(level=list(range(len(by))), sort=False).median()
+    seeds = [part.droplevel("seed") for _, part in wide.groupby(level="seed")]
+    return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds))
+
+
+def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
+    return pd.DataFrame(dict(numbers(_Columns(wide))), index=wide.index, dtype=float)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement that a number is within limits, and what runs say of it."""
+
+    text: str
+    source: str
+    """Where it was published, and the number there."""
+    least: float
+    most: float
+    value: float
+    """The number; NaN: no point has what it needs."""
+    interval: Interval
+    points: int
+    runs: int = 1
+    """The most seeds of a point."""
+
+    @property
+    def verdict(self) -> str:
+        """Return `holds`, `does not hold`, `undecided`, `not enough evidence` or `not run`."""
+        if not self.points:
+            return "not run"
+        if self.points < 2 and self.runs < 2:
+            return "not enough evidence"
+        low, high = self.interval.low, self.interval.high
+        if self.least <= low and high <= self.most:
+            return "holds"
+        return "does not hold" if high < self.least or low > self.most else "undecided"
+
+    @property
+    def limit(self) -> str:
+        """Return the limits in words."""
+        low, high = significant(self.least), significant(self.most)
+        if self.most == INFINITE:
+            return f"at least {low}"
+        return f"at most {high}" if self.least == -INFINITE else f"{low} to {high}"
+
+    @property
+    def effect(self) -> str:
+        """Return the number with its interval."""
+        if not self.points:
+            return ""
+        middle, known = significant(self.value), math.isfinite(self.interval.low)
+        if self.interval.method == UNIVERSAL or not known:
+            return middle
+        return f"{middle} ({significant(self.interval.low)} to {significant(self.interval.high)})"
+
+
+def number(
+    text: str,
+    function: Callable[..., Any],
+    of: Points,
+    *names: str,
+    least: float = -INFINITE,
+    most: float = INFINITE,
+    source: str = "",
+) -> Claim:
+    """Judge a number that a function makes of columns over points.
+
+    Args:
+        text: the claim.
+        function: of as many arrays over points as there are names, to a number.
+        of: the points; those that lack one of the numbers do not count.
+        names: the columns.
+        least: the lower limit.
+        most: the upper limit.
+        source: where it was published.
+    """
+    known = of.known(*names)
+    if known.empty:
+        return _unknown(text, source, least, most)
+
+    def value(*arrays: Any) -> float:
+        return float(function(*arrays))
+
+    columns = _by_seed(of, known)
+    middle = value(*columns_of(known))
+    if len(known) > 1:
+        interval = bootstrap_interval(columns, value)
+    else:
+        alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
+        interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
+    return Claim(text, source, least, most, middle, interval, len(known), columns.shape[1])
+
+
+def share(
+    text: str,
+    condition: Callable[..., Any],
+    of: Points,
+    *names: str,
+    least: float = -INFINITE,
+    most: float = INFINITE,
+    source: str = "",
+) -> Claim:
+    """Judge the share of points at which a condition on columns holds; arguments as of `number`."""
+    known = of.known(*names)
+    if known.empty:
+        return _unknown(text, source, least, most)
+    part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
+    interval = Interval(part.low, part.high, "Wilson over points")
+    return Claim(text, source, least, most, part.share, interval, len(known))
+
+
+def every(
+    text: str,
+    of: Points,
+    name: str,
+    *,
+    least: float = -INFINITE,
+    most: float = INFINITE,
+    source: str = "",
+) -> Claim:
+    """Judge whether a column is within its limit at every point; its value is the worst one."""
+    known = of.known(name)[name].to_numpy(dtype=float)
+    if not len(known):
+        return _unknown(text, source, least, most)
+    worst = float(known.max() if least == -INFINITE else known.min())
+    return Claim(text, source, least, most, worst, Interval(worst, worst, UNIVERSAL), len(known))
+
+
+def table(claims: Iterable[Claim]) -> pd.DataFrame:
+    """Return a row a claim: the statement, where it is from, the number, and the verdict."""
+    import pandas as pd  # noqa: PLC0415
+
+    rows = [
+        (claim.text, claim.source, claim.limit, claim.effect, claim.points, claim.verdict)
+        for claim in claims
+    ]
+    return pd.DataFrame(rows, columns=["claim", "source", "limit", "runs say", "points", "verdict"])
+
+
+def columns_of(table: pd.DataFrame) -> list[Values]:
+    """Return the columns of a table as arrays."""
+    return [table[name].to_numpy(dtype=float) for name in table]
+
+
+def _unknown(text: str, source: str, least: float, most: float) -> Claim:
+    nothing = Interval(math.nan, math.nan, "none")
+    return Claim(text, source, least, most, math.nan, nothing, 0)
+
+
+def _by_seed(of: Points, known: pd.DataFrame) -> Values:
+    """Return values by column, seed and point; a point without any of a column has its median."""
+    parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
+    values = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
+    whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
+    return np.where(np.isnan(values).all(axis=1, keepdims=True), whole, values)
