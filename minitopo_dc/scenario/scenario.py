@@ -169,8 +169,13 @@ class Scenario(Settings):
         return _restored, (self.model_dump(mode="json"),)
 
     def on_clock(self, clock: Clock) -> Self:
-        """Return the same scenario on a clock, whose kernels get the kernel settings."""
-        sysctl = {**self.real.sysctl, **self.virtual.sysctl}
+        """Return the same scenario on a clock; itself where that is its own.
+
+        The kernels of the clock get the kernel settings of the other one, unless it has some.
+        """
+        if clock == self.clock:
+            return self
+        sysctl = getattr(self, clock).sysctl or getattr(self, self.clock).sysctl
         of = {"real": {}, "virtual": {}, clock: sysctl}
         real = self.real.model_copy(update={"sysctl": of["real"]})
         virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})

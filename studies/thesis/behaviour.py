@@ -1,82 +1,83 @@
-"""Reordering, overhead, link utilisation and pairs of connections.
+"""Reordering, overhead, link utilisation and pairs of connections: more of the thesis.
 
-Figures 5.1, 5.2, 5.3, 5.6 to 5.8, 5.10 and 5.14 and table 5.1 of the thesis "QUIC over Dual
-Connectivity" (Hasselquist and Lindström, 2020): the behaviour of single connections.
+Figures 5.1, 5.2, 5.3, 5.6 to 5.8, 5.10 and 5.14, table 5.1 and section 6.1. Of a drop occasion,
+packets that are acknowledged after they were declared lost had only been overtaken on the other
+leg.
 
 Round-trip time, drop occasions (decreases of the congestion window) and packets declared lost are
-the server's, from its qlog. In the figure of a drop occasion, packets that are acknowledged after
-they were declared lost had only been overtaken on the other leg.
+the server's, from its qlog. Figures 5.14b and 5.14c (QUIC beside TCP, TCP beside TCP) need the real
+clock, or minitopo-dc build linux.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from testbed import BASE, DEFAULT_BUFFER, LARGE_BUFFER, Case, Change
+from testbed import BASE, WAYS, Case, Change, delayed
 
-SMOOTH: Change = {  # section 5.1
-    "legs": {place: {"downlink": {"jitter_ms": 0}, "uplink": {"jitter_ms": 0}} for place in (0, 1)}
+import minitopo_dc as dc
+
+BUFFER, LARGE = (BASE.evolve(**WAYS[way]) for way in ("quic", "quic_bm"))
+LOGGED = BUFFER.evolve(
+    legs={leg: {"jitter_ms": 0, "uplink": {"jitter_ms": 0}} for leg in (0, 1)},  # section 5.1
+    options={**BUFFER.options, "qlog": True},
+)
+REORDERING: dict[str, Change] = {
+    "SC": {"pdcp": {"ratio": (1, 0), "delivery": "off"}},
+    "DC, no reordering": {"pdcp": {"ratio": (1, 1), "delivery": "off"}},
+    "DC, reordering": {"pdcp": {"ratio": (1, 1), "delivery": "in-order"}},
 }
-BEARERS: dict[str, Change] = {
-    "SC": {"ratio": [1, 0], "delivery": "off"},
-    "DC, no reordering": {"ratio": [1, 1], "delivery": "off"},
-    "DC, reordering": {"ratio": [1, 1], "delivery": "in-order"},
+OVERHEAD: dict[str, Change] = {
+    "without_proxy": {"mode": "sc"},
+    "with_proxy": {"pdcp": {"ratio": (1, 0)}},
 }
-TCP = {"transport": "tcp"}
-ON_1, ON_2 = {"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}
-PAIRS: dict[str, list[dict[str, Any]]] = {
-    "QUIC and QUIC on leg 1": [ON_1, ON_1],
-    "QUIC and TCP on leg 1": [ON_1, ON_1 | TCP],
-    "TCP and TCP on leg 1": [ON_1 | TCP, ON_1 | TCP],
-    "DC and SC on each leg": [{"mode": "dc"}, ON_1, ON_2],
+UTILISATION: dict[str, Change] = {
+    **{f"batch {batch}": {"pdcp": {"batch": batch}} for batch in (50, 200, 500)},
+    "ratio 9:1": {"pdcp": {"ratio": (9, 1)}},
 }
-SPLITS: dict[str, Change] = {
-    "batch 50": {"batch": 50},
-    "batch 200": {"batch": 200},
-    "batch 500": {"batch": 500},
-    "ratio 9:1": {"ratio": [9, 1]},
+ON_LEG_1 = {"mode": "sc", "leg": 1}
+TCP_ON_LEG_1 = ON_LEG_1 | {"transport": "tcp"}
+PAIRS: dict[str, Change] = {
+    "QUIC and QUIC on leg 1": {"mode": "flows", "flows": [ON_LEG_1, ON_LEG_1]},
+    "QUIC and TCP on leg 1": {"mode": "flows", "flows": [ON_LEG_1, TCP_ON_LEG_1]},
+    "TCP and TCP on leg 1": {"mode": "flows", "flows": [TCP_ON_LEG_1, TCP_ON_LEG_1]},
+    "DC and SC on each leg": {
+        "mode": "flows",
+        "flows": [{"mode": "dc"}, ON_LEG_1, {"mode": "sc", "leg": 2}],
+    },
+}
+FAR = delayed(100, 100)
+UNPACED: Change = {"options": {**LARGE.options, "pacing": False}}
+"""All that the window allows goes at once."""
+PACER: dict[str, Change] = {
+    "10 ms, paced": {},
+    "10 ms, not paced": UNPACED,
+    "100 ms, paced": FAR,
+    "100 ms, not paced": FAR | UNPACED,
 }
 
 
 def cases(version: str) -> Iterator[Case]:
-    """Yield the cases of each figure, as often as the thesis' text needs."""
-    size: Change = {"workload": {"size_mb": 100 if version == "full" else 20}}
-    few = 3 if version == "full" else 2  # a qlog of 100 MB takes 130 MB
-    quic = (
-        BASE.evolve(**DEFAULT_BUFFER).evolve(**size, **SMOOTH).evolve(options=qlog(DEFAULT_BUFFER))
-    )
-    large = BASE.evolve(**LARGE_BUFFER).evolve(**size)
-    yield from several(few, "reordering", ((quic.evolve(pdcp=b), n) for n, b in BEARERS.items()))
-    proxies = {
-        "without_proxy": quic.evolve(mode="sc"),
-        "with_proxy": quic.evolve(pdcp={"ratio": [1, 0]}),
-    }
-    yield from several(few, "overhead", ((made, name) for name, made in proxies.items()))
-    used = large.evolve(workload={"size_mb": 20}, statistics_ms=20)
-    yield from several(1, "link-utilisation", ((used.evolve(pdcp=s), n) for n, s in SPLITS.items()))
-    pairs = large.evolve(mode="flows", workload={"duration_s": 180}, flows=[ON_1, ON_2])
-    yield from several(2, "pairs", ((pairs.evolve(flows=f), name) for name, f in PAIRS.items()))
-    yield from several(10 if version == "full" else 2, "pacer", pacers(large))
+    """Yield the cases of all figures, each with its own seeds: a qlog of 100 MB takes 130 MB."""
+    few = version != "full"
+    workload = {"size_mb": 20 if few else 100}
+    small = {"workload": {"size_mb": 20}, "statistics_ms": 20}
+    both = {"workload": {**workload, "duration_s": 180}}  # section 4.4: of 1 GB in the thesis
+    seeds = 2 if few else 3
+    logged = LOGGED.evolve(workload=workload)
+    yield from _repeated("reordering", logged, REORDERING, seeds)
+    yield from _repeated("congestion-window", logged, REORDERING, 1)
+    off = {"DC, no reordering": REORDERING["DC, no reordering"]}
+    yield from _repeated("drop-occasion", logged, off, 1)
+    yield from _repeated("overhead", logged, OVERHEAD, seeds)
+    yield from _repeated("link-utilisation", LARGE.evolve(**small), UTILISATION, 1)
+    yield from _repeated("pairs", LARGE.evolve(**both), PAIRS, 2)
+    yield from _repeated("pacer", LARGE.evolve(workload=workload), PACER, 2 if few else 10)
 
 
-def several(seeds: int, experiment: str, made: Any) -> Iterator[Case]:
-    """Yield scenarios with their names, each with so many seeds."""
-    for scenario, name in made:
+def _repeated(
+    experiment: str, base: dc.Scenario, points: Mapping[str, Change], seeds: int
+) -> Iterator[Case]:
+    for case, change in points.items():
         for seed in range(1, seeds + 1):
-            yield scenario.evolve(seed=seed), {"experiment": experiment, "case": name}
-
-
-def qlog(way: Change) -> dict[str, Any]:
-    """Return the options of a way whose connection is logged."""
-    return {**way["options"], "qlog": True}
-
-
-def pacers(large: Any) -> Iterator[tuple[Any, str]]:
-    """Yield downloads with and without QUIC's pacer (section 6.1)."""
-    far = {place: {"downlink": {"delay_ms": 100, "jitter_ms": 10}} for place in (0, 1)}
-    for delay, scenario in (("10 ms", large), ("100 ms", large.evolve(legs=far))):
-        yield scenario, f"{delay}, paced"
-        # All that the window allows goes at once.
-        options = {**LARGE_BUFFER["options"], "pacing": False}
-        yield scenario.evolve(options=options), f"{delay}, not paced"
+            yield base.evolve(**change, seed=seed), {"experiment": experiment, "case": case}

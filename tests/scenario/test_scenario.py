@@ -157,3 +157,13 @@ def test_rows_that_differ_elsewhere_name_the_field() -> None:
         "congestion_control reno",
         "congestion_control cubic",
     ]
+
+
+def test_kernel_settings_of_a_clock_stay_and_go_to_the_other_only_where_that_has_none() -> None:
+    buffers, memory = {"net.ipv4.tcp_rmem": "1 2 3"}, {"net.ipv4.tcp_wmem": "1 2 3"}
+    both = {"real": {"sysctl": buffers}, "virtual": {"sysctl": memory}, "clock": "virtual"}
+    scenario = Scenario.check(GOOD | both, "x")
+    assert scenario.on_clock("virtual") == scenario
+    assert scenario.on_clock("real").real.sysctl == buffers
+    moved = Scenario.check(GOOD | both | {"real": {}}, "x").on_clock("real")
+    assert (moved.real.sysctl, moved.virtual.sysctl) == (memory, {})
