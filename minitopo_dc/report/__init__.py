@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from minitopo_dc.report.page import write_report
+from minitopo_dc.report.text import as_markdown
 
-__all__ = ["write_report"]
+__all__ = ["as_markdown", "write_report"]

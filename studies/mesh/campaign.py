@@ -56,9 +56,7 @@ def busy(us: float) -> Fields:
 
 def logged(ways: Mapping[str, Fields]) -> dict[str, Fields]:
     """Return ways that write qlogs."""
-    return {
-        name: way | {"options": way["options"] | {"qlog": True}} for name, way in ways.items()
-    }
+    return {name: way | {"options": way["options"] | {"qlog": True}} for name, way in ways.items()}
 
 
 QUIC = {preset: quic(preset) for preset in ("modern", "v43", "bquic")}

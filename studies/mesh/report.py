@@ -1,2 +1,5 @@
 from __future__ import annotations
-def report(runs): return ()
+
+
+def report(runs):
+    return ()

@@ -22,7 +22,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from networks import ALONE, CLASSES, FROM_1, LINUX, QUIC, WAYS, Fields, Link, Network, networks, over
+from networks import (
+    ALONE,
+    CLASSES,
+    LINUX,
+    QUIC,
+    WAYS,
+    Fields,
+    Link,
+    Network,
+    networks,
+    over,
+)
 from report import report
 
 import minitopo_dc as dc

@@ -1,2 +1,264 @@
+"""The slides' claims, judged, and the benefit of several paths at the authors' points."""
+
 from __future__ import annotations
-def report(runs): return ()
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import minitopo_dc as dc
+from minitopo_dc import claims, plots
+from minitopo_dc.claims import Claim, Known, Points
+
+Section = tuple[str, Any]
+REFERENCE = Path(__file__).with_name("reference")
+MULTIPATH = {"QUIC": "MP-QUIC", "TCP": "MPTCP"}
+BENEFITS = {
+    f"{several}, {order} path first": f"{family} {order} first"
+    for family, several in MULTIPATH.items()
+    for order in ("better", "worse")
+}
+TITLES = {
+    "low-bdp": "20 MB, low bandwidth-delay product",
+    "low-bdp-losses": "20 MB, low bandwidth-delay product, random losses",
+    "high-bdp": "20 MB, high bandwidth-delay product",
+    "high-bdp-losses": "20 MB, high bandwidth-delay product, random losses",
+    "short": "256 KB, low bandwidth-delay product",
+}
+HANDED_OVER = ("QUIC", "MP-QUIC", "MPTCP", "DC 1:1", "DC least-delay", "DC proportional",
+               "DC duplicate", "DC least-delay, failure", "DC proportional, failure")  # fmt: skip
+WORST = "answer_worst_ms"
+CARRIED, SENT = "leg_2_carried_from_4_s", "leg_2_sent_from_4_s"
+"""Shares of a connection's bytes that path 2 carried, and was sent, from a second after the
+handover on."""
+
+
+def report(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield claims, benefits and times of each class, and what a handover costs."""
+    classes = {name: runs[runs["experiment"] == name] for name in TITLES}
+    benefits = {name: benefit_points(part) for name, part in classes.items() if len(part)}
+    times = {name: time_points(part) for name, part in classes.items() if len(part)}
+    yield (
+        "Claims of the slides",
+        claims.table([*network_claims(benefits, times), *named_claims(runs)]),
+    )
+    if benefits:
+        yield (
+            "Benefit of several paths",
+            ["Median and quartiles over networks.", benefit_table(benefits)],
+        )
+        yield "Times of TCP over those of QUIC", time_table(times)
+    for name, points in benefits.items():
+        yield f"Benefit: {TITLES[name]}", figure(points, BENEFITS.values(), 0)
+    yield "Networks that the slides name", named_times(runs)
+    yield from handover(runs[runs["experiment"] == "handover"])
+
+
+def benefit(multipath: Any, first: Any, second: Any) -> Any:
+    """Return the experimental aggregation benefit of goodput over two paths (CoNEXT 2017).
+
+    Args:
+        multipath: goodput over both, a number or a column.
+        first: over one of them alone, in the same unit.
+        second: over the other one alone.
+
+    Returns:
+        -1: nothing was delivered; 0: as much as over the better path; 1: as much as over both
+        together, which can be exceeded.
+    """
+    best, rest = np.maximum(first, second), np.minimum(first, second)
+    return (multipath - best) / np.where(multipath < best, best, rest)
+
+
+def benefit_points(runs: pd.DataFrame) -> Points:
+    """Return the benefits of each network, of QUIC and of TCP."""
+    return claims.points(runs, ["point"], "way", "goodput_mbps", benefits_of)
+
+
+def benefits_of(mbps: Known) -> dict[str, Any]:
+    """Return the benefit with the better or the worse path first, and the least of both."""
+    made: dict[str, Any] = {}
+    for family, several in MULTIPATH.items():
+        alone = mbps[f"{family} on path 1"], mbps[f"{family} on path 2"]
+        one, two = (benefit(mbps[f"{several}, path {n} first"], *alone) for n in (1, 2))
+        first_is_better = alone[0] >= alone[1]
+        made[f"{family} better first"] = one.where(first_is_better, two)
+        made[f"{family} worse first"] = two.where(first_is_better, one)
+        made[f"{family} always"] = np.minimum(one, two)
+    return made
+
+
+def time_points(runs: pd.DataFrame) -> Points:
+    """Return how often QUIC's time TCP takes at each network."""
+    return claims.points(runs, ["point"], "way", "completion_s", times_of)
+
+
+def times_of(seconds: Known) -> dict[str, Any]:
+    """Return the ratio of times on each path, and of several paths from each first one."""
+    alone = {
+        f"path {n}": seconds[f"TCP on path {n}"] / seconds[f"QUIC on path {n}"] for n in (1, 2)
+    }
+    return alone | {
+        f"from path {n}": seconds[f"MPTCP, path {n} first"] / seconds[f"MP-QUIC, path {n} first"]
+        for n in (1, 2)
+    }
+
+
+def network_claims(benefits: dict[str, Points], times: dict[str, Points]) -> Iterator[Claim]:
+    """Yield the claims about the classes of networks that were run."""
+    for name, points in benefits.items():
+        better, worse, always = (
+            f"QUIC {each}" for each in ("better first", "worse first", "always")
+        )
+        yield claims.number(
+            f"{name}: the benefit depends on the first path: difference of the medians",
+            lambda one, two: np.median(one) - np.median(two),
+            points, better, worse, least=0,
+            source="slides, handshake latency over the initial path",
+        )  # fmt: skip
+        if name in ("low-bdp", "high-bdp"):
+            yield claims.share(
+                f"{name}: several paths pay for QUIC whatever the first one, in most cases",
+                lambda least: least >= 0, points, always, least=0.5,
+                source="slides, figure only",
+            )  # fmt: skip
+        if name == "short":
+            yield claims.number(
+                "short: several paths are of no use for short files: median benefit",
+                np.median, points, better, most=0.1, source="slides, title only",
+            )  # fmt: skip
+        if name in ("low-bdp", "low-bdp-losses", "high-bdp"):
+            yield claims.number(
+                f"{name}: several paths pay more often for QUIC than for TCP: share more",
+                lambda quic, tcp: np.mean(quic >= 0) - np.mean(tcp >= 0),
+                points, always, "TCP always", least=0, source="slides, conclusion",
+            )  # fmt: skip
+        yield from time_claims(name, times[name])
+
+
+def time_claims(name: str, points: Points) -> Iterator[Claim]:
+    """Yield the claims about times of a class of networks."""
+
+    def middle(one: Any, two: Any) -> float:
+        return float(np.median(one) + np.median(two)) / 2
+
+    alone, several = ("path 1", "path 2"), ("from path 1", "from path 2")
+    drawn = "slides, figure only"
+    if name == "low-bdp":
+        yield claims.number(
+            "low-bdp: MP-QUIC is faster than MPTCP in 85 % of the cases",
+            lambda one, two: (np.mean(one > 1) + np.mean(two > 1)) / 2,
+            points, *several, least=0.75, most=0.95, source="slides: 85 %",
+        )  # fmt: skip
+        text = "low-bdp: QUIC and TCP on one path are alike: times"
+        yield claims.number(text, middle, points, *alone, least=0.9, most=1.1, source=drawn)
+    if name in ("low-bdp-losses", "high-bdp-losses"):
+        text = f"{name}: MP-QUIC copes better with losses than MPTCP: times"
+        yield claims.number(text, middle, points, *several, least=1, source=drawn)
+    if name == "low-bdp-losses":
+        text = "low-bdp-losses: QUIC copes better with losses than TCP: times"
+        yield claims.number(text, middle, points, *alone, least=1, source=drawn)
+    if name == "short":
+        text = "short: QUIC is faster than TCP for short files: times"
+        theirs = "slides, figure only; theirs with TLS 1.2"
+        yield claims.number(text, middle, points, *alone, least=1, source=theirs)
+
+
+def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
+    """Yield the claims about networks that the slides name."""
+
+    def ratio(seconds: Known) -> dict[str, Any]:
+        return {"ratio": seconds["MPTCP, path 1 first"] / seconds["MP-QUIC, path 1 first"]}
+
+    example, named = (
+        claims.points(runs[runs["experiment"] == name], ["network"], "way", "completion_s", ratio)
+        for name in ("example", "named")
+    )
+    yield claims.number("example: MP-QUIC is 13 % faster", np.mean, example, "ratio", least=1.05,
+                        most=1.2, source="slides: 13 %")  # fmt: skip
+    yield claims.every("named: MP-QUIC is faster than MPTCP in both", named, "ratio", least=1,
+                       source='slides, beside "MPQUIC better"')  # fmt: skip
+
+
+def quartiles(values: pd.Series[float]) -> str:
+    """Return median and quartiles in words."""
+    low, middle, high = values.quantile([0.25, 0.5, 0.75]).round(2) + 0.0  # no -0.00
+    return "" if values.isna().all() else f"{middle:.2f} ({low:.2f} to {high:.2f})"
+
+
+def benefit_table(benefits: dict[str, Points]) -> pd.DataFrame:
+    """Return the benefit of each class, and the share of its networks at which paths pay."""
+    rows = []
+    for name, points in benefits.items():
+        for family, several in MULTIPATH.items():
+            known = points.known(*(f"{family} {each}" for each in ("better first", "worse first",
+                                                                  "always")))  # fmt: skip
+            if len(known):
+                pays = claims.share("", lambda least: least >= 0, points, f"{family} always")
+                better, worse = (quartiles(known[f"{family} {each} first"]) for each in
+                                 ("better", "worse"))  # fmt: skip
+                rows.append([TITLES[name], f"{several} over {family}", len(known), better, worse,
+                             pays.effect])  # fmt: skip
+    columns = ["networks", "of", "points", "better path first", "worse path first", "they pay"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def time_table(times: dict[str, Points]) -> pd.DataFrame:
+    """Return quantiles of the ratios of times, of both paths together."""
+    rows = {}
+    for name, points in times.items():
+        for text, columns in {
+            "TCP over QUIC on one path": ["path 1", "path 2"],
+            "MPTCP over MP-QUIC": ["from path 1", "from path 2"],
+        }.items():
+            values = pd.concat([points.whole[column] for column in columns]).dropna()
+            if len(values):
+                rows[f"{TITLES[name]}: {text}"] = values.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
+    return pd.DataFrame(rows).T.rename(columns="{:.0%}".format).rename_axis("times")
+
+
+def figure(points: Points, columns: Any, level: float) -> Any:
+    """Return the cumulated shares of columns over points."""
+    tidy = points.whole[list(columns)].melt(var_name="way", value_name="benefit")
+    return plots.cdf(tidy, "benefit", "way", level=level).figure
+
+
+def named_times(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return median times (s) over the networks that the slides name."""
+    some = runs[runs["experiment"].isin(["example", "named"])]
+    return some.pivot_table(index="network", columns="way", values="completion_s", aggfunc="median")
+
+
+def handover(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield the worst answer while path 1 ends, and what path 2 has a second later."""
+    if not {WORST, CARRIED, SENT} <= set(runs):
+        runs = dc.with_measures(runs, WORST, CARRIED, SENT)
+    points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
+    yield "Handover: claims", claims.table(handover_claims(points))
+    table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
+    yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()
+    yield "Handover", plots.bars(runs, "path_1", "way", WORST).figure
+
+
+def handed_over(known: Known) -> dict[str, Any]:
+    """Return the worst answer (ms) of each way, and the share of path 2."""
+    worst = {f"{way}, worst": known[WORST, way] for way in HANDED_OVER}
+    return worst | {f"{way}, sent": known[SENT, way] for way in HANDED_OVER}
+
+
+def handover_claims(points: Points) -> Iterator[Claim]:
+    """Yield what must hold however path 1 ends."""
+    for way, most, source in (
+        ("MP-QUIC", 1000, "slides, figure only"),
+        ("DC least-delay", 1000, ""),
+        ("DC least-delay, failure", 1000, ""),
+        ("DC duplicate", 45, "path 2's round trip and 20 ms"),
+    ):
+        text = f"the worst answer of {way} (ms), however path 1 ends"
+        yield claims.every(text, points, f"{way}, worst", most=most, source=source)
+    for way in ("MP-QUIC", "MPTCP"):
+        text = f"path 2 is sent more than 90 % of {way}'s bytes from a second after the handover on"
+        yield claims.every(text, points, f"{way}, sent", least=0.9)
