@@ -26,6 +26,8 @@ from minitopo_dc.settings.base import error_text
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")
 """Columns of every table that are neither labels nor measures."""
+SIZE: Final = "size_bytes"
+"""The bytes of use: of a download, of what was watched, of frames in time."""
 DETAILS: Final = ("started_s", "client_cpu_s", "server_cpu_s", "wall_s")
 """Measures of most runs that are none of their workload."""
 MAX_TABLE = 1 << 30
@@ -64,6 +66,7 @@ def measure_names(scenario: Scenario) -> Iterator[str]:
     """
     yield from NUMBERS
     yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
+    yield SIZE
     if not scenario.flows:
         yield from (name for name in scenario.workload.reported_measures if name not in RESERVED)
         yield from DETAILS
@@ -89,6 +92,7 @@ def _measures(result: RunResult) -> Iterator[tuple[str, float]]:
         yield from _numbers(f"flow_{number}_", flow)
     for number, count in enumerate(result.leg_bytes or (), start=1):
         yield f"leg_bytes_{number}", count
+    yield SIZE, result.size_bytes
     for name in NUMBERS:
         if (value := getattr(result, name)) is not None:
             yield name, value

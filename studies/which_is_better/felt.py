@@ -85,12 +85,7 @@ def judged(
     """Yield the claims of each experiment; they are functions of its runs."""
     for name in runs["experiment"].unique():
         mine = of(runs, name)
-        mine = mine.assign(bytes_per_byte=leg_bytes(mine) / mine["bytes_received"])
+        used = (mine["leg_bytes_1"] + mine["leg_bytes_2"]) / mine["size_bytes"]
+        mine = mine.assign(bytes_per_byte=used)
         mine.attrs["labels"] = runs.attrs["labels"]
         yield f"{name}: claims", table(claims(mine))
-
-
-def leg_bytes(runs: pd.DataFrame) -> pd.Series[float]:
-    """Return the IP bytes that the downlinks delivered."""
-    total: pd.Series[float] = runs["leg_bytes_1"] + runs["leg_bytes_2"]
-    return total

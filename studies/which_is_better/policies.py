@@ -148,7 +148,8 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield what the default report has not: bytes that copies cost, and slowest answers."""
-    loads = runs.assign(bytes_per_byte=(runs["leg_bytes_1"] + runs["leg_bytes_2"]) / 20e6)
+    used = (runs["leg_bytes_1"] + runs["leg_bytes_2"]) / runs["size_bytes"]
+    loads = runs.assign(bytes_per_byte=used)
     ways = ["batch", "credit", "selective", "duplicate", "mpquic"]
     mine = loads[(loads["experiment"] == "links") & loads["way"].isin(ways)]
     if len(mine):
