@@ -7,6 +7,7 @@ while, and of hard handovers.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -60,6 +61,17 @@ def seeds(version: str) -> range:
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    """Yield the longest time until 0.8 of what is there is used again."""
+    """Yield the longest time until 0.8 of what is there is used again, and each path over time."""
     down = dc.with_measures(runs[runs["case"].str.startswith("leg 1")], "recovery_s")
     yield "Time to recover", plots.bars(down, "case", "way", "recovery_s").figure
+    first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
+    for case, mine in first.groupby("case", sort=False):
+        panels = {f"{run.way}\n(Mbit/s)": paths(runs, run.run) for run in mine.itertuples()}
+        yield f"Goodput of each path: {case}", plots.series(panels)[0].figure
+
+
+def paths(runs: pd.DataFrame, run: Any) -> dict[str, tuple[Any, Any]]:
+    """Return the times and rates of each path of a run, by its leg."""
+    rates = dc.path_rates(Path(runs.attrs["directory"], run))
+    legs = rates.groupby("leg")
+    return {f"path {leg}": (rows["time_s"], rows["rate_mbps"]) for leg, rows in legs}

@@ -61,7 +61,7 @@ def cases(_version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
     """Yield each timer over all legs."""
     for name, scenario in LINKS.items():
         for timer, pdcp in TIMERS.items():
-            yield scenario.evolve(pdcp=pdcp), {"legs": name, "t_reordering": timer}
+            yield scenario.evolve(pdcp=pdcp), {"legs": name, "way": timer}
 
 
 def seeds(version: str) -> range:

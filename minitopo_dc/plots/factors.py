@@ -128,15 +128,16 @@ def bars(
     middles, height = _rows_of(groups)
     axes = theme.axes_or_new(ax, bars_inches(runs, x, by))
     for measure in filter(None, (room, y)):
-        table = _mean_table(runs, x, by or x, measure)
+        table = _mean_table(runs, x, by or x, measure).set_index(["x", "way"])
         for way, look in shown.items():
-            rows = table[table["way"] == way]
-            places = np.array([
-                middles[name] + groups[name].index(way) - (len(groups[name]) - 1) / 2
-                for name in rows["x"]
-            ])  # fmt: skip
+            places = {
+                middles[name] + ways.index(way) - (len(ways) - 1) / 2: (name, way)
+                for name, ways in groups.items()
+                if way in ways
+            }
+            rows = table.reindex(list(places.values()))
             draw: Any = _frame if measure == room else _bar
-            draw(axes, places, rows, look)
+            draw(axes, np.array([*places]), rows.set_axis([way] * len(rows)), look)
     axes.set_yticks(list(middles.values()), list(middles))
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
@@ -300,12 +301,14 @@ def _frame(axes: Axes, places: Any, rows: pd.DataFrame, _look: Look) -> None:
 
 def _bar(axes: Axes, places: Any, rows: pd.DataFrame, look: Look) -> None:
     """Draw bars with their intervals, which one run has not, and their numbers beyond these."""
-    known = (rows["high"] - rows["mean"]).notna().to_numpy()
-    reach = (rows["high"] - rows["mean"]).fillna(0.0)
+    known, reach = rows["high"].notna().to_numpy(), rows["high"] - rows["mean"]
     line: dict[str, Any] = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8, "capsize": 1.8}
-    name = next(iter(rows["way"]), "_none")
+    name = next(iter(rows.index), "_none")
     axes.barh(places, rows["mean"], THICK_BARS, label=name, color=look.colour, **_hatch(look))
     axes.errorbar(rows["mean"][known], places[known], xerr=reach[known], **line)
     beyond: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    for place, mean, end in zip(places, rows["mean"], rows["mean"] + reach, strict=True):
-        axes.annotate(significant(mean), (end, place), **beyond)
+    for place, mean, end in zip(places, rows["mean"], reach.fillna(0.0), strict=True):
+        if np.isfinite(mean):
+            axes.annotate(significant(mean), (mean + end, place), **beyond)
+        else:  # no run is ok, or has the measure
+            axes.annotate("none", (0, place), color="0.5", **beyond)

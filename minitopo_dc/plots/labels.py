@@ -29,6 +29,8 @@ _WORDS = (
 )
 LETTER, LINE = 0.62, 1.2
 """The mean width of a letter of the font and the height of a line, as parts of its size."""
+WHOLE = 1e12
+"""Whole numbers below are written with all their digits, such as bytes of a buffer."""
 WIDE = 12.0
 """The ratio of greatest to least swept value from which on an axis may be logarithmic."""
 
@@ -67,7 +69,7 @@ def name_and_unit(name: str) -> tuple[str, str]:
 def value_name(value: Any) -> str:
     """Return a label's value as text: 1.0 is `1`, and (1, 1) is `1:1`."""
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:.0f}" if value.is_integer() and abs(value) < WHOLE else f"{value:g}"
     if isinstance(value, list | tuple | np.ndarray):
         return ":".join(map(value_name, value))
     return str(value)

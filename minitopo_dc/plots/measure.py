@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -12,20 +13,24 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.plots.labels import is_number
 from minitopo_dc.spelling import did_you_mean
 
-MAIN: Final = (
-    *("linear_qoe_mbps", "goodput_mbps", "delay_p95_ms", "frame_delay_p95_ms"),
-    *("rtt_median_ms", "completion_s"),
+FELT: Final = ("linear_qoe_mbps", "delay_p95_ms", "frame_delay_p95_ms", "rtt_median_ms")
+"""The main measure of video, requests, a call and echoes, alone or beside a download."""
+MINOR: Final = (
+    *("completion_s", "capacity_share", "first_byte_s", "handshake_s"),
+    *("client_cpu_s", "server_cpu_s"),
 )
-"""The main measure of a run of video, a download, requests, a call, echoes, and a user's program:
-the first one that any run has."""
+"""Measures of all kinds of runs, which say less than those of their own."""
+LEG_BYTES: Final = "leg_bytes_"
 BOOKKEEPING: Final = frozenset(
     {
         *("experiment", "seed", "status", "reason", "run", "repetition", "repeats", "wall_s"),
         *("started_s", "socket_drops", "server_socket_drops", "receive_buffer_bytes"),
         *("quic_version", "multipath", "bytes_received", "size_bytes", "trust"),
+        *("client_status", "leg", "stopped_s"),
     }
 )
-"""Columns that are neither labels nor measures that a table of means shows."""
+"""Columns, also of a flow, that are neither labels nor measures that a table of means shows."""
+_FLOW = re.compile(r"flow_\d+_")
 
 
 class ColumnError(InputError):
@@ -47,7 +52,8 @@ def check_columns(table: pd.DataFrame, *names: str | None) -> None:
 
 def measures_of(runs: pd.DataFrame, labels: Collection[str]) -> list[str]:
     """Return the columns with finite numbers that are neither labels nor bookkeeping."""
-    numbers = [str(name) for name in runs if name not in BOOKKEEPING and name not in labels]
+    columns = [str(name) for name in runs if name not in labels]
+    numbers = [name for name in columns if _FLOW.sub("", name) not in BOOKKEEPING]
     return [
         name
         for name in numbers
@@ -58,10 +64,14 @@ def measures_of(runs: pd.DataFrame, labels: Collection[str]) -> list[str]:
 def main_measure(runs: pd.DataFrame, labels: Collection[str] = ()) -> str:
     """Return the measure of runs by their workload: goodput, the delay of answers or frames, QoE.
 
-    Without any number, as before the first run, it is the goodput.
+    Of several flows it is what one of them feels, else Jain's index; of a user's program its first
+    own measure. Without any number, as before the first run, it is the goodput.
     """
     known = measures_of(runs, labels)
-    return next((name for name in (*MAIN, *known) if name in known), "goodput_mbps")
+    felt = [name for measure in FELT for name in known if _FLOW.sub("", name) == measure]
+    own = [name for name in known if name not in MINOR and not name.startswith(LEG_BYTES)]
+    order = (FELT[0], "goodput_mbps", *FELT[1:], *felt, "jain_index", *own, *MINOR, *known)
+    return next((name for name in order if name in known), "goodput_mbps")
 
 
 def is_better_low(measure: str) -> bool:

@@ -94,7 +94,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Look:
-    """How a way is drawn; the markers and bars of multipath are not filled."""
+    """How a way is drawn; markers and bars of multipath, or of a used colour, are not filled."""
 
     colour: str
     dash: Any
@@ -142,7 +142,7 @@ def _place(way: str) -> int | None:
 def _look(kind: Kind, place: int) -> Look:
     turn, colour = divmod(place, len(kind.colours))
     marker = kind.markers[(colour + turn) % len(kind.markers)]
-    return Look(kind.colours[colour], kind.dash, marker, kind is MULTIPATH)
+    return Look(kind.colours[colour], kind.dash, marker, kind is MULTIPATH or turn % 2 == 1)
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def _told(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             path.startswith(("pdcp.", "uplink_pdcp.")) and mode in ("sc", "multipath")
         ) or (path == "leg" and mode != "sc")
         if path not in NEVER and not is_unused:
-            yield path, value
+            yield path, Path(value).name if path.endswith(".trace") and value else value
 
 
 def _flat(values: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -143,7 +143,7 @@ def _others(
     if label:
         texts = table[apart].map(_text).groupby(cases[label].map(value_name), sort=False).first()
         texts.columns = pd.Index([label_of(path) for path in apart])
-        yield f"What each {label} is", texts.replace("none", "").reset_index()
+        yield f"By {label}", texts.replace("none", "").reset_index()
     common = [path for path in paths if path not in apart]
     rows = [(label_of(path), _summary(table[path], cases, labels)) for path in common]
     yield "All runs", pd.DataFrame(rows, columns=["field", "value"])

@@ -22,7 +22,7 @@ from minitopo_dc.plots.labels import (
     setting_of,
     value_name,
 )
-from minitopo_dc.plots.measure import measures_of
+from minitopo_dc.plots.measure import LEG_BYTES, MINOR, measures_of
 from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, keep_style, kind_of, ordered, style
 
 WAYS = ("way", "configuration", "side", "variant", "mode", "transport")
@@ -162,18 +162,32 @@ def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame
     """
     cases = runs[list(labels)].drop_duplicates().reset_index(drop=True)
     main, numbers, shown = main_measure(runs, labels), cases.copy(), cases.map(value_name)
-    known = measures_of(runs, labels)
-    others = sorted((name for name in known if name != main), key=lambda name: name not in FIRST)
-    for place, name in enumerate([main, *others] if main in known else ()):
+    known = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
+    for place, name in enumerate(known if main in known else ()):
         found = cases.merge(statistics.means(runs, labels, name), "left", list(labels))
         if not place:
             numbers["n"] = shown["n"] = found["n"].fillna(0).astype(int)
         ends = {f"{name}_{end}": found[end] for end in ("low", "high")}
         numbers = numbers.assign(**{name: found["mean"], **ends})
         if place < MEASURES:
-            reach = (found["high"] - found["low"]) / 2
-            shown[label_of(name)] = list(map(_with_reach, found["mean"], reach))
+            label, unit = _head(name)
+            reach = (found["high"] - found["low"]) / 2 / unit
+            shown[label] = list(map(_with_reach, found["mean"] / unit, reach))
     return numbers, shown
+
+
+def _weight(name: str) -> int:
+    """Return the place of a measure in a table: those of the workload before the legs' bytes."""
+    if name in MINOR:
+        return 3 * (name not in FIRST)
+    return 2 if name.startswith(LEG_BYTES) else 1
+
+
+def _head(name: str) -> tuple[str, float]:
+    """Return the head of a measure's column, and its unit in those of the measure."""
+    if name.startswith(LEG_BYTES):
+        return f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
+    return label_of(name), 1
 
 
 def _with_reach(mean: float, reach: float) -> str:

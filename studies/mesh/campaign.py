@@ -22,11 +22,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clients import CLIENTS, SPREAD_MBPS
-from report import report
 
 import minitopo_dc as dc
 
-__all__ = ["cases", "report"]
 Case = tuple[dc.Scenario, dict[str, Any]]
 Fields = dict[str, Any]
 PLAIN = {"delay_ms": 18, "jitter_ms": 0, "queue_packets": 1000}

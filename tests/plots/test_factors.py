@@ -191,6 +191,13 @@ def test_a_category_has_bars_of_its_own_ways_only_around_its_middle() -> None:
     assert middles == pytest.approx([near, middle - 1, middle, middle + 1, far])
 
 
+def test_a_bar_without_a_run_that_is_ok_says_so() -> None:
+    runs = table()
+    runs.loc[(runs["way"] == "leg 2") & (runs["delay_ms"] == 20), "status"] = "failed"
+    axes = plots.bars(runs, x="delay_ms", by="way", ax=axes_of())
+    assert [text for text in named(axes) if not text[0].isdigit()] == ["none"]
+
+
 def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:
     runs = table().assign(capacity_share=lambda table: table["goodput_mbps"] / 100)
     axes: Any = plots.comparison(runs, ax=axes_of())

@@ -70,6 +70,12 @@ def test_an_axis_is_logarithmic_where_that_parts_its_values(values: list[float],
         ({"goodput_mbps": None, "frame_delay_p95_ms": 80.0}, "frame_delay_p95_ms"),
         ({"bitrate_mbps": 4.0, "linear_qoe_mbps": 3.5}, "linear_qoe_mbps"),
         ({"seed": 1, "words": 7}, "words"),
+        ({"completion_s": 1.0, "leg_bytes_1": 9, "handshake_s": 0.1, "page_ms": 7}, "page_ms"),
+        (
+            {"completion_s": 1.0, "flow_1_goodput_mbps": 5, "flow_2_delay_p95_ms": 9},
+            "flow_2_delay_p95_ms",
+        ),
+        ({"flow_1_goodput_mbps": 5.0, "flow_2_goodput_mbps": 4, "jain_index": 0.9}, "jain_index"),
         ({"seed": 1}, "goodput_mbps"),
     ],
 )
