@@ -53,7 +53,7 @@ class _Columns(dict[Any, Any]):
 
 @dataclass(frozen=True)
 class Points:
-    """Numbers of points."""
+    """Numbers of points, their medians and those of each seed."""
 
     whole: pd.DataFrame
     """A row a point, of its medians over seeds."""

@@ -60,8 +60,8 @@ class Leg(Settings):
         def __init__(
             self,
             *,
-            downlink: LegSettings | DirectionOnly | None = None,
-            uplink: LegSettings | DirectionOnly | None = None,
+            downlink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
+            uplink: LegSettings | DirectionOnly | Mapping[str, Any] | None = None,
             wifi: WifiSettings | Mapping[str, Any] | None = None,
             outages: Sequence[Sequence[float]] = (),
             **fields: Unpack[DirectionFields],

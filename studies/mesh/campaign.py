@@ -190,14 +190,14 @@ def aggregation(base: dc.Scenario) -> Iterator[Case]:
 
 def knobs(base: dc.Scenario, version: str) -> Iterator[Case]:
     """Yield v43, and bquic with all combinations of its knobs (section 6.1, and a sweep)."""
-    values: dict[str, list[Any]] = {
+    versions: dict[str, dict[str, list[Any]]] = {
         "full": {"exit": [0.125, 0.25, 0.5, 1, None], "lost": [1.125, 1.25, 1.5, 2]},
         "quick": {"exit": [0.125, 0.5], "lost": [1.125, 1.5]},
         "sample": {"exit": [0.5], "lost": [1.5]},
-    }[version]
+    }
     some = ("RP1", "RP3", "RP4")
     yield from over(base, "knobs", V43, some)
-    for point in dc.grid(**values, acks=[None, 10]):
+    for point in dc.grid(**versions[version], acks=[None, 10]):
         options = quic(
             "bquic",
             slow_start_exit="off" if point["exit"] is None else point["exit"],

@@ -122,7 +122,7 @@ def loss(percent: float) -> Change:
 
 
 def split(first: float, second: float) -> Change:
-    """Return a DC ratio."""
+    """Return the change to a DC ratio."""
     return {"pdcp": {"ratio": (first, second)}}
 
 
