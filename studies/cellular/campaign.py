@@ -1,7 +1,7 @@
 """MP-QUIC, MPTCP and Dual Connectivity over several cellular networks.
 
-Krämer et al., "MP-QUIC over several cellular networks", Electronics 11 (2022) 1492, tables 4 and 5,
-figures 6 and 7.
+Krämer et al., "On the Potential of MP-QUIC as Transport Layer Aggregator for Multiple Cellular
+Networks", Electronics 11 (2022) 1492: tables 4 and 5, figures 6 and 7.
 
 The drives are synthetic, as the paper's logs are not public; their best channel has the paper's
 mean capacity (docs/cellular.md). The delay curve, the queues and the handover rule are open in the
@@ -17,9 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
+from report import report
 
 import minitopo_dc as dc
+
+__all__ = ["cases", "report"]
 
 TRACES = Path(__file__).resolve().parents[2] / "traces"
 Change = dict[str, Any]
@@ -237,7 +239,7 @@ def crossed(
                 for way, fields in ways.items():
                     labels = {"experiment": experiment, "way": way, "case": str(case)}
                     named = {"change": name} if name else {}
-                    yield begun.evolve(**fields).evolve(**change), labels | named | {"start": start}
+                    yield begun.evolve(**fields).evolve(**change), labels | named | {"start_s": start}
 
 
 def figures(size: Change) -> Iterator[Case]:
@@ -260,13 +262,5 @@ def figures(size: Change) -> Iterator[Case]:
         .evolve(**size)
         .evolve(trace_offset_s=300, handover={"case": 2}, congestion_control="bbr1")
     )
-    labels = {"experiment": "figure-7", "way": "MP-QUIC, BBRv1", "case": "2", "start": 300}
+    labels = {"experiment": "figure-7", "way": "MP-QUIC, BBRv1", "case": "2", "start_s": 300}
     yield seven, labels
-
-
-def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    """Yield goodput in shares of the open links' capacity."""
-    main = dc.with_measures(runs[runs["experiment"].isin(QUEUES)], "mp_share", "sp_share")
-    for experiment, rows in main.groupby("experiment", sort=False):
-        for measure in ("mp_share", "sp_share"):
-            yield f"{measure}, {experiment}", dc.plots.bars(rows, "case", "way", measure).figure

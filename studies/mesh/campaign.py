@@ -22,12 +22,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clients import CLIENTS, SPREAD_MBPS
+from report import report
 
 import minitopo_dc as dc
 
+__all__ = ["cases", "report"]
 Case = tuple[dc.Scenario, dict[str, Any]]
 Fields = dict[str, Any]
-PLAIN = {"delay_ms": 18, "jitter_ms": 0, "queue_packets": 1000}
+PLAIN: Any = {"delay_ms": 18, "jitter_ms": 0, "queue_packets": 1000}
 """Of a leg that is no client's: one hop, and 18 ms each way to the server."""
 BASE = dc.Scenario(
     transport="quic",
@@ -190,14 +192,13 @@ def aggregation(base: dc.Scenario) -> Iterator[Case]:
 
 def knobs(base: dc.Scenario, version: str) -> Iterator[Case]:
     """Yield v43, and bquic with all combinations of its knobs (section 6.1, and a sweep)."""
-    versions: dict[str, dict[str, list[Any]]] = {
-        "full": {"exit": [0.125, 0.25, 0.5, 1, None], "lost": [1.125, 1.25, 1.5, 2]},
-        "quick": {"exit": [0.125, 0.5], "lost": [1.125, 1.5]},
-        "sample": {"exit": [0.5], "lost": [1.5]},
-    }
+    exits: list[float | None] = [0.125, 0.5] if version == "quick" else [0.5]
+    if version == "full":
+        exits = [0.125, 0.25, 0.5, 1, None]
+    lost = {"full": [1.125, 1.25, 1.5, 2], "quick": [1.125, 1.5]}.get(version, [1.5])
     some = ("RP1", "RP3", "RP4")
     yield from over(base, "knobs", V43, some)
-    for point in dc.grid(**versions[version], acks=[None, 10]):
+    for point in dc.grid(exit=exits, lost=lost, acks=[None, 10]):
         options = quic(
             "bquic",
             slow_start_exit="off" if point["exit"] is None else point["exit"],
@@ -224,7 +225,7 @@ def fairness(base: dc.Scenario) -> Iterator[Case]:
 
 def table_6(base: dc.Scenario) -> Iterator[Case]:
     """Yield TCP and QUIC without and with frame aggregation over a leg like RP6's."""
-    way = {"delay_ms": 19.8, "jitter_ms": 0, "queue_packets": 1000}
+    way: Any = {"delay_ms": 19.8, "jitter_ms": 0, "queue_packets": 1000}
     medium = {"rate_mbps": 78, "mpdu_error_percent": 10, "load_percent": 0.1, "stations": 3}
     made = base.evolve(legs=[dc.Leg(wifi=medium, downlink=way, uplink=way)])
     for transport, fields in {"tcp": TCP, "quic": {"options": SYSTEM}}.items():
@@ -264,10 +265,10 @@ def trees(base: dc.Scenario, number: int) -> Iterator[Case]:
     """Yield connections of which the report learns what tells slow ones from fast ones."""
     for point in dc.sobol(256, TREES)[:number]:
         point["queue_packets"] = round(point["queue_packets"])
-        way = {"delay_ms": point["delay_ms"], "jitter_ms": 0, "queue_packets": 1000}
+        way: Any = {"delay_ms": point["delay_ms"], "jitter_ms": 0, "queue_packets": 1000}
         names = ("rate_mbps", "mpdu_error_percent", "load_percent")
         medium = {"stations": 3, **{name: point[name] for name in names}}
-        lossy = way | {name: point[name] for name in ("loss_percent", "queue_packets")}
+        lossy: Any = way | {name: point[name] for name in ("loss_percent", "queue_packets")}
         leg = dc.Leg(wifi=medium, downlink=lossy, uplink=way)
         made = base.evolve(legs=[leg], **quic(point["preset"], qlog=True))
         yield made, {"experiment": "trees", **point}

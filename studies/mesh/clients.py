@@ -13,7 +13,7 @@ GOOD = {"mpdu_error_percent": 10.0}
 
 def wireless(delay_ms: float, **medium: Any) -> dc.Leg:
     """Return a leg over WiFi with what is before and behind it, the same in both directions."""
-    way = {"delay_ms": delay_ms, "queue_packets": 1000}
+    way: Any = {"delay_ms": delay_ms, "queue_packets": 1000}
     return dc.Leg(wifi={**GOOD, "stations": 3, **medium}, downlink=way, uplink=way)
 
 
@@ -22,7 +22,7 @@ def bad_last(hops: int) -> dict[str, Any]:
     return {"mpdu_error_percent": 30.0, "hops": [*[GOOD] * (hops - 1), {}]}
 
 
-WIRE = {"rate_mbps": 86.5, "delay_ms": 18.0, "queue_packets": 1000}
+WIRE: Any = {"rate_mbps": 86.5, "delay_ms": 18.0, "queue_packets": 1000}
 CLIENTS = {
     "RP1": dc.Leg(downlink=WIRE, uplink=WIRE),
     "RP2": wireless(19.8, rate_mbps=104.0, load_percent=1.0),

@@ -1,0 +1,165 @@
+"""The report: claims, the study's tables beside ours, connections over time, and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from behaviour import STATES, of_aggregation, of_behaviour, of_fairness, of_reordering, of_states
+from judged import (
+    of_gains,
+    of_knobs,
+    of_losses,
+    of_path,
+    of_queues,
+    of_slow_start,
+    of_spread,
+    of_stress,
+    of_tcp,
+    part,
+)
+from trees import trees
+
+import minitopo_dc as dc
+from minitopo_dc import claims, plots
+from minitopo_dc.claims import Claim
+
+REFERENCE = Path(__file__).with_name("reference")
+Section = tuple[str, Any]
+JUDGED: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
+    "Seven clients: BQUIC's gains": of_gains,
+    "Seven clients: TCP beside QUIC": of_tcp,
+    "Loss and delay of the clients": of_path,
+    "Loss and delay against the queues of the hops": of_queues,
+    "Early exits from slow start and false losses, RP3": of_behaviour,
+    "False losses against reordering, RP3": of_reordering,
+    "Shares of time in QUIC's states": of_states,
+    "Frame aggregation, RP6": of_aggregation,
+    "A busy client": of_stress,
+    "Which knob matters": of_knobs,
+    "Loss of TCP and QUIC against the queues": of_losses,
+    "What keeps TCP from its fitted throughput": of_slow_start,
+    "Spread of the throughput of RP3": of_spread,
+    "QUIC beside TCP on one leg": of_fairness,
+}
+
+
+class Published(NamedTuple):
+    """A table of the study's: its file, our experiment and measure, and by way their column."""
+
+    file: str
+    experiment: str
+    columns: dict[str, str]
+    row: str = "client"
+    way: str = "way"
+    measure: str = "throughput_mbps"
+
+
+TABLES = {
+    "Table 2: TCP and QUIC (Mbit/s)": Published(
+        "wmn_table_2_throughput.csv", "clients", {"tcp": "tcp_mbps", "v43": "quic_mbps"}
+    ),
+    "Table 3: a busy client (Mbit/s)": Published(
+        "wmn_table_3_cpu_stress.csv",
+        "stress",
+        {
+            "v43": "quic_normal_mbps",
+            "v43 busy": "quic_stressed_mbps",
+            "tcp": "tcp_normal_mbps",
+            "tcp busy": "tcp_stressed_mbps",
+        },
+    ),
+    "Table 6: frame aggregation off and on (Mbit/s)": Published(
+        "wmn_table_6_frame_aggregation.csv",
+        "tcp-aggregation",
+        {"none": "aggregation_off_mbps", "a-mpdu": "aggregation_on_mbps"},
+        row="transport",
+        way="frames",
+    ),
+    "Table 7: QUIC and BQUIC (Mbit/s)": Published(
+        "wmn_table_7_bquic.csv",
+        "clients",
+        {"v43": "quic_mbps", "bquic": "bquic_mbps"},
+        measure="goodput_mbps",
+    ),
+}
+OVER_TIME = ("figure-9", "figure-10", "figure-10a")
+
+
+def report(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield the claims of each experiment, the study's tables, figures and trees."""
+    for title, judge in JUDGED.items():
+        found = claims.table(judge(runs))
+        if (found["verdict"] != "not run").any():
+            yield f"Claims: {title}", found
+    yield from tables(runs)
+    yield from figures(runs)
+    yield from trees(part(runs, "trees"))
+
+
+def tables(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield the study's tables beside ours, with the error of each number."""
+    compared = {name: beside(runs, table) for name, table in TABLES.items()}
+    known = {name: table for name, table in compared.items() if len(table)}
+    if known:
+        rows = {name: summary(table) for name, table in known.items()}
+        yield (
+            "The study's tables and ours",
+            pd.DataFrame.from_dict(rows, orient="index").rename_axis("table"),
+        )
+    yield from known.items()
+
+
+def beside(runs: pd.DataFrame, table: Published) -> pd.DataFrame:
+    """Return means of ours with their intervals, the study's numbers, and the errors of ours."""
+    key = [table.row, table.way]
+    theirs = pd.read_csv(REFERENCE / table.file).rename(
+        columns={column: way for way, column in table.columns.items()}
+    )
+    theirs = theirs.melt(table.row, list(table.columns), table.way, "theirs")
+    mine = part(runs, table.experiment, table.measure)
+    if table.row == "transport":
+        mine = mine.assign(transport=mine["way"])
+    ours = dc.statistics.means(mine, key, table.measure).rename(columns={"mean": "ours"})
+    both = ours[[*key, "ours", "low", "high"]].merge(theirs, on=key)
+    return both.assign(error_percent=100 * (both["ours"] / both["theirs"] - 1))
+
+
+def summary(table: pd.DataFrame) -> dict[str, float]:
+    """Return how far all numbers of a table are from the study's."""
+    error = table["error_percent"].abs()
+    ranks = table["ours"].corr(table["theirs"], method="spearman")
+    return {"numbers": len(table), "mean error (%)": error.mean(), "largest (%)": error.max(),
+            "rank correlation": ranks}  # fmt: skip
+
+
+def figures(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield the figures of the study that are no tables."""
+    clients = part(runs, "clients", "throughput_mbps")
+    if len(clients):
+        yield (
+            "Throughput of the clients",
+            plots.bars(clients, "client", "way", "throughput_mbps").figure,
+        )
+    spread = part(runs, "spread", "throughput_mbps")
+    if len(spread):
+        yield "Spread of the throughput of RP3", plots.cdf(spread, "throughput_mbps", "way").figure
+    states = part(runs, "states", *STATES)
+    if len(states):
+        yield (
+            "States of connections",
+            [plots.bars(states, "client", "way", state).figure for state in STATES],
+        )
+    for name in OVER_TIME:
+        yield from connections(runs[runs["experiment"] == name])
+
+
+def connections(runs: pd.DataFrame) -> Iterator[Section]:
+    """Yield an experiment's connections over time, where their files are there."""
+    place = Path(runs.attrs.get("directory", ""))
+    known = runs[(runs["status"] == "ok") & runs["run"].map(lambda run: (place / run).is_dir())]
+    if len(known):
+        drawn = plots.timeline(*(place / run for run in known["run"]), names=list(known["way"]))
+        yield f"Connections over time: {known['experiment'].iloc[0]}", drawn.flat[0].figure
