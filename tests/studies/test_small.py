@@ -1,0 +1,79 @@
+"""Campaigns of a few cases, in studies and in examples: their runs, and what makes their cases."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.plan import Plan
+from minitopo_dc.campaign.program import Program, load_program
+from minitopo_dc.shipped import PACKAGE
+
+ROOT = PACKAGE.parent
+RUNS = {
+    "studies/clocks/campaign.py": ("88a7bb1b0a2ae553", "1aaf2b346316df88"),
+    "studies/link_failure/data_recovery.py": ("6dff72f7a8461815", "538e797999adec70"),
+    "studies/link_failure/leg_down.py": ("4899c0b14c82759e", "f9148c760b94476c"),
+    "studies/link_failure/leg_failure.py": ("90e6f456d433ddf6", "44cb87ccf40a750e"),
+    "examples/campaigns/latency.py": ("f29cee57a0a585be", "e96187765ba4eb5d"),
+    "examples/campaigns/own_program.py": ("5e11a2b5bbdcd3b4", "4f3a954d33faf0b5"),
+    "examples/campaigns/page_load.py": ("0cc5d6bdb7db44a2", "22f3ca6fe52dcc04"),
+    "examples/campaigns/path_script.py": ("8a6c0498b523a541", "c5db9bc8020f2d89"),
+    "examples/campaigns/t_reordering.py": ("51a00d8246300e73", "6b0e2588b2c3df7b"),
+}
+"""By file the digests of its runs' identities, full and quick: recorded results stay joined."""
+NAMES = sorted(RUNS)
+
+
+def program(name: str) -> Program:
+    return load_program(ROOT / name)
+
+
+@cache
+def plan(name: str, version: str) -> Plan:
+    found = program(name)
+    return Plan(found.cases(version), found.seeds(version))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_runs_have_the_identity_that_recorded_ones_have(name: str) -> None:
+    for version, expected in zip(("full", "quick"), RUNS[name], strict=True):
+        identities = ",".join(sorted(plan(name, version).scenarios))
+        assert hashlib.sha256(identities.encode()).hexdigest()[:16] == expected, version
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_runs_are_fewer_and_a_report_needs_no_run(name: str, tmp_path: Path) -> None:
+    found = program(name)
+    assert len(plan(name, "quick").rows) < len(plan(name, "full").rows)
+    campaign = Campaign(tmp_path, found.cases("quick"), found.seeds("quick"))
+    found.try_report(campaign.empty_table(), campaign.label_values)
+
+
+def test_clocks_have_thirty_points_by_three_ways() -> None:
+    rows = plan("studies/clocks/campaign.py", "full").rows
+    assert len({row.labels["point"] for row in rows}) == 30
+    assert len({row.labels["way"] for row in rows}) == 3
+
+
+def test_a_silence_of_0_looks_for_no_failure() -> None:
+    found = plan("studies/link_failure/leg_failure.py", "quick")
+    silences = {
+        (row.labels["silence_ms"], found.scenarios[row.id].pdcp.leg_failure_ms or 0)
+        for row in found.rows
+    }
+    assert silences == {(value, value) for value in (0, 20, 50, 100, 200, 500)}
+
+
+def test_a_handover_opens_one_path_when_it_abandons_the_other() -> None:
+    found = plan("examples/campaigns/path_script.py", "quick")
+    (row, *_) = (row for row in found.rows if row.labels["case"] == "handover")
+    paths = found.scenarios[row.id].paths
+    assert paths is not None
+    events = [(event.at_s, event.open, event.abandon) for event in paths.schedule]
+    assert events[:4] == [(3, 2, None), (3, None, 1), (6, 1, None), (6, None, 2)]
+    assert len(events) == 18
