@@ -239,7 +239,10 @@ def crossed(
                 for way, fields in ways.items():
                     labels = {"experiment": experiment, "way": way, "case": str(case)}
                     named = {"change": name} if name else {}
-                    yield begun.evolve(**fields).evolve(**change), labels | named | {"start_s": start}
+                    yield (
+                        begun.evolve(**fields).evolve(**change),
+                        labels | named | {"start_s": start},
+                    )
 
 
 def figures(size: Change) -> Iterator[Case]:

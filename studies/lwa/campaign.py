@@ -10,9 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import minitopo_dc as dc
+from minitopo_dc import claims, plots
+from minitopo_dc.claims import Claim, Known
 
 TRACE = Path(__file__).resolve().parents[2] / "traces" / "lte_a.csv"
 BASE = dc.Scenario(
@@ -41,6 +44,11 @@ WAYS: dict[str, dict[str, Any]] = {
     "DC least-delay": {"pdcp": ADAPTIVE | {"split": "least-delay"}},
     "DC credit": {"pdcp": ADAPTIVE | CREDIT},
     "MP-QUIC": {"transport": "mpquic-picoquic", "mode": "multipath"},
+}
+GROUPS = {
+    "alone": ("LTE alone", "WiFi alone"),
+    "static": ("DC 1:1", "DC 1:2"),
+    "adaptive": ("DC least-delay", "DC credit"),
 }
 CHANNELS: dict[str, dict[int, Any]] = {
     "alone": {},
@@ -76,19 +84,24 @@ def seeds(version: str) -> range:
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    """Yield the three claims, each with its least or middle ratio over the channels."""
-    means = dc.statistics.means(runs, ["channel", "way"], "goodput_mbps")
-    goodput = means.pivot_table(index="channel", columns="way", values="mean")
-    goodput = goodput.reindex(columns=list(WAYS))
-    alone = goodput[["LTE alone", "WiFi alone"]].max(axis=1)
-    static = goodput[["DC 1:1", "DC 1:2"]].max(axis=1)
-    adaptive = goodput[["DC least-delay", "DC credit"]].max(axis=1)
-    beside = (adaptive / goodput["MP-QUIC"]).median()
-    rows = [
-        ("adaptive DC is faster than the better leg alone", (adaptive / alone).min(), "above 1"),
-        ("an adaptive split is faster than a static one", (adaptive / static).min(), "above 1"),
-        ("adaptive DC and MP-QUIC are alike", beside, "0.9 to 1.1"),
-    ]
-    holds = [rows[0][1] > 1, rows[1][1] > 1, 0.9 <= beside <= 1.1]
-    table = pd.DataFrame(rows, columns=["claim", "ratio of goodputs", "asked"])
-    yield "Claims", table.assign(holds=holds)
+    """Yield the claims, and the goodput over each channel."""
+    yield "Claims", claims.table(judged(runs))
+    yield "Goodput", plots.bars(runs, "channel", "way").figure
+
+
+def judged(runs: pd.DataFrame) -> Iterator[Claim]:
+    """Yield our claims: channels are points."""
+
+    def numbers(mbps: Known) -> dict[str, Any]:
+        best = {
+            name: pd.concat([mbps[way] for way in ways], axis=1).max(axis=1)
+            for name, ways in GROUPS.items()
+        }
+        over = {name: best["adaptive"] / best[name] for name in ("alone", "static")}
+        return over | {"multipath": best["adaptive"] / mbps["MP-QUIC"]}
+
+    seen = claims.points(runs, ["channel"], "way", "goodput_mbps", numbers)
+    yield claims.every("adaptive DC is faster than the better leg alone", seen, "alone", least=1)
+    yield claims.every("an adaptive split is faster than a static one", seen, "static", least=1)
+    yield claims.number("adaptive DC and MP-QUIC are alike: middle ratio of goodputs", np.median,
+                        seen, "multipath", least=0.9, most=1.1)  # fmt: skip
