@@ -177,7 +177,7 @@ def _right(right: pd.Series[bool], usual: pd.Series[bool]) -> str:
 
 
 def tree() -> Any:
-    """Return a learner of trees that have no levels which fit noise.
+    """Return a learner of trees with as many levels as the points support, at least one.
 
     They have the fewest whose accuracy is within one standard error of the best (Breiman et al.,
     Classification and Regression Trees, 1984).
