@@ -106,7 +106,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "campaign/report/page/uplot/*",
                 "data/*/*",
                 "data/reference/measured/*/*",
-                "data/studies/*/*.py",
+                "data/studies/*/*",
                 "data/studies/*/reference/*",
                 "picoquic/*.[ch]",
                 "report/page.html.j2",
