@@ -12,7 +12,7 @@ else is private, and may change at any time.
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
   `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
-  `handover_table`, `open_capacity`, `reordering_wait_ms`
+  `handover_table`, `open_capacity`, `reordering_wait_ms`, `drop_occasion`, `flow_rates`
 * Draw, and compute intervals, from tables of runs: the modules `plots` and `statistics`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
@@ -71,12 +71,14 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.figures.why import draw_why as draw_why
     from minitopo_dc.analysis.learning.explanation import explain as explain
     from minitopo_dc.analysis.logs.connection_log import connection_log as connection_log
+    from minitopo_dc.analysis.measures.drop_occasion import drop_occasion as drop_occasion
     from minitopo_dc.analysis.measures.features import feature_table as feature_table
     from minitopo_dc.analysis.measures.features import recorded_runs as recorded_runs
     from minitopo_dc.analysis.measures.handovers import handover_table as handover_table
     from minitopo_dc.analysis.measures.named import with_measures as with_measures
     from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
     from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
+    from minitopo_dc.analysis.measures.utilisation import flow_rates as flow_rates
     from minitopo_dc.analysis.tables.drive import capacity_table as capacity_table
     from minitopo_dc.analysis.tables.drive import cells_table as cells_table
     from minitopo_dc.analysis.tables.reference import agreement as agreement
@@ -188,7 +190,9 @@ _HOMES = {
     "buffer_over_time": "minitopo_dc.analysis",
     "capacity_over_time": "minitopo_dc.runs.capacity",
     "connection_log": "minitopo_dc.analysis.logs.connection_log",
+    "drop_occasion": "minitopo_dc.analysis.measures.drop_occasion",
     "feature_table": "minitopo_dc.analysis.measures.features",
+    "flow_rates": "minitopo_dc.analysis.measures.utilisation",
     "recorded_runs": "minitopo_dc.analysis.measures.features",
     "handover_table": "minitopo_dc.analysis.measures.handovers",
     "open_capacity": "minitopo_dc.analysis.measures.open_links",

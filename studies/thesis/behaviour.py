@@ -12,10 +12,16 @@ clock, or minitopo-dc build linux.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
+from claims import Claim, by_seed, claims_table, judge, most
+from comparison import sections
 from testbed import BASE, WAYS, Case, Change, delayed
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
 BUFFER, LARGE = (BASE.evolve(**WAYS[way]) for way in ("quic", "quic_bm"))
 LOGGED = BUFFER.evolve(
@@ -81,3 +87,162 @@ def _repeated(
     for case, change in points.items():
         for seed in range(1, seeds + 1):
             yield base.evolve(**change, seed=seed), {"experiment": experiment, "case": case}
+
+
+SENDER = ["rtt_ms", "drop_occasions", "lost_packets"]
+UNTIL_S = 3
+"""What figures 5.6 to 5.8 and 5.10 show of the links."""
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield the claims, table 5.1, and the figures over time."""
+    runs = with_sender(runs)
+    yield "Claims", claims_table(claims(runs))
+    yield from sections(runs, "behaviour")
+    first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
+    root = Path(runs.attrs.get("directory", ""))
+    for experiment, title, draw in (
+        ("congestion-window", "Figure 5.2: windows without and with reordering", _windows),
+        ("drop-occasion", "Figure 5.3: a needless drop occasion, as the server saw it", _occasion),
+        ("link-utilisation", "Figures 5.6 to 5.8, 5.10: what the links deliver", _links),
+        ("pairs", "Figure 5.14: what competing connections receive", _pairs),
+    ):
+        mine = first[first["experiment"] == experiment]
+        if len(mine):
+            yield title, draw({case: root / run for case, run in zip(mine["case"], mine["run"],
+                                                                     strict=True)})  # fmt: skip
+
+
+def with_sender(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return runs with what the server's qlog has, of the experiments that need it."""
+    if set(SENDER) <= set(runs):
+        return runs
+    logged = runs[runs["experiment"].isin(["reordering", "overhead"])]
+    return runs.join(dc.with_measures(logged, *SENDER)[SENDER])
+
+
+def _windows(runs: Mapping[str, Path]) -> Any:
+    """Return the windows, with all else that happens to them."""
+    return plots.timeline(*runs.values(), names=list(runs))[0, 0]
+
+
+def _occasion(runs: Mapping[str, Path]) -> Any:
+    """Return when each of some packets was sent, acknowledged and declared lost."""
+    events = dc.drop_occasion(next(iter(runs.values())))
+    with plots.style():
+        axes = plots.series({"packet number": {}})[0]
+        for (name, rows), mark in zip(events.groupby("event", sort=False), ".+x", strict=False):
+            axes.plot(rows["time_ms"], rows["packet_number"], mark, label=name)
+        axes.set_xlabel("time since the packets were declared lost (ms)")
+        axes.autoscale()
+        axes.legend()
+    return axes
+
+
+def _links(runs: Mapping[str, Path]) -> Any:
+    """Return the rates of both legs, a panel a case."""
+    return plots.series(
+        {
+            f"{case}\n(Mbit/s)": _by(dc.leg_rates(run, bin_s=0.02), "leg")
+            for case, run in runs.items()
+        },
+        until=UNTIL_S,
+    )[0]
+
+
+def _pairs(runs: Mapping[str, Path]) -> Any:
+    """Return the rate of each connection, a panel a pair."""
+    return plots.series(
+        {f"{case}\n(Mbit/s)": _by(dc.flow_rates(run), "flow") for case, run in runs.items()}
+    )[0]
+
+
+def _by(rates: pd.DataFrame, column: str) -> dict[str, tuple[Any, Any]]:
+    return {
+        f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
+        for number, rows in rates.groupby(column)
+    }
+
+
+def claims(runs: pd.DataFrame) -> Iterator[Claim]:
+    """Yield what the papers say of reordering, of proxies, of pairs and of the pacer."""
+    yield from _of_reordering(runs)
+    yield from _of_overhead(runs)
+    yield from _of_pairs(runs)
+    yield from _of_pacer(runs)
+
+
+def _of_reordering(runs: pd.DataFrame) -> Iterator[Claim]:
+    time, drops, lost = (
+        by_seed(runs, "reordering", "case", REORDERING, measure=measure)
+        for measure in ("completion_s", "drop_occasions", "lost_packets")
+    )
+    alone, off, on = REORDERING
+    yield judge("Without reordering DC is slower than one leg: download time / SC's",
+                "section 5.1, figure 5.1", time[off] / time[alone], least=1)  # fmt: skip
+    yield judge("With reordering it is faster: download time / SC's",
+                "section 5.1, figure 5.1", time[on] / time[alone], most=0.75)  # fmt: skip
+    yield judge("Without reordering there are many more drop occasions: / SC's",
+                "section 5.1, figure 5.2", drops[off] / drops[alone], least=5)  # fmt: skip
+    yield judge("With reordering there are fewer than with one leg: / SC's",
+                "section 5.1, figure 5.2", drops[on] / drops[alone], most=1)  # fmt: skip
+    yield judge("Without reordering more packets count as lost than with one leg: / SC's",
+                "section 5.1, figure 5.1", lost[off] / lost[alone], least=1)  # fmt: skip
+    yield judge(
+        "With reordering many more than in both other cases, as queues overflow in batches: / "
+        "the larger",
+        "section 5.1, figure 5.1: much more",
+        lost[on] / most(lost[[alone, off]]),
+        least=1.5,
+    )
+
+
+def _of_overhead(runs: pd.DataFrame) -> Iterator[Claim]:
+    trip, rate = (
+        by_seed(runs, "overhead", "case", OVERHEAD, measure=measure)
+        for measure in ("rtt_ms", "goodput_mbps")
+    )
+    without, proxies = OVERHEAD
+    yield judge("PDCP's proxies add 2 ms to the round trip (ms)", "section 5.1, table 5.1: 2.06",
+                trip[proxies] - trip[without], least=1.5, most=2.6)  # fmt: skip
+    yield judge("And cost throughput: with / without", "section 5.1, table 5.1: 0.93",
+                rate[proxies] / rate[without], most=0.97)  # fmt: skip
+
+
+def _of_pairs(runs: pd.DataFrame) -> Iterator[Claim]:
+    index = by_seed(runs, "pairs", "case", PAIRS, measure="jain_index")
+    for case, claim, source in zip(
+        PAIRS,
+        (
+            "QUIC is fair to QUIC on one leg: its index",
+            "QUIC and TCP are fair to each other: their index",
+            "TCP is fair to TCP: its index",
+            "DC is fair to one connection on each leg: their index",
+        ),
+        (
+            "journal, appendix: close to one",
+            "section 5.3, figure 5.14b; journal, appendix: close to one",
+            "section 5.3, figure 5.14c; journal, appendix: close to one",
+            "table 5.8: 0.9998",
+        ),
+        strict=True,
+    ):
+        yield judge(claim, source, index[case], least=0.98)
+
+
+def _of_pacer(runs: pd.DataFrame) -> Iterator[Claim]:
+    rate = by_seed(runs, "pacer", "case", PACER)
+    near, near_unpaced, far, far_unpaced = (rate[case] for case in PACER)
+    yield judge(
+        "Without its pacer QUIC is hardly faster: not paced / paced, 10 ms",
+        "section 6.1: almost negligible improvements in most cases",
+        near_unpaced / near,
+        least=0.98,
+        most=1.05,
+    )
+    yield judge(
+        "And far slower at high delays: not paced / paced, 100 ms each",
+        "section 6.1: detrimental; TCP, which has none, 0.74 of it (table 5.6)",
+        far_unpaced / far,
+        most=0.9,
+    )

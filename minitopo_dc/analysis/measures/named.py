@@ -71,6 +71,7 @@ COUNTED: dict[str, Literal["delivered_bytes", "pushed_bytes"]] = {
 }
 LINKS_PREFIX = "links_"
 """Names such as `links_flow_1_mbps`, and `links_jain_index`."""
+FLOW = re.compile("flow_([0-9]+)_mbps")
 ROW_SETTINGS = ("seed", "repetition", "size_bytes")
 """Numbers of a run's row that were asked for, not measured."""
 PLAIN = (
@@ -162,7 +163,18 @@ def _measure(row: dict[Any, Any], name: str) -> float:
         return FROM_FILES[name](Path(row["directory"]))
     if name.startswith((UTILISATION, LEG_BYTES)) or LEG_SHARE.fullmatch(name):
         return _of_legs(Path(row["directory"]), name)
-    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
+    return _throughput(row) if name == THROUGHPUT else _of_row(row, name)
+
+
+def _of_row(row: dict[Any, Any], name: str) -> float:
+    of_flow = FLOW.fullmatch(name)
+    return _goodput(row, int(of_flow[1])) if of_flow else _float(row.get(name))
+
+
+def _goodput(row: dict[Any, Any], flow: int) -> float:
+    """Return a flow's goodput by its column in the table of a Python campaign, or a YAML one."""
+    name = f"flow_{flow}_mbps"
+    return _float(row.get(name, row.get(f"flow_{flow}_goodput_mbps")))
 
 
 def _throughput(row: dict[Any, Any]) -> float:
@@ -194,7 +206,7 @@ def _on_links(row: dict[Any, Any], name: str) -> float:
     copies = arrived_copies(Path(row["directory"]))
     rates: dict[str, float] = {}
     for number in itertools.count(1):
-        goodput = _float(row.get(f"flow_{number}_mbps"))
+        goodput = _goodput(row, number)
         if math.isnan(goodput):
             break
         rates[f"flow_{number}_mbps"] = goodput * copies.get(number, 1.0)

@@ -1,0 +1,166 @@
+"""The study of the thesis: its cases, the recorded runs, the tables and the claims."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.plan import Plan
+from minitopo_dc.campaign.program import Program, load_program
+
+STUDY = Path(__file__).parents[2] / "studies" / "thesis"
+DIGESTS = {  # of the sorted identities of all runs: recorded results are joined by them
+    ("throughput", "full"): "53fbd698e89b033c",
+    ("throughput", "quick"): "8bacb54c3cda3efb",
+    ("throughput", "sample"): "1c188e4880c028d3",
+    ("throughput_lte", "quick"): "b1bb33bec4a6d49b",
+    ("throughput_lte", "sample"): "b2236eee68b3c7a0",
+    ("fairness", "full"): "924f3ce55c4611b7",
+    ("fairness", "quick"): "c2a5b8289a6605df",
+    ("fairness", "sample"): "707128de83b21e92",
+    ("behaviour", "full"): "35332de690b89b18",
+    ("behaviour", "quick"): "208165c61649bfe3",
+    ("appendices", "sample"): "90f4ae74fb0d44cc",
+}
+
+
+@pytest.fixture
+def modules() -> Iterator[None]:
+    """Leave no module of the study behind, whose names others may have."""
+    before, path = set(sys.modules), [*sys.path]
+    yield
+    sys.path[:] = path
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == STUDY:
+            del sys.modules[name]
+
+
+def program(name: str) -> Program:
+    return load_program(STUDY / f"{name}.py")
+
+
+def module(name: str) -> Any:
+    """Return a module beside the campaigns, which one of them imports."""
+    program("throughput")
+    return sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def recorded() -> pd.DataFrame:
+    return pd.read_parquet(STUDY / "reference" / "runs.parquet")
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize(("name", "version"), DIGESTS)
+def test_runs_keep_their_identities(name: str, version: str) -> None:
+    made = program(name)
+    plan = Plan(made.cases(version), made.seeds(version))
+    runs = "".join(sorted(plan.scenarios))
+    assert hashlib.sha256(runs.encode()).hexdigest()[:16] == DIGESTS[name, version]
+
+
+@pytest.mark.usefixtures("modules")
+def test_the_points_are_those_of_the_thesis_tables() -> None:
+    made = {name: program(name).cases("full") for name in ("throughput", "fairness")}
+    for item in module("published").ITEMS:
+        if item.table is not None and item.campaign in made:
+            [name], label = item.experiments, item.table.ours
+            of = [labels for _, labels in made[item.campaign] if labels["experiment"] == name]
+            cells = module("comparison").theirs(item.table)
+            assert {labels[label] for labels in of} == set(cells["x"])
+
+
+@pytest.mark.usefixtures("modules")
+def test_rates_delays_and_splits_are_those_of_the_thesis_tables() -> None:
+    for item in module("published").ITEMS:
+        if item.table is None or item.campaign not in ("throughput", "fairness"):
+            continue
+        rows = pd.read_csv(STUDY / "reference" / item.table.file, dtype=str)
+        for column, texts in item.table.where.items():
+            rows = rows[rows[column].isin(texts)]
+        by_x = rows.set_index(rows[item.table.theirs].astype(float))
+        for scenario, labels in program(item.campaign).cases("full"):
+            if [labels["experiment"]] == [*item.experiments]:
+                _check_point(scenario, by_x.loc[labels[item.table.ours]])
+
+
+def _check_point(scenario: Any, row: pd.Series[Any]) -> None:
+    for number, leg in enumerate(scenario.legs, start=1):
+        if f"link{number}_mbps" in row:
+            rate = float(row[f"link{number}_mbps"]) * 1310 / 1324
+            assert leg.downlink.rate_mbps == pytest.approx(rate, abs=1e-3)
+        if f"link{number}_delay_ms" in row:
+            assert leg.downlink.delay_ms == float(row[f"link{number}_delay_ms"])
+        if f"link{number}_percent" in row:
+            ratio = scenario.pdcp.ratio or (1, 1)  # None: equal parts
+            percent = float(row[f"link{number}_percent"])
+            assert 100 * ratio[number - 1] / sum(ratio) == pytest.approx(percent)
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize("name", ["throughput", "fairness", "behaviour"])
+def test_a_report_needs_no_runs(name: str, tmp_path: Path) -> None:
+    made = program(name)
+    campaign = Campaign(tmp_path, made.cases("quick"), made.seeds("quick"))
+    made.try_report(campaign.empty_table(), campaign.label_values)
+
+
+@pytest.mark.usefixtures("modules")
+def test_an_item_s_error_is_the_mean_over_its_cells(recorded: pd.DataFrame) -> None:
+    comparison, items = module("comparison"), module("published").ITEMS
+    sizes = next(item for item in items if item.experiments == ["file-size"])
+    runs = recorded[(recorded["campaign"] == "throughput") & (recorded["way"] == "tcp")]
+    runs = runs[(runs["experiment"] == "file-size") & runs["size_mb"].isin([10, 100])]
+    runs = runs.assign(goodput_mbps=runs["size_mb"].map({10.0: 35.2 * 1.04, 100.0: 36.3 * 0.9}))
+    row = comparison.item_row(runs, sizes)
+    assert (row["published"], row["cells"], row["within_5_percent"]) == (33, 2, 1)
+    assert row["mean_error_percent"] == pytest.approx(7)
+    assert row["by_curve"] == "tcp 7"
+
+
+@pytest.mark.usefixtures("modules")
+def test_all_numbers_of_the_thesis_tables_have_recorded_runs(recorded: pd.DataFrame) -> None:
+    rows = module("comparison").item_rows(recorded)
+    assert rows["cells"].tolist() == rows["published"].tolist()
+    assert rows["published"].sum() == 779
+
+
+@pytest.mark.usefixtures("modules")
+def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> None:
+    made = program("throughput")
+    plan = Plan(made.cases("full"), made.seeds("full"))
+    mine = recorded[recorded["campaign"] == "throughput"]
+    known = {(run.id, run.seed, run.labels["experiment"]) for run in plan.rows}
+    assert set(zip(mine["run"], mine["seed"], mine["experiment"], strict=True)) <= known
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([1.0, 1.1, 1.2], "holds"),
+        ([0.1, 0.2, 0.3], "does not hold"),
+        ([0.1, 0.2, 1.9], "undecided"),
+        ([1.0], "not enough evidence"),
+        ([float("nan")], "not run"),
+    ],
+)
+def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
+    claim = module("claims").judge("larger", "nowhere", pd.Series(values), least=0.8)
+    assert (claim.limits, claim.verdict) == ("at least 0.8", verdict)
+
+
+@pytest.mark.usefixtures("modules")
+def test_the_least_of_several_effects_is_that_with_the_least_mean() -> None:
+    claims = module("claims")
+    table = pd.DataFrame({"a": [1.0, 5.0], "b": [2.0, 2.5]})
+    assert claims.least(table).tolist() == [2.0, 2.5]
+    assert claims.most(table).tolist() == [1.0, 5.0]
+    assert claims.most(table.assign(c=float("nan"))).isna().all()
