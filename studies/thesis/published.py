@@ -30,7 +30,7 @@ class Curve(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of `reference/`."""
+    """A table of `reference/`, with where its numbers are."""
 
     file: str
     theirs: str
