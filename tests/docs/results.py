@@ -55,7 +55,7 @@ def made_once() -> Path:
     )
     python(command.split(), place)
     save_files(REPOSITORY / "docs" / "first-scenario.md", place)
-    command = "-m minitopo_dc.cli campaign run sweep.yaml --output results/sweep --size 0.2"
+    command = "-m minitopo_dc.cli campaign run sweep.py --output results/sweep --quick"
     python(command.split(), place)
     return place / "results"
 

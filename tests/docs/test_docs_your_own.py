@@ -34,7 +34,7 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
     """In the page's order: later ones use what earlier ones left."""
     if MPTCP in script and (reason := probe_kernel()["MPTCP"]):
         pytest.skip(f"this kernel has no MPTCP: {reason}")
-    if any(word in script for word in (IPERF3, ".yaml")) and shutil.which(IPERF3) is None:
+    if any(word in script for word in (IPERF3, ".yaml", ".py ")) and shutil.which(IPERF3) is None:
         pytest.skip("iperf3 is not installed")
     done = run_script(script, home, 60, no_proxy="*")
     if "exec" in script:
@@ -60,7 +60,7 @@ def check_scenario(kept: Path) -> None:
 
 def check_campaign(kept: Path) -> None:
     """The page's campaign has a row per run, with both measures."""
-    with (kept / "results.csv").open(newline="") as file:
+    with (kept / "runs.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["status"] for row in rows] == ["ok", "ok"], rows
     assert min(float(row["rtt_ms_mean"]) for row in rows) > 20

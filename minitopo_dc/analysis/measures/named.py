@@ -1,4 +1,4 @@
-"""Measures of a run by the names that campaigns have for them (docs/campaign-file.md)."""
+"""Measures of a run by the names that campaigns have for them (docs/data-model.md)."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
 
     Args:
         runs: of `Campaign.run` or `load`.
-        names: the measures (docs/results.md); a run that is not ok, or has none, gets NaN.
+        names: the measures (docs/data-model.md); a run that is not ok, or has none, gets NaN.
 
     Raises:
         InputError: there is no such measure.

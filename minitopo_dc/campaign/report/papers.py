@@ -142,7 +142,7 @@ WIDTH = 110
 INTRODUCTION = """# The papers, item by item
 
 This page is what `minitopo-dc campaign papers` prints
-([its words](../campaigns.md#the-papers-item-by-item)).
+([its words](../campaign-file.md#the-papers-item-by-item)).
 
 Made from:
 
