@@ -237,7 +237,7 @@ def handover(runs: pd.DataFrame) -> Iterator[Section]:
     if not {WORST, CARRIED, SENT} <= set(runs):
         runs = dc.with_measures(runs, WORST, CARRIED, SENT)
     points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
-    yield "Handover: claims", claims.table(handover_claims(points))
+    yield "Claims on handover", claims.table(handover_claims(points))
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
     yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()
     yield "Handover", plots.bars(runs, "path_1", "way", WORST).figure
