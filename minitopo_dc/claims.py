@@ -46,8 +46,10 @@ class _Columns(dict[Any, Any]):
     """The columns of a table by name; of one that is not there, NaN."""
 
     def __init__(self, wide: pd.DataFrame) -> None:
+        import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
         super().__init__({name: wide[name] for name in wide})
-        self._none = wide.assign(_none=math.nan)["_none"]
+        self._none = pd.Series(math.nan, wide.index)
 
     def __missing__(self, name: Any) -> Any:
         return self._none
@@ -93,7 +95,7 @@ def points(
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+    import pandas as pd  # noqa: PLC0415
 
     return pd.DataFrame(dict(numbers(_Columns(wide))), index=wide.index, dtype=float)
 
@@ -249,10 +251,12 @@ def _by_seed(of: Points, known: pd.DataFrame) -> Values:
 def summary(tables: Iterable[pd.DataFrame]) -> str:
     """Return a sentence on the verdicts in tables of claims."""
     counts = Counter(verdict for table in tables for verdict in table["verdict"])
-    words = {"holds": "hold", "does not hold": "do not hold"}
-    told = [
-        f"{counts[verdict]} {words.get(verdict, verdict)}"
-        for verdict in VERDICTS
-        if counts[verdict]
-    ]
+    words = {
+        "holds": "hold",
+        "does not hold": "do not hold",
+        "undecided": "are undecided",
+        "not enough evidence": "lack evidence",
+        "not run": "were not run",
+    }
+    told = [f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict]]
     return f"Of {sum(counts.values())} claims {', '.join(told)}."
