@@ -19,6 +19,7 @@ One point with one run is not enough evidence for any of them.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ Values = npt.NDArray[np.float64]
 Known = Mapping[Any, Any]
 """A measure by way, as a column over points; NaN of a way without runs."""
 UNIVERSAL = "each point"
+VERDICTS = ("holds", "does not hold", "undecided", "not enough evidence", "not run")
 INFINITE = math.inf
 
 
@@ -44,8 +46,10 @@ class _Columns(dict[Any, Any]):
     """The columns of a table by name; of one that is not there, NaN."""
 
     def __init__(self, wide: pd.DataFrame) -> None:
+        import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
         super().__init__({name: wide[name] for name in wide})
-        self._none = wide.assign(_none=math.nan)["_none"]
+        self._none = pd.Series(math.nan, wide.index)
 
     def __missing__(self, name: Any) -> Any:
         return self._none
@@ -91,7 +95,7 @@ def points(
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+    import pandas as pd  # noqa: PLC0415
 
     return pd.DataFrame(dict(numbers(_Columns(wide))), index=wide.index, dtype=float)
 
@@ -114,7 +118,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Return `holds`, `does not hold`, `undecided`, `not enough evidence` or `not run`."""
+        """Return one of `VERDICTS`."""
         if not self.points:
             return "not run"
         if self.points < 2 and self.runs < 2:
@@ -242,3 +246,17 @@ def _by_seed(of: Points, known: pd.DataFrame) -> Values:
     values = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
     whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
     return np.where(np.isnan(values).all(axis=1, keepdims=True), whole, values)
+
+
+def summary(tables: Iterable[pd.DataFrame]) -> str:
+    """Return a sentence on the verdicts in tables of claims."""
+    counts = Counter(verdict for table in tables for verdict in table["verdict"])
+    words = {
+        "holds": "hold",
+        "does not hold": "do not hold",
+        "undecided": "are undecided",
+        "not enough evidence": "lack evidence",
+        "not run": "were not run",
+    }
+    told = [f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict]]
+    return f"Of {sum(counts.values())} claims {', '.join(told)}."

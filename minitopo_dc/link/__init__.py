@@ -23,7 +23,7 @@ from minitopo_dc.link.wifi.parameters import (
     WifiStatistics,
 )
 from minitopo_dc.link.wifi.path import WifiPath, WiredPart
-from minitopo_dc.link.wifi.timing import goodput_bps, saturated_bps
+from minitopo_dc.link.wifi.timing import exchange_ns, goodput_bps, saturated_bps
 
 __all__ = [
     "Aggregation",
@@ -56,6 +56,7 @@ __all__ = [
     "WiredPart",
     "curve_delay_ns",
     "delay_steps",
+    "exchange_ns",
     "goodput_bps",
     "make_capacity",
     "saturated_bps",

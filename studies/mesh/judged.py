@@ -55,7 +55,7 @@ def rank_correlation(ours: Any, theirs: Any) -> float:
 def gains(known: Known) -> dict[str, Any]:
     """Return the gains of BQUIC and of today's aioquic over v43, and the published one."""
     gain = known["bquic"] / known["v43"] - 1
-    theirs = gain.index.to_series().map(GAIN_PERCENT)
+    theirs = gain.index.to_series().map(GAIN_PERCENT).astype(float)
     return {"gain": gain, "theirs": theirs, "today": known["modern"] / known["v43"] - 1}
 
 
@@ -202,7 +202,7 @@ def of_slow_start(runs: pd.DataFrame) -> Iterator[Claim]:
     """Yield the claims about what keeps TCP from its fitted throughput."""
 
     def kept(known: Known) -> dict[str, Any]:
-        fitted = known["tcp"].index.to_series().map(TCP_MBPS)
+        fitted = known["tcp"].index.to_series().map(TCP_MBPS).astype(float)
         return {"reno": known["tcp reno"] / fitted, "cubic": known["tcp"] / fitted}
 
     seen = by_client(part(runs, "slow-start", "throughput_mbps"), "throughput_mbps", kept)

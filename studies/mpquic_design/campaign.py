@@ -66,7 +66,7 @@ NAMED: dict[str, tuple[Link, Link]] = {
     "18.9 and 0.43 Mbit/s": ((18.9, 49.4), (0.43, 10.6)),
     "0.14 and 49.72 Mbit/s": ((0.14, 27.2), (49.72, 46.4)),
 }
-"""The two networks that the slides name: rows 112 and 3 of the points."""
+"""The two networks that the slides name: rows 112 and, with its paths swapped, 3 of the points."""
 GONE = {"changes": [{"at_s": 3, "loss_percent": 100}]}
 ENDS: dict[str, Fields] = {
     "is down": {"outages": [[3, 1000]]},  # its own node knows; so do the adaptive splits

@@ -41,10 +41,9 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
     classes = {name: runs[runs["experiment"] == name] for name in TITLES}
     benefits = {name: benefit_points(part) for name, part in classes.items() if len(part)}
     times = {name: time_points(part) for name, part in classes.items() if len(part)}
-    yield (
-        "Claims of the slides",
-        claims.table([*network_claims(benefits, times), *named_claims(runs)]),
-    )
+    named = runs[runs["experiment"].isin(["example", "named"])]
+    judged = [*network_claims(benefits, times), *(named_claims(named) if len(named) else ())]
+    yield "Claims of the slides", claims.table(judged)
     if benefits:
         yield (
             "Benefit of several paths",
@@ -53,8 +52,11 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
         yield "Times of TCP over those of QUIC", time_table(times)
     for name, points in benefits.items():
         yield f"Benefit: {TITLES[name]}", figure(points, BENEFITS.values(), 0)
-    yield "Networks that the slides name", named_times(runs)
-    yield from handover(runs[runs["experiment"] == "handover"])
+    if len(named):
+        yield "Networks that the slides name", named_times(named)
+    asked = runs[runs["experiment"] == "handover"]
+    if len(asked):
+        yield from handover(asked)
 
 
 def benefit(multipath: Any, first: Any, second: Any) -> Any:
@@ -228,8 +230,7 @@ def figure(points: Points, columns: Any, level: float) -> Any:
 
 def named_times(runs: pd.DataFrame) -> pd.DataFrame:
     """Return median times (s) over the networks that the slides name."""
-    some = runs[runs["experiment"].isin(["example", "named"])]
-    return some.pivot_table(index="network", columns="way", values="completion_s", aggfunc="median")
+    return runs.pivot_table(index="network", columns="way", values="completion_s", aggfunc="median")
 
 
 def handover(runs: pd.DataFrame) -> Iterator[Section]:
@@ -237,7 +238,7 @@ def handover(runs: pd.DataFrame) -> Iterator[Section]:
     if not {WORST, CARRIED, SENT} <= set(runs):
         runs = dc.with_measures(runs, WORST, CARRIED, SENT)
     points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
-    yield "Handover: claims", claims.table(handover_claims(points))
+    yield "Claims on handover", claims.table(handover_claims(points))
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
     yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()
     yield "Handover", plots.bars(runs, "path_1", "way", WORST).figure

@@ -10,11 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc import find_campaign
-from minitopo_dc.campaign.file.scenarios import Overrides, read_file
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import load_program, studies
-from minitopo_dc.shipped import shipped
 from tests import REPOSITORY
 from tests.docs.pages import DOCS
 

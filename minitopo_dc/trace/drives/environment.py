@@ -1,4 +1,4 @@
-"""Environments of synthetic drives; `benchmarks/fit_drive.py` fits their numbers."""
+"""Environments of synthetic drives; `studies/cellular/fit.py` fits their numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fit the synthetic drives to what is published: `python -m benchmarks.fit_drive` (ten minutes).
+"""Fit the synthetic drives to what is published: `python studies/cellular/fit.py` (ten minutes).
 
 `entire` is fitted to tables 2 and 3 of Krämer et al., Electronics 11 (2022) 1492, and to what its
 section 3.2 says of visible cells; `residential` and `road` keep its receiver, path loss and layout
@@ -15,21 +15,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from cma_es import Vector, minimise
 
-from benchmarks.cma_es import Vector, minimise
-from minitopo_dc.analysis.tables.drive import (
-    CAPACITY_COLUMNS,
-    CAPACITY_REFERENCE,
-    CELLS_REFERENCE,
-    values_of,
-)
-from minitopo_dc.analysis.tables.reference import read_reference
 from minitopo_dc.trace import (
     ENVIRONMENTS,
     Capacities,
+    CapacityStatistics,
     ChannelStatistics,
     Environment,
     channel_statistics,
@@ -38,6 +34,7 @@ from minitopo_dc.trace import (
 )
 from minitopo_dc.trace.embedded import DRIVE_S
 
+REFERENCE = Path(__file__).with_name("reference")
 SAMPLES, SAMPLES_KMH = 10_000, 720.0
 GENERATIONS = 25
 SEED = 1
@@ -198,23 +195,32 @@ def typical_seed(environment: Environment) -> int:
 
 def published_cells(name: str) -> float:
     """Return the published mean of available cells (table 2)."""
-    row = {"environment": "entire_dataset" if name == "entire" else name}
-    return float(read_reference(CELLS_REFERENCE, row)["average_available_cells"].iloc[0])
+    cells = table("2_available_cells").set_index("environment")["average_available_cells"]
+    return float(cells["entire_dataset" if name == "entire" else name])
 
 
 def published_capacity() -> Mapping[str, list[float]]:
     """Return the published capacities (table 3), by level."""
-    rows = read_reference(CAPACITY_REFERENCE).to_dict("records")
-    return {row["aggregation"]: [float(row[name]) for name in CAPACITY_COLUMNS] for row in rows}
+    levels = table("3_capacity").set_index("aggregation")
+    return {str(name): list(map(float, row)) for name, row in zip(levels.index, levels.to_numpy(),
+                                                                strict=True)}  # fmt: skip
 
 
 def published_gains(name: str) -> tuple[float, list[float]]:
     """Return tables 4 and 5: the best channel's mean (Mbit/s), the gains of 2, 3, 4 of them."""
     number = {"residential": 4, "road": 5}[name]
-    table = read_reference(f"mpquic_cellular_table_{number}_{name}.csv")
-    table = table.astype({"mp_capacity_mbps": float})
-    means = table.groupby("case")["mp_capacity_mbps"].mean()
+    means = table(f"{number}_{name}").groupby("case")["mp_capacity_mbps"].mean()
     return float(means["sp"]), [float(means[case] / means["sp"]) for case in GAIN_CASES]
+
+
+def table(name: str) -> pd.DataFrame:
+    """Return one of the paper's tables."""
+    return pd.read_csv(REFERENCE / f"mpquic_cellular_table_{name}.csv")
+
+
+def values_of(row: CapacityStatistics) -> tuple[float, ...]:
+    """Return a level's values in Mbit/s in the order of table 3."""
+    return (row.mean_mbps, row.median_mbps, *row.percentiles_mbps)
 
 
 def fit(name: str, generations: int) -> Environment:

@@ -1,4 +1,4 @@
-"""Clients of a mesh, fitted to what TCP had there: `python -m benchmarks.fit_mesh` (no root).
+"""Clients of a mesh, fitted to what TCP had there: `python studies/mesh/fit.py`.
 
 The clients RP1 to RP7 of "QUIC in wireless mesh networks". Used are TCP's throughput (table 2) and
 the round-trip times that the study tells, no number of QUIC's: what QUIC makes of the legs is a
@@ -28,13 +28,13 @@ from minitopo_dc.link import (
     LegParameters,
     WifiParameters,
     WifiPath,
+    exchange_ns,
     goodput_bps,
     saturated_bps,
 )
-from minitopo_dc.link.wifi.timing import exchange_ns
-from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-TABLES = Path(__file__).parents[1] / "reference"
+TABLES = Path(__file__).with_name("reference")
+NS_PER_MS, NS_PER_S = 10**6, 10**9
 DATA, PAYLOAD, ACKNOWLEDGEMENT = 1500, 1448, 52
 """Bytes of TCP's IP packets over IPv4, with timestamps (RFC 7323)."""
 SIZE_BYTES = 10_000_000
@@ -71,7 +71,7 @@ CONNECTIONS, STUDENT_95 = 200, 1.97
 SPREAD_LEGS = 10
 SCENARIO = """\
 # Client {name} of "QUIC in wireless mesh networks": {hops}, TCP's {tcp:g} Mbit/s (table 2).
-# Made by benchmarks/fit_mesh.py; docs/measurements/mesh-tcp.md has the method and what is ours.
+# Made by studies/mesh/fit.py; docs/measurements/mesh-tcp.md has the method and what is ours.
 transport: quic
 mode: sc
 congestion_control: cubic      # the study's server, section 3.1

@@ -1,0 +1,92 @@
+"""The study of Multipath QUIC's design: its benefit, networks, claims and recorded runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.studies.digests import STUDIES, module, program, runs_of, titles, with_numbers
+
+FOLDER = STUDIES / "mpquic_design"
+EXAMPLES = pd.read_csv(FOLDER / "reference" / "mpquic_design_eab_examples.csv").to_dict("records")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda row: f"eab {row['eab']}")
+def test_the_benefit_is_that_of_the_slides_examples(example: dict[Any, Any]) -> None:
+    paths = example["path_1_mbps"], example["path_2_mbps"]
+    found = module("mpquic_design", "report").benefit(example["multipath_mbps"], *paths)
+    assert float(found) == pytest.approx(example["eab"], abs=0.005)
+
+
+def test_a_queue_holds_a_bandwidth_delay_product_and_ten_packets_at_least() -> None:
+    path = module("mpquic_design", "networks").path
+    assert path(20, 20).downlink.queue_packets == 34  # 20e6 * 1.048576 * 0.02 / 12,000 bits
+    assert path(0.1, 10).uplink.queue_packets == 10
+
+
+def test_the_named_networks_are_points_of_the_authors_in_either_order() -> None:
+    points = pd.read_csv(FOLDER / "reference" / "mpquic_authors_points.csv")
+    low = points[points["class"] == "low-bdp"]
+    columns = ["capacity_1_mbps", "rtt_1_ms", "capacity_2_mbps", "rtt_2_ms"]
+    known = set(low[columns].itertuples(index=False, name=None))
+    named = program("mpquic_design")._module.NAMED
+    for first, second in named.values():
+        assert {(*first, *second), (*second, *first)} & known
+
+
+def planted(mbps: dict[str, float], points: int = 4) -> pd.DataFrame:
+    """Return runs of networks that are all alike."""
+    rows = [
+        {"experiment": "low-bdp", "point": point, "way": way, "seed": 1, "goodput_mbps": value,
+         "completion_s": 160 / value, "status": "ok"}
+        for point in range(points) for way, value in mbps.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_the_better_path_is_that_of_quic_alone() -> None:
+    report = module("mpquic_design", "report")
+    mbps = {
+        "QUIC on path 1": 4.0,
+        "QUIC on path 2": 10.0,
+        "MP-QUIC, path 1 first": 12.0,
+        "MP-QUIC, path 2 first": 14.0,
+    }
+    seen = report.benefit_points(planted(mbps)).whole
+    assert seen["QUIC better first"].tolist() == [1.0] * 4
+    assert seen["QUIC worse first"].tolist() == [0.5] * 4
+    assert seen["QUIC always"].tolist() == [0.5] * 4
+    assert seen["TCP always"].isna().all()
+
+
+def test_the_findings_are_those_of_the_recorded_runs() -> None:
+    recorded = (FOLDER / "findings.md").read_text(encoding="utf-8")
+    for published in (  # docs/measurements/mpquic-design.md
+        "| 253 | 0.77 (0.44 to 0.85) | 0.74 (0.42 to 0.89) | 0.755 (0.698 to 0.804) |",
+        "| 253 | 0.67 (0.25 to 0.81) | 0.61 (0.10 to 0.81) | 0.755 (0.698 to 0.804) |",
+        "| slides: 85 % | 0.750 to 0.950 | 0.543 (0.494 to 0.593) | 253 | does not hold |",
+    ):
+        assert published in recorded
+
+
+@pytest.mark.slow
+def test_the_findings_can_be_written_again() -> None:
+    page = module("mpquic_design", "findings").page()
+    assert page == (FOLDER / "findings.md").read_text(encoding="utf-8")
+
+
+def test_a_report_of_a_sample_judges_all_claims() -> None:
+    names = ("goodput_mbps", "completion_s", "answer_worst_ms", "leg_2_sent_from_4_s",
+             "leg_2_carried_from_4_s")  # fmt: skip
+    runs = with_numbers(runs_of("mpquic_design", "tcp", "sample"), names)
+    assert len(titles("mpquic_design", runs, "tcp")) > 5
+    report = module("mpquic_design", "report")
+    classes = dict(list(runs.groupby("experiment")))
+    benefits = {name: report.benefit_points(part) for name, part in classes.items()}
+    times = {name: report.time_points(part) for name, part in classes.items()}
+    judged = list(report.network_claims(benefits, times))
+    assert len(judged) == 17
+    assert not np.isnan([claim.value for claim in judged]).any()
