@@ -118,7 +118,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Return one of `VERDICTS`."""
+        """Return the verdict, one of `VERDICTS`."""
         if not self.points:
             return "not run"
         if self.points < 2 and self.runs < 2:
