@@ -13,7 +13,8 @@ else is private, and may change at any time.
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
   `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
   `handover_table`, `open_capacity`, `reordering_wait_ms`, `drop_occasion`, `flow_rates`
-* Draw, and compute intervals, from tables of runs: the modules `plots` and `statistics`
+* Draw, compute intervals and judge claims from tables of runs: the modules `plots`, `statistics`
+  and `claims`
 * Draw:
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
@@ -47,6 +48,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from minitopo_dc import claims as claims
     from minitopo_dc import plots as plots
     from minitopo_dc import statistics as statistics
     from minitopo_dc.advice import advise as advise
@@ -270,7 +272,7 @@ _HOMES = {
     "InputError": "minitopo_dc.errors",
 }
 """The module that each name of the API comes from."""
-_MODULES = ("plots", "statistics")
+_MODULES = ("claims", "plots", "statistics")
 """Modules of the API whose names are their own: `dc.plots.curves`, `dc.statistics.means`."""
 __all__ = [*_HOMES, *_MODULES]  # noqa: PLE0604
 
