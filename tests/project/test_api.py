@@ -19,7 +19,8 @@ from minitopo_dc.plugins import PluginError, load_plugins
 from tests import REPOSITORY
 
 CORES = ("minitopo_dc.pdcp", "minitopo_dc.link", "minitopo_dc.trace", "minitopo_dc.capture")
-PUBLIC = ("minitopo_dc", *CORES, "minitopo_dc.capture.layers")
+MODULES = tuple(f"minitopo_dc.{name}" for name in minitopo_dc._MODULES)
+PUBLIC = ("minitopo_dc", *CORES, *MODULES, "minitopo_dc.capture.layers")
 
 
 def test_every_name_can_be_had_and_is_documented() -> None:
