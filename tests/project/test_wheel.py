@@ -150,7 +150,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         "minitopo_dc/data/traces/lte_a.csv",
         "minitopo_dc/data/templates/two-path-dc.topo.j2",
         "minitopo_dc/data/campaigns/thesis-throughput.yaml",
-        "minitopo_dc/data/reference/thesis_table_5_3_batch_size.csv",
+        "minitopo_dc/data/studies/thesis/reference/thesis_table_5_3_batch_size.csv",
         "minitopo_dc/data/studies/mpquic_design/campaign.py",
         "minitopo_dc/data/studies/mpquic_design/reference/mpquic_authors_points.csv",
     } <= packed
