@@ -57,7 +57,7 @@ class _Columns(dict[Any, Any]):
 
 @dataclass(frozen=True)
 class Points:
-    """Numbers of points."""
+    """Numbers of points, over all seeds and of each."""
 
     whole: pd.DataFrame
     """A row a point, of its medians over seeds."""
@@ -118,7 +118,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """Return one of `VERDICTS`."""
+        """Return the verdict, one of `VERDICTS`."""
         if not self.points:
             return "not run"
         if self.points < 2 and self.runs < 2:
