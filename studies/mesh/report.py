@@ -159,7 +159,8 @@ def figures(runs: pd.DataFrame) -> Iterator[Section]:
 def connections(runs: pd.DataFrame) -> Iterator[Section]:
     """Yield an experiment's connections over time, where their files are there."""
     place = Path(runs.attrs.get("directory", ""))
-    known = runs[(runs["status"] == "ok") & runs["run"].map(lambda run: (place / run).is_dir())]
+    there = [(place / str(row.run)).is_dir() and row.status == "ok" for row in runs.itertuples()]
+    known = runs[there]
     if len(known):
         drawn = plots.timeline(*(place / run for run in known["run"]), names=list(known["way"]))
         yield f"Connections over time: {known['experiment'].iloc[0]}", drawn.flat[0].figure
