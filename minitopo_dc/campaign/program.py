@@ -66,8 +66,12 @@ class Program:
 
     def sections(self, runs: pd.DataFrame) -> list[Section]:
         """Return what `report(runs)` yields; empty without that function."""
+        found = []
         with _shown(self.path):
-            return [_section(self.path, each) for each in self._report()(runs)]
+            for each in self._report()(runs):
+                found.append(_section(self.path, each))
+                _forget_figures()  # pyplot keeps those that nobody closes
+        return found
 
     def try_report(self, runs: pd.DataFrame, values: Collection[str]) -> None:
         """Make a report of a table without rows, so that a misspelt column is found before a run.
@@ -89,11 +93,16 @@ class Program:
             if (hint := _mistake(error, runs, values)) is not None:
                 raise ProgramError(_as_python_shows(error, self.path) + hint) from None
         finally:
-            if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
-                pyplot.close("all")
+            _forget_figures()
 
     def _report(self) -> Callable[[pd.DataFrame], Iterable[Any]]:
         return getattr(self._module, "report", lambda _: ())
+
+
+def _forget_figures() -> None:
+    """Take pyplot's hands off all figures, which can still be drawn and written."""
+    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+        pyplot.close("all")
 
 
 def find_program(name: str) -> Path | None:

@@ -248,9 +248,23 @@ def _save(base: Scenario, frame: pd.DataFrame, shown: pd.DataFrame, root: Path) 
 
     save_tables(labelled(frame, compared_labels(frame)), root)
     name = "goodput" if base.workload.figure is None else base.workload.kind
+    shown = _with_measures(shown)
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
+
+
+def _with_measures(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of runs with the numbers of their details as columns, too."""
+    numbers = [
+        {
+            name: value
+            for name, value in details.items()
+            if name not in runs and isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        for details in runs["details"]
+    ]
+    return runs.join(pd.DataFrame(numbers, runs.index))
 
 
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
@@ -261,7 +275,9 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     good = runs[(runs["status"] == "ok") & runs["mode"].isin(BESIDE)]
     for _, alike in good.groupby(good["mode"].map(BESIDE), sort=False):
         rows = alike.groupby(["transport", "mode", "variant"], sort=False)
-        means = rows[measure].mean()
+        means = rows[measure].mean().dropna()
+        if means.empty:
+            continue
         best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
         found[" ".join(part for part in best if part)] = Path(
             rows.get_group(best)["directory"].iloc[0]

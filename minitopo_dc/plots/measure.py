@@ -52,7 +52,8 @@ def check_columns(table: pd.DataFrame, *names: str | None) -> None:
 
 def measures_of(runs: pd.DataFrame, labels: Collection[str]) -> list[str]:
     """Return the columns with finite numbers that are neither labels nor bookkeeping."""
-    columns = [str(name) for name in runs if name not in labels]
+    # A name with a point is a scenario's field, such as `pdcp.t_reordering_ms`, and no measure.
+    columns = [str(name) for name in runs if name not in labels and "." not in str(name)]
     numbers = [name for name in columns if _FLOW.sub("", name) not in BOOKKEEPING]
     return [
         name

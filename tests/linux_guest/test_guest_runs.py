@@ -269,7 +269,7 @@ def mute_kernel(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_where_no_guest_boots_a_run_is_unsupported_and_is_known_to_be_beforehand(
     tmp_path: Path,
 ) -> None:
-    reason = "the guest kernel has ended: its process has ended"
+    reason = "the guest kernel has ended: its process has ended, exit code 1"
     assert unavailable_reason(scenario()) == reason
     result = run_scenario(scenario(), tmp_path)
     assert (result.status, result.reason) == ("unsupported", reason)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -49,10 +50,12 @@ def read_reference(
     Raises:
         ResultError: there is no such file or column, or no row is left.
     """
-    studies = (folder / name for folder in sorted(STUDIES.glob("*/reference")))
-    path = next((path for path in studies if path.is_file()), REFERENCE / name)
+    folders = [*sorted(STUDIES.glob("*/reference")), REFERENCE]
+    plain = name == Path(name).name  # any other leads out of these folders
+    folder = next((each for each in folders if plain and (each / name).is_file()), REFERENCE)
+    path = folder / name
     try:
-        with opened(path, MAX_BYTES, within=path.parent) as file:
+        with opened(path, MAX_BYTES, within=folder) as file:
             table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None

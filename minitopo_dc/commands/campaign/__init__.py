@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from minitopo_dc.campaign.file.fields import campaign_names
 from minitopo_dc.campaign.program import find_program
 from minitopo_dc.campaign.table import FACTS
 from minitopo_dc.commands.campaign import of_python, of_yaml
@@ -29,7 +30,10 @@ def execute(arguments: argparse.Namespace) -> int:
 def _is_python(arguments: argparse.Namespace) -> bool:
     """Return whether a Python file's campaign is meant, not a YAML file's."""
     if arguments.action == "run":
-        return find_program(arguments.campaign) is not None
+        path = find_program(arguments.campaign)
+        return path is not None and not (
+            of_python.foreign_options(arguments) and arguments.campaign in campaign_names()
+        )
     directories = {"status": "directory", "report": "directories"}.get(arguments.action)
     places = [] if directories is None else getattr(arguments, directories)
     places = [places] if isinstance(places, Path) else places

@@ -121,7 +121,20 @@ def execute(arguments: argparse.Namespace) -> int:
     return actions[arguments.action](arguments)
 
 
+def foreign_options(arguments: argparse.Namespace) -> list[str]:
+    """Return the options of `run` that were given and are of campaigns of YAML files only."""
+    names = ("size", "repetitions", "seed", "experiments", "configurations", "parameter",
+             "scheduler", "retry_failed")  # fmt: skip
+    given = [name for name in names if getattr(arguments, name, None) not in (None, (), [], False)]
+    return [f"--{name.replace('_', '-')}" for name in given]
+
+
 def _run(arguments: argparse.Namespace) -> int:
+    if foreign := foreign_options(arguments):
+        raise SettingsError(
+            f"campaign run: {foreign[0]} is for campaigns of YAML files; of a Python file "
+            "--only LABEL=VALUE chooses cases, --seeds their seeds, and the rest is in the file"
+        )
     path = find_program(arguments.campaign)
     assert path is not None
     program = load_program(path)
@@ -130,6 +143,8 @@ def _run(arguments: argparse.Namespace) -> int:
     for clock, (number, seconds) in campaign.expected_s().items():
         time = f", about {duration(seconds)}" if clock == "real" else ""
         print(f"{number} runs on the {clock} clock{time}", file=sys.stderr)  # noqa: T201
+    if arguments.dry_run:
+        return 0
     again = AGAIN if arguments.again == [] else arguments.again or ()
     retries = Retries(disturbed=arguments.retry_disturbed)
     workers = _cluster(arguments)
