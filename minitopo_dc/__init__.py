@@ -12,20 +12,13 @@ else is private, and may change at any time.
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
   `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
-  `handover_table`, `open_capacity`, `reordering_wait_ms`, `drop_occasion`, `flow_rates`
+  `handover_table`, `open_capacity`, `reordering_wait_ms`,
+  `drop_occasion`, `flow_rates`
 * Draw, compute intervals and judge claims from tables of runs: the modules `plots`, `statistics`
   and `claims`
-* Draw:
-  `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
-  `draw_why`, `draw_answer`
 * Campaigns, and the points of their designs:
   `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`,
   `with_measures`
-* Campaigns of YAML files:
-  `find_campaign`, `campaign_names`, `Overrides`, `read_plan`, `run_campaign`, `load_sources`,
-  `comparison`, `claims_table`, `cell_table`, `joined_table`, `agreement`, `answers`, `words_of`,
-  `explain`, `answer_map`, `headline`, `sentences`, `rule_text`, `case_text`, `case_reason`,
-  `capacity_table`, `cells_table`
 * Mininet parts (docs/mininet.md):
   `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
 * Base classes and decorators of plugins (docs/plugins.md):
@@ -64,14 +57,6 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis import pdcp_series as pdcp_series
     from minitopo_dc.analysis import results_table as results_table
     from minitopo_dc.analysis import save_tables as save_tables
-    from minitopo_dc.analysis.figures.answer import draw_answer as draw_answer
-    from minitopo_dc.analysis.figures.drive import draw_drive as draw_drive
-    from minitopo_dc.analysis.figures.over_points import draw_map as draw_map
-    from minitopo_dc.analysis.figures.path_rates import draw_paths as draw_paths
-    from minitopo_dc.analysis.figures.received import draw_goodput as draw_goodput
-    from minitopo_dc.analysis.figures.schedule import draw_schedule as draw_schedule
-    from minitopo_dc.analysis.figures.why import draw_why as draw_why
-    from minitopo_dc.analysis.learning.explanation import explain as explain
     from minitopo_dc.analysis.logs.connection_log import connection_log as connection_log
     from minitopo_dc.analysis.measures.drop_occasion import drop_occasion as drop_occasion
     from minitopo_dc.analysis.measures.features import feature_table as feature_table
@@ -81,9 +66,6 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
     from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
     from minitopo_dc.analysis.measures.utilisation import flow_rates as flow_rates
-    from minitopo_dc.analysis.tables.drive import capacity_table as capacity_table
-    from minitopo_dc.analysis.tables.drive import cells_table as cells_table
-    from minitopo_dc.analysis.tables.reference import agreement as agreement
     from minitopo_dc.campaign.campaign import Campaign as Campaign
     from minitopo_dc.campaign.designs import grid as grid
     from minitopo_dc.campaign.designs import latin_hypercube as latin_hypercube
@@ -91,25 +73,6 @@ if TYPE_CHECKING:
     from minitopo_dc.campaign.designs import sobol as sobol
     from minitopo_dc.campaign.designs import spread as spread
     from minitopo_dc.campaign.designs import wsp as wsp
-    from minitopo_dc.campaign.execution.resume import run_campaign as run_campaign
-    from minitopo_dc.campaign.execution.table import cell_table as cell_table
-    from minitopo_dc.campaign.file.fields import campaign_names as campaign_names
-    from minitopo_dc.campaign.file.fields import find_campaign as find_campaign
-    from minitopo_dc.campaign.file.plan import read_plan as read_plan
-    from minitopo_dc.campaign.file.scenarios import Overrides as Overrides
-    from minitopo_dc.campaign.report.answer import answers as answers
-    from minitopo_dc.campaign.report.answer import words_of as words_of
-    from minitopo_dc.campaign.report.answer_report import answer_map as answer_map
-    from minitopo_dc.campaign.report.answer_words import case_reason as case_reason
-    from minitopo_dc.campaign.report.answer_words import case_text as case_text
-    from minitopo_dc.campaign.report.answer_words import headline as headline
-    from minitopo_dc.campaign.report.answer_words import rule_text as rule_text
-    from minitopo_dc.campaign.report.answer_words import sentences as sentences
-    from minitopo_dc.campaign.report.claims import claims_table as claims_table
-    from minitopo_dc.campaign.report.evaluation import comparison as comparison
-    from minitopo_dc.campaign.report.evaluation import load_sources as load_sources
-    from minitopo_dc.campaign.report.figures import draw_experiment as draw_experiment
-    from minitopo_dc.campaign.report.joined import joined_table as joined_table
     from minitopo_dc.campaign.table import load as load
     from minitopo_dc.clocks import run_scenario as run_scenario
     from minitopo_dc.comparison_runs import run_comparison as run_comparison
@@ -200,15 +163,6 @@ _HOMES = {
     "open_capacity": "minitopo_dc.analysis.measures.open_links",
     "with_measures": "minitopo_dc.analysis.measures.named",
     "reordering_wait_ms": "minitopo_dc.analysis.measures.pdcp",
-    # Draw.
-    "draw_drive": "minitopo_dc.analysis.figures.drive",
-    "draw_experiment": "minitopo_dc.campaign.report.figures",
-    "draw_goodput": "minitopo_dc.analysis.figures.received",
-    "draw_map": "minitopo_dc.analysis.figures.over_points",
-    "draw_paths": "minitopo_dc.analysis.figures.path_rates",
-    "draw_schedule": "minitopo_dc.analysis.figures.schedule",
-    "draw_why": "minitopo_dc.analysis.figures.why",
-    "draw_answer": "minitopo_dc.analysis.figures.answer",
     # Campaigns.
     "Campaign": "minitopo_dc.campaign.campaign",
     "load": "minitopo_dc.campaign.table",
@@ -219,28 +173,6 @@ _HOMES = {
     "spread": "minitopo_dc.campaign.designs",
     "grid": "minitopo_dc.campaign.designs",
     "Retries": "minitopo_dc.runs.attempts",
-    "find_campaign": "minitopo_dc.campaign.file.fields",
-    "campaign_names": "minitopo_dc.campaign.file.fields",
-    "Overrides": "minitopo_dc.campaign.file.scenarios",
-    "read_plan": "minitopo_dc.campaign.file.plan",
-    "run_campaign": "minitopo_dc.campaign.execution.resume",
-    "load_sources": "minitopo_dc.campaign.report.evaluation",
-    "comparison": "minitopo_dc.campaign.report.evaluation",
-    "claims_table": "minitopo_dc.campaign.report.claims",
-    "cell_table": "minitopo_dc.campaign.execution.table",
-    "joined_table": "minitopo_dc.campaign.report.joined",
-    "agreement": "minitopo_dc.analysis.tables.reference",
-    "answers": "minitopo_dc.campaign.report.answer",
-    "words_of": "minitopo_dc.campaign.report.answer",
-    "explain": "minitopo_dc.analysis.learning.explanation",
-    "answer_map": "minitopo_dc.campaign.report.answer_report",
-    "headline": "minitopo_dc.campaign.report.answer_words",
-    "sentences": "minitopo_dc.campaign.report.answer_words",
-    "rule_text": "minitopo_dc.campaign.report.answer_words",
-    "case_text": "minitopo_dc.campaign.report.answer_words",
-    "case_reason": "minitopo_dc.campaign.report.answer_words",
-    "capacity_table": "minitopo_dc.analysis.tables.drive",
-    "cells_table": "minitopo_dc.analysis.tables.drive",
     # Mininet parts (docs/mininet.md).
     "TwoPath": "minitopo_dc.topologies.two_path",
     "addDualConnectivity": "minitopo_dc.topologies.dual_connectivity",

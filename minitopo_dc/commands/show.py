@@ -16,17 +16,13 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.analysis import results_table
 from minitopo_dc.analysis.measures.side_by_side import COLUMNS, SideBySide, side_by_side
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.analysis.tables.summary import columns_of
-from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.execution.table import campaign_table, cell_table, measures
-from minitopo_dc.campaign.table import FACTS, load
+from minitopo_dc.campaign.table import FACTS, load, row_of
 from minitopo_dc.commands.advise import ADVICE, tell_advice
-from minitopo_dc.commands.campaign.of_python import tell_directory
-from minitopo_dc.commands.campaign.state import tell_campaign
+from minitopo_dc.commands.campaign import tell_directory
 from minitopo_dc.commands.compare import tell_comparison
 from minitopo_dc.commands.options.scenario import add_plugin_option
 from minitopo_dc.commands.owner import drop_privileges
@@ -42,7 +38,7 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 
 HELP = "print the results of a run, comparison or campaign, or compare two of them"
-Kind = Literal["run", "comparison", "campaign", "table"]
+Kind = Literal["run", "comparison", "campaign"]
 MAX_DIFFERENCES = 12
 """The most fields that are listed in which two sets of runs differ: sets with more are hardly
 comparable."""
@@ -103,14 +99,8 @@ def _show(root: Path, *, as_json: bool) -> None:
             tell_run(load_result(root), root, as_json=as_json)
         case "comparison":
             _show_comparison(root, as_json=as_json)
-        case "table":
-            tell_directory(root, as_json=as_json)
         case "campaign":
-            store = Store(root)
-            tell_campaign(store, store.damaged(), as_json=as_json)
-            answer = root / "report" / "answer.txt"
-            if answer.exists() and not as_json:
-                Console().print(read_text(answer, MAX_BYTES, within=root), markup=False)
+            tell_directory(root, as_json=as_json)
 
 
 def _show_comparison(root: Path, *, as_json: bool) -> None:
@@ -148,13 +138,16 @@ def _kind(root: Path) -> Kind:
         SettingsError: the directory holds no results.
     """
     if (root / FACTS).exists():
-        return "table"
-    if (root / "plan.json").exists():
         return "campaign"
     if (root / "result.json").exists():
         return "run"
     if any(root.glob("*/result.json")):
         return "comparison"
+    if (root / "plan.json").exists():
+        raise SettingsError(
+            f"{quoted(root)}: the campaign of a YAML file, which this version does not read; "
+            "`show` prints each of its runs, and docs/from-yaml-campaigns.md moves the campaign"
+        )
     if (root / ASKED).exists():
         raise SettingsError(f"{quoted(root)}: none of its runs is finished")
     raise SettingsError(f"{quoted(root)}: no results; {_results_below(root)}")
@@ -162,9 +155,9 @@ def _kind(root: Path) -> Kind:
 
 def _results_below(root: Path) -> str:
     """Return which directories below this one hold results, the latest first."""
-    found = {path.parent for name in (FACTS, "plan.json", ASKED) for path in root.glob(f"*/{name}")}
+    found = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
     if not found:
-        return "looked for result.json, */result.json and plan.json"
+        return f"looked for result.json, */result.json and {FACTS}"
     latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
     return f"the directories below it have some: {', '.join(map(quoted, latest))}"
 
@@ -214,27 +207,12 @@ def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -
 def _table(root: Path) -> pd.DataFrame:
     """Return all runs: `row`, `point`, `seed`, `status`, `directory`, `workload`, `measures`."""
     if _kind(root) == "campaign":
-        plan, store = Store(root).plan(), Store(root)
-        runs = campaign_table(plan, store)
-        cells = cell_table(plan, runs).to_dict("records")
-        workloads = dict(zip(runs["directory"], runs.get("workload", ()), strict=False))
-        rows = [
-            {
-                "row": f"{cell['experiment']} {cell['configuration']}",
-                "point": json.dumps(cell["factors"], sort_keys=True),
-                "workload": workloads.get(cell["directory"], ""),
-                **_run_columns(cell),
-            }
-            for cell in cells
-            if cell["status"] != "missing"
-        ]
-    elif _kind(root) == "table":
         rows = list(_labelled_rows(root))
     else:
         rows = [
-            {"row": _row_name(run), "point": "", "workload": run["workload"]}
-            | _run_columns(measures(run))
-            for run in results_table(_results(root)).to_dict("records")
+            {"row": _row_name(run), "point": "", "workload": run.workload}
+            | _run_columns({**row_of(run), "seed": run.seed, "directory": run.directory})
+            for run in _results(root)
         ]
     if not rows:
         raise SettingsError(f"{quoted(root)}: no run is done")
@@ -258,15 +236,15 @@ def _run_columns(values: Mapping[Any, Any]) -> dict[str, Any]:
     return kept | {"measures": dict(values)}
 
 
-def _row_name(run: Mapping[Any, Any]) -> str:
+def _row_name(run: RunResult) -> str:
     """Return a row's name, which does not depend on what else is compared there.
 
     A comparison with one split policy does not name it in its rows; its scenario does.
     """
-    variant = run["variant"]
-    if not variant and run["mode"] in DUAL_CONNECTIVITY:
-        variant = load_recorded(Path(run["directory"])).pdcp.split
-    return " ".join(filter(None, (run["transport"], run["mode"], variant)))
+    variant = run.variant
+    if not variant and run.mode in DUAL_CONNECTIVITY:
+        variant = load_recorded(Path(run.directory)).pdcp.split
+    return " ".join(filter(None, (run.transport, run.mode, variant)))
 
 
 def _usual_measure(table: pd.DataFrame) -> str:

@@ -20,8 +20,7 @@ from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.results import RunResult
-from tests.campaign.campaigns import fail, pretend
-from tests.campaign.cases import BASE, batches, program, scenario, start
+from tests.campaign.cases import BASE, batches, fail, pretend, program, scenario, start
 
 MANY = """
 dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 16)).run(jobs=JOBS, progress=False)

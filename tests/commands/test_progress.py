@@ -8,11 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.campaign.file.plan import Run
-from minitopo_dc.commands.campaign.progress import CampaignProgress
 from minitopo_dc.commands.screen import Progress
 from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 LEGS = [{"downlink": {"rate_mbps": 20}}] * 2
@@ -72,23 +69,6 @@ def test_the_time_left_is_that_of_the_pace_so_far(
     monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
     progress.begin(SCENARIO)
     assert progress.text() == f"3/22 quic dc … {words}"
-
-
-def ended(result: RunResult, planned: int, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    run = Run("abc", SCENARIO, 1)
-    with CampaignProgress([run], planned) as progress:
-        progress.end(run, result)
-    return capsys.readouterr().err.splitlines()
-
-
-def test_a_campaign_counts_what_was_done_before_and_names_failures(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert ended(FAILED, 3, capsys) == [
-        "2 of 3 runs were finished earlier",
-        "failed: abc (quic dc, seed 1): [/red] of [tc]",
-        "3/3 runs done, 1 failed, 0 disturbed, 0 unsupported",
-    ]
 
 
 def test_a_reason_for_which_runs_are_unsupported_is_told_once(

@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import no_result, result, save
-from tests.campaign.campaigns import document, write
+from tests.campaign.cases import HEAD
 
 TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.1"]
 TINY += ["--transports", "quic", "--repetitions", "2", "--loss", "0.5"]
@@ -46,15 +46,13 @@ def test_a_comparison_is_printed_as_it_was(
 def test_a_campaign_is_printed_as_its_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    content = document(repetitions=1, quick={"fields": {"workload.size_mb": 0.01}})
-    output = tmp_path / "out"
-    command = ["campaign", "run", str(write(tmp_path, content)), "--quick"]
-    assert cli.main([*command, "--output", str(output)]) == 0
+    path, output = tmp_path / "mine.py", tmp_path / "out"
+    path.write_text(HEAD + "def cases(version):\n    return batches(2, 100)\n", encoding="utf-8")
+    assert cli.main(["campaign", "run", str(path), "--output", str(output)]) == 0
+    capsys.readouterr()
+    assert cli.main(["campaign", "status", str(output)]) == 0
     printed = capsys.readouterr().out
     assert show(capsys, output) == printed
-    (output / "report").mkdir()
-    (output / "report" / "answer.txt").write_text("The answer.", encoding="utf-8")
-    assert show(capsys, output) == f"{printed}The answer.\n"
     assert json.loads(show(capsys, output, "--json"))["missing"] == 0
     beside = json.loads(show(capsys, "--compare", output, output, "--json"))
     assert {row["difference"] for row in beside["rows"]} == {0}
@@ -107,7 +105,7 @@ def test_another_measure_can_be_compared(
         ([], "show: give DIR, or --compare DIR DIR"),
         (["{run}", "--compare", "{run}", "{run}"], "show: give DIR, or --compare DIR DIR"),
         (["{run}", "--measure", "goodput_mbps"], "--measure: needs --compare"),
-        (["{empty}"], "no results; looked for result.json, */result.json and plan.json"),
+        (["{empty}"], "no results; looked for result.json, */result.json and campaign.json"),
         (["--compare", "{run}", "{empty}"], "no results; looked for"),
     ],
 )

@@ -15,15 +15,11 @@ from rich.console import Console, RenderableType
 
 from minitopo_dc.analysis import compare_table, render_table, results_table
 from minitopo_dc.analysis.measures.side_by_side import Difference, SideBySide
-from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
-from minitopo_dc.campaign.file.plan import Plan
-from minitopo_dc.campaign.report.means import Mean, means_sheet
 from minitopo_dc.commands import run, show, template
-from minitopo_dc.commands.campaign import state
+from minitopo_dc.commands.trace import cells
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.results import RunResult
-from minitopo_dc.statistics import Interval
 from minitopo_dc.trace import Capacities, channel_statistics
 from tests.analysis.synthetic_runs import no_result, result
 
@@ -107,8 +103,8 @@ def round_trips() -> Sheet:
 def drive(table: Callable[[Any], Sheet], channels: int) -> Sheet:
     mbps = tuple((10.0 + number,) * 60 for number in range(channels))
     names = tuple(f"OPERATOR-{number}" for number in range(channels))
-    cells = tuple((f"c{number}",) * 60 for number in range(channels))
-    return table(channel_statistics(Capacities("a-drive-with-a-long-name", names, mbps, cells)))
+    used = tuple((f"c{number}",) * 60 for number in range(channels))
+    return table(channel_statistics(Capacities("a-drive-with-a-long-name", names, mbps, used)))
 
 
 def quantities() -> Sheet:
@@ -134,29 +130,7 @@ def limits() -> Sheet:
     return calibrate._detection_sheet([{"disturbance": "all disturbances"} | counts | shares])
 
 
-def of_means(sources: int, *measures: str) -> Sheet:
-    """The means of configurations with long names, some of whose runs failed."""
-    rows = [
-        Mean(
-            source=f"virtual, results-{number}",
-            experiment="one",
-            configuration=f"dc-least-delay-{number} {LONG}",
-            measure=measure,
-            mean=1234.5678,
-            found=Interval(-1234.5678, 12345.678, "none"),
-            points=512,
-            counted=5119,
-            planned=5120,
-            each=pd.DataFrame(),
-        )
-        for number, measure in enumerate(measures)
-    ]
-    return means_sheet("Downloads over networks of a prior with a long title", rows, sources)
-
-
 SHEETS: dict[str, Callable[[], Sheet]] = {
-    "campaign report, means": lambda: of_means(1, "goodput_mbps", "goodput_mbps"),
-    "campaign report, many measures": lambda: of_means(2, "goodput_mbps", "links_flow_1_mbps"),
     "compare": lambda: comparison(["batch", "least-delay"], 2),
     "compare, many splits": lambda: comparison([f"{LONG} {number}" for number in range(9)], 2),
     "compare, many legs": lambda: comparison([""], 9),
@@ -166,9 +140,9 @@ SHEETS: dict[str, Callable[[], Sheet]] = {
     "run, pings": round_trips,
     "calibrate": quantities,
     "calibrate --disturb": limits,
-    "trace cells, cells": lambda: drive(cells_table, 2),
-    "trace cells, many cells": lambda: drive(cells_table, 30),
-    "trace cells, capacity": lambda: drive(capacity_table, 3),
+    "trace cells, cells": lambda: drive(cells._cells_table, 2),
+    "trace cells, many cells": lambda: drive(cells._cells_table, 30),
+    "trace cells, capacity": lambda: drive(cells._capacity_table, 3),
 }
 
 
@@ -191,23 +165,6 @@ def printed(
     return found[0], found[1]
 
 
-def campaign() -> None:
-    """The state of a campaign whose experiments have long names."""
-
-    class Made(Plan):
-        @property
-        def needed_by(self) -> dict[str, list[str]]:
-            return {f"{n}": ["bandwidth-and-delay-ratios-with-a-matching-split"] for n in range(9)}
-
-    plan = Made.__new__(Made)
-    statuses = ("ok", "failed", "disturbed", "unsupported")
-    done = {
-        f"{n}": no_result("mpquic", "multipath", status, "why") for n, status in enumerate(statuses)
-    }
-    counts = {"runs": 10**6, **dict.fromkeys(statuses, 10**5), "missing": 6 * 10**5}
-    state._tell_counts(plan, done, counts)
-
-
 def beside() -> None:
     rows = [
         Difference(
@@ -219,7 +176,7 @@ def beside() -> None:
     show._tell(found, [empty, empty], "delay_median_ms", {"legs.0.downlink.delay_ms": [10, 20]})
 
 
-@pytest.mark.parametrize("tell", [campaign, beside, template._list])
+@pytest.mark.parametrize("tell", [beside, template._list])
 def test_nothing_of_what_a_command_prints_is_cut(
     tell: Callable[[], None],
     capsys: pytest.CaptureFixture[str],

@@ -11,18 +11,14 @@ import ast
 import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 import yaml
 
-from minitopo_dc.campaign.file.design import Version
-from minitopo_dc.campaign.file.plan import read_plan
-from minitopo_dc.campaign.file.scenarios import Overrides, read_file
-from minitopo_dc.campaign.report.evaluation import reference_points
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 from tests.docs.pages import (
     DATA,
@@ -164,7 +160,7 @@ def whole(block: Block) -> tuple[str, Any]:
 
 
 def part(mark: str) -> tuple[str, list[str]]:
-    """`part of the campaign above, experiments.NAME`: the kind of the whole, and the place in it.
+    """`part of the scenario above, legs`: the kind of the whole, and the place in it.
 
     Raises:
         ValueError: the mark says something else.
@@ -181,21 +177,6 @@ def check_a_scenario(document: Any, source: str) -> None:
     check_scenario(Scenario.check(document, source))
 
 
-def check_a_campaign(document: Any, source: str) -> None:
-    """Each version on each clock, and the tables that figures are compared with."""
-    path = Path("mine", "campaign.yaml")  # beside the folder of traces, as the project's campaigns
-    path.parent.mkdir()
-    path.write_text(yaml.safe_dump(document), encoding="utf-8")
-    file = read_file(path, Overrides())
-    for clock in get_args(Clock):
-        for version in (each for each in get_args(Version) if file.has(each)):
-            assert read_plan(path, Overrides(version=version, clock=clock)).runs, source
-    for experiment in file.experiments.values():
-        if experiment.figure is not None and experiment.reference is not None:
-            for curve in experiment.figure.curves:
-                assert not reference_points(experiment.reference, curve).empty, source
-
-
 def check_an_element(document: Any, source: str) -> None:
     """An element's settings, traces too."""
     for leg in ElementSettings.check(document, source).legs:
@@ -204,7 +185,6 @@ def check_an_element(document: Any, source: str) -> None:
 
 VALIDATE: dict[str, Callable[[Any, str], None]] = {
     "scenario": check_a_scenario,
-    "campaign": check_a_campaign,
     "element": check_an_element,
 }
 

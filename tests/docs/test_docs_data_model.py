@@ -14,7 +14,8 @@ import pytest
 from minitopo_dc.analysis import load_results, load_series
 from minitopo_dc.analysis.measures.handovers import COLUMNS as HANDOVERS
 from minitopo_dc.analysis.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
-from minitopo_dc.analysis.tables.labels import FIRST
+from minitopo_dc.analysis.tables.labels import ID
+from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import RENAMED, VERSION
 from minitopo_dc.link.any_leg import LegStatistics
@@ -32,7 +33,7 @@ from minitopo_dc.workloads.realtime import frame_rows
 from minitopo_dc.workloads.request_response import request_rows
 from minitopo_dc.workloads.video import segment_rows
 from tests import REPOSITORY
-from tests.campaign.campaigns import document, pretend, run_with
+from tests.campaign.cases import batches
 
 PAGE = REPOSITORY / "docs" / "data-model.md"
 CODE = re.compile("`([^`]+)`")
@@ -106,7 +107,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_columns_of_every_run(comparison: Path) -> None:
     ours = [field.name for field in fields(RunResult) if field.name != "settings"]
-    expected = {*FIRST, *ours, "trust", "repeats", "leg_bytes_LEG", *SETTINGS}
+    expected = {ID, *ours, "trust", "repeats", "leg_bytes_LEG", *SETTINGS}
     named = columns("Results")
     assert len(named) == len(set(named))
     assert set(named) == expected
@@ -180,7 +181,8 @@ def test_every_renamed_column_is_told_with_its_new_name() -> None:
 
 
 def test_every_file_that_is_left_is_in_the_table(comparison: Path, tmp_path: Path) -> None:
-    campaign = run_with(tmp_path, document(), pretend)
+    campaign = tmp_path / "campaign"
+    Campaign(campaign, batches(2, 100)).run()
     patterns = [
         name.rstrip("/")
         for row in sections()["Files"][0]

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import pandas as pd
 import pytest
-import yaml
 
-from minitopo_dc.analysis.tables.reference import read_reference
 from minitopo_dc.link import curve_delay_ns
 from minitopo_dc.link.models.delay_curve import CONSTANT_MS
 from minitopo_dc.minitopo.render import templates
-from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import RadioSettings
 from minitopo_dc.trace.drives import radio
 from minitopo_dc.trace.drives.environment import OPERATORS
+from tests import REPOSITORY
+
+FOLDER = REPOSITORY / "studies" / "cellular" / "reference"
 
 
 def table(name: str, key: str, value: str) -> dict[str, str]:
-    rows = read_reference(f"mpquic_cellular_{name}.csv", {}).to_dict("records")
+    rows = pd.read_csv(FOLDER / f"mpquic_cellular_{name}.csv", dtype=str).to_dict("records")
     return {str(row[key]): str(row[value]) for row in rows}
 
 
 CONSTANTS = table("table_1_constants", "symbol", "value")
-DESIGN = table("design", "factor", "levels")
 FINDINGS = table("findings", "finding", "value")
 
 
@@ -68,18 +66,3 @@ def test_figure_6_has_the_published_capacities() -> None:
 
 def test_a_synthetic_drive_has_as_many_operators() -> None:
     assert len(OPERATORS) == int(FINDINGS["operators"])
-
-
-def test_the_campaign_has_the_paper_s_design() -> None:
-    file: dict[str, Any] = yaml.safe_load((shipped("campaigns") / "cellular.yaml").read_text())
-    environments, controls = (
-        DESIGN[name].split("|") for name in ("environment", "congestion_control")
-    )
-    assert file["base"]["workload.size_mb"] == int(DESIGN["file_size"])
-    for environment in environments:
-        grid = file["experiments"][environment]["grid"]
-        assert list(map(str, grid["handover.case"])) == DESIGN["case"].split("|")
-        assert len(grid["trace_offset_s"]) == int(DESIGN["starting_points"])
-    assert len(file["standard_configurations"]) == len(controls) + 1  # and MPTCP
-    rows = len(environments) * len(DESIGN["case"].split("|"))
-    assert (rows * len(controls), rows) == (int(DESIGN["picoquic_rows"]), int(DESIGN["mptcp_rows"]))

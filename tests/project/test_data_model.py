@@ -10,14 +10,11 @@ import pytest
 
 from minitopo_dc.analysis import leg_series, load_results
 from minitopo_dc.analysis.measures.named import is_known, measure
-from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import FILE, RENAMED, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save, save_element
-from tests.campaign.campaigns import document, pretend, run_with
 
 DOWNLOAD: dict[str, Any] = {
     "transport": "quic",
@@ -61,18 +58,6 @@ def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> Non
     set_version(tmp_path, version)
     with pytest.raises(DataModelError, match=f"{FILE}: says no version"):
         check_version(tmp_path)
-
-
-def test_a_campaign_of_a_newer_version_is_refused_and_kept(tmp_path: Path) -> None:
-    store = Store(run_with(tmp_path, document(), pretend))
-    plan, run = read_plan(tmp_path / "campaign.yaml"), next(iter(store.done()))
-    set_version(store.root / "runs" / run, VERSION + 1)
-    with pytest.raises(DataModelError, match=run):
-        store.done()
-    set_version(store.root, VERSION + 1)
-    with pytest.raises(DataModelError), Store(store.root).open(plan):
-        pass
-    assert (store.root / "runs" / run / "result.json").exists()
 
 
 def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:

@@ -15,10 +15,8 @@ from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.pool import Killed, Pool, in_processes
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
-from tests.campaign.campaigns import document, pretend
+from tests.campaign.cases import LEGS, pretend
 from tests.settings.calls import act
-
-LEGS = document()["base"]["legs"]
 
 
 def test_a_killed_call_is_told_and_the_others_go_on() -> None:

@@ -8,21 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.analysis import load_results
 from minitopo_dc.analysis.measures.open_links import mp_capacity_mbps
 from minitopo_dc.analysis.measures.utilisation import link_utilisation
-from minitopo_dc.campaign.execution.store import Store
 from minitopo_dc.cli import main
-from minitopo_dc.clocks import run_checked
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.runs.traces import FOLDER, RECORD
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.simulation.run import run_virtual
-from tests.campaign.campaigns import document, run_with
 
 TRACE = "time_s,rate_mbps\n0,20\n2,10\n4,20\n6,15\n"
-CLAIM = {"text": "more is carried", "value": "= median(carried)", "least": 0.1}
 
 
 @pytest.fixture
@@ -89,64 +84,3 @@ def test_a_run_without_a_trace_keeps_none(trace: Path, tmp_path: Path) -> None:
     plain["legs"][0] = {"downlink": {"rate_mbps": 20}}
     run_virtual(Scenario.check(plain, "test"), tmp_path / "run")
     assert not (tmp_path / "run" / RECORD).exists()
-
-
-@pytest.fixture
-def campaign(trace: Path, tmp_path: Path) -> Path:
-    legs = [{"downlink": {"trace": str(trace)}}, {"downlink": {"rate_mbps": 20}}]
-    experiment = {
-        "title": "Batch",
-        "grid": {"pdcp.batch": [2, 100]},
-        "joined": {"carried": "= default.utilisation_leg_1"},
-        "claims": [CLAIM],
-    }
-    content = document(repetitions=1, experiments={"batch": experiment})
-    content["base"]["legs"] = legs
-    return run_with(tmp_path / "results", content, run_checked)
-
-
-def test_the_runs_of_a_campaign_share_the_copies(campaign: Path) -> None:
-    (copy,) = (campaign / FOLDER).iterdir()
-    assert copy.read_text(encoding="utf-8") == TRACE
-    assert not list(campaign.glob(f"runs/*/{FOLDER}"))
-    assert len(list(campaign.glob(f"runs/*/{RECORD}"))) == 4
-    assert not Store(campaign).damaged()
-
-
-def test_the_answers_of_a_campaign_that_was_moved_are_the_same(
-    campaign: Path, trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["campaign", "report", str(campaign)]) == 0
-    before = (campaign / "report" / "answer.json").read_text(encoding="utf-8")
-    root = moved(campaign, trace)
-    shutil.rmtree(root / "report")
-    assert main(["campaign", "report", str(root)]) == 0
-    assert (root / "report" / "answer.json").read_text(encoding="utf-8") == before
-    assert "No such file" not in "".join(capsys.readouterr())
-    assert len(load_results(root)) == 4
-
-
-def test_old_results_name_the_trace_that_they_lack_and_take_one_by_its_name(
-    campaign: Path, trace: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = without_copies(campaign)
-    content = trace.read_text(encoding="utf-8")
-    trace.unlink()
-    capsys.readouterr()
-    assert main(["campaign", "report", str(root)]) == 0
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert f"batch: no answers: trace {trace}: No such file or directory" in told
-    assert "put one into the folder traces/ beside runs/" in told
-    (root / FOLDER).mkdir()
-    (root / FOLDER / trace.name).write_text(content, encoding="utf-8")
-    assert main(["campaign", "report", str(root)]) == 0
-    assert not capsys.readouterr().err
-
-
-def without_copies(root: Path) -> Path:
-    """Make results as they were before traces were kept."""
-    shutil.rmtree(root / FOLDER)
-    for path in (*root.glob(f"runs/*/{RECORD}"), *root.glob("runs/*/checksums.json")):
-        path.unlink()
-    return root

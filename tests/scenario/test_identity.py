@@ -1,4 +1,4 @@
-"""A run's identity stays when a default changes, and no shipped campaign has a changed default."""
+"""A run's identity stays when a default changes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.file.fields import campaign_names, find_campaign
-from minitopo_dc.campaign.file.scenarios import Overrides, Planner, read_file
 from minitopo_dc.errors import InputError
-from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.identity import run_id
 
@@ -31,8 +28,6 @@ OF_VERSION_0_1: dict[str, dict[str, Any]] = {
     | RENO,
 }
 """Identities that the first version gave to these, some of which were its defaults."""
-NEWER = ("calls", "latency", "study", "video")
-"""Campaigns that came with the defaults of today."""
 
 
 @pytest.mark.parametrize("identity", OF_VERSION_0_1)
@@ -46,49 +41,6 @@ def test_what_is_not_named_has_another_identity_than_the_first_version_s_default
         bare = {name: value for name, value in fields.items() if name not in named}
         legs = [{"downlink": {"rate_mbps": 20}}] * 2
         assert run_id(Scenario.check({**bare, "legs": legs}, "test")) not in OF_VERSION_0_1
-
-
-@pytest.mark.parametrize("name", sorted({*campaign_names()} - {*NEWER}))
-def test_a_shipped_campaign_names_what_has_had_another_default(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    documents: list[dict[str, Any]] = []
-    checked = Planner._checked_once
-
-    def noting(planner: Planner, document: dict[str, Any], where: str) -> Scenario:
-        documents.append(document)
-        return checked(planner, document, where)
-
-    monkeypatch.setattr(Planner, "_checked_once", noting)
-    path, overrides = find_campaign(name), Overrides(version="quick")
-    file = read_file(path, overrides)
-    planner = Planner(path, file, file.clock or "virtual", overrides)
-    for experiment in planner.experiments():
-        for _ in planner.cells(experiment):
-            pass
-    assert [each for each in documents if not _names_all(each)] == []
-
-
-def _names_all(document: dict[str, Any]) -> bool:
-    given = [document, *document.get("flows", ())]
-    own = [each for each in given if "transport" in each]
-    return (
-        "congestion_control" in document
-        and all(_names_buffer(each) for each in own)
-        and all(_names_uplink(leg) for leg in document["legs"])
-    )
-
-
-def _names_buffer(part: dict[str, Any]) -> bool:
-    known = get_runner(part["transport"]).options_type.model_fields
-    named = "receive_buffer_bytes"
-    return named not in known or named in part.get("options", {})
-
-
-def _names_uplink(leg: dict[str, Any]) -> bool:
-    down, up = leg["downlink"], leg.get("uplink", {})
-    moved = {"delay_ms", "jitter_ms", "jitter", "reorder"} & down.keys()
-    return bool(up) and moved <= up.keys() | ({"delay_ms"} if "delay_curve" in up else set())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.runners.base import all_runners, get_runner
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
@@ -33,7 +32,7 @@ def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
 
 all_runners()
 CLASSES: list[type[Settings]] = sorted(
-    {*_subclasses(Settings), Scenario, CampaignFile}, key=lambda each: each.__name__
+    {*_subclasses(Settings), Scenario}, key=lambda each: each.__name__
 )
 
 

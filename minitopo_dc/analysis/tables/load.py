@@ -15,12 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.labels import (
-    PLAN,
-    campaign_labels,
-    cells_as_rows,
     compared_labels,
     labelled,
-    read_labelled_plan,
     scenario_fields,
     uniform_column,
 )
@@ -47,19 +43,12 @@ _FLOWS = TypeAdapter(list[dict[str, Any]])
 _FIELDS = frozenset(field.name for field in fields(RunResult))
 
 
-def load_results(directory: Path | str, experiment: str | None = None) -> pd.DataFrame:
-    """Read a run, a comparison or a campaign into a table with one row per run.
+def load_results(directory: Path | str) -> pd.DataFrame:
+    """Read a run or a comparison into a table with one row per run.
 
-    Columns are those of `results_table`. Before them are `id` (the name of the run's directory),
-    `experiments` and `configuration` (of a campaign, else empty; several with blanks between).
-    After them is each factor: in a campaign what its experiments vary, in a comparison the fields
-    in which its runs' scenarios differ. `directory` is where the run was found, wherever it was
-    made.
-
-    Args:
-        directory: that of a run, a comparison or a campaign.
-        experiment: for a campaign: one row for each cell and repetition of this experiment, as
-            cells that mean the same scenario share their runs.
+    Columns are those of `results_table`. Before them is `id` (the name of the run's directory).
+    After them are the fields in which the runs' scenarios differ. `directory` is where the run was
+    found, wherever it was made. `minitopo_dc.load` reads a campaign.
 
     Raises:
         ResultError: there is no run, a file is broken, or a run is elsewhere, behind a link: the
@@ -68,34 +57,12 @@ def load_results(directory: Path | str, experiment: str | None = None) -> pd.Dat
     """
     directory = Path(directory)
     check_version(directory)
-    if (directory / PLAN).exists():
-        return _campaign(directory, experiment)
-    if experiment is not None:
-        raise ResultError(f"{directory}: no campaign, which alone has experiments")
     alone = _has_result(directory)
     runs = [directory] if alone else [run for run in directory.glob("*") if _has_result(run)]
     if not runs:
-        raise ResultError(
-            f"{directory}: no run here; looked for result.json, */result.json and {PLAN}"
-        )
+        raise ResultError(f"{directory}: no run here; looked for result.json, */result.json")
     table = results_table(_result_in(directory, run) for run in runs)
     return labelled(table, compared_labels(table))
-
-
-def _campaign(directory: Path, experiment: str | None) -> pd.DataFrame:
-    plan = read_labelled_plan(directory)
-    names = dict.fromkeys(cell.experiment for cell in plan.cells)
-    if experiment is not None and experiment not in names:
-        raise ResultError(f"{directory}: no experiment {experiment}; allowed: {', '.join(names)}")
-    chosen = [cell for cell in plan.cells if experiment in (None, cell.experiment)]
-    labels = campaign_labels(plan.cells, plan.fields)
-    wanted = dict.fromkeys(run for cell in chosen for run in cell.runs)
-    places = [run for run in directory.glob("runs/*") if run.name in wanted and _has_result(run)]
-    if not places:
-        raise ResultError(f"{directory}: none of the requested runs is finished")
-    table = results_table(_result_in(directory, run) for run in places)
-    runs = labelled(table, [labels[Path(run).name] for run in table["directory"]])
-    return runs if experiment is None else cells_as_rows(runs, chosen)
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:

@@ -11,15 +11,16 @@ from typing import Any, TypeVar, get_args
 
 from rich.console import Console
 
-from minitopo_dc.analysis.tables.drive import capacity_table, cells_table
+from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.screen import save_figure
-from minitopo_dc.numbers import real, whole
+from minitopo_dc.numbers import real, significant, whole
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     ENVIRONMENTS,
     Capacities,
     CellLog,
+    ChannelStatistics,
     Interferers,
     RadioSettings,
     TraceError,
@@ -39,7 +40,7 @@ T = TypeVar("T")
 def add(actions: Any) -> None:
     """Add the actions and their options."""
     cells = actions.add_parser(
-        "cells", help="compare a drive's cells and capacity with the published ones"
+        "cells", help="print how many channels a drive has, and their capacity"
     )
     cells.add_argument(
         "cells", type=Path, nargs="+", metavar="FILE", help="files of cells or channels"
@@ -151,12 +152,37 @@ def _show(arguments: argparse.Namespace) -> None:
     capacities, log = _channels(arguments)
     statistics = channel_statistics(capacities, log)
     console = Console()
-    for table in (cells_table(statistics), capacity_table(statistics)):
+    for table in (_cells_table(statistics), _capacity_table(statistics)):
         console.print(table)
     if arguments.figure is not None:
         from minitopo_dc.plots import drive  # noqa: PLC0415 (Matplotlib takes a second)
 
         _checked(lambda: save_figure(drive(capacities), arguments.figure))
+
+
+def _cells_table(statistics: ChannelStatistics) -> Sheet:
+    """Return the mean number of channels, and the share of time with each number."""
+    shares = [significant(100 * share) for share in statistics.available_shares]
+    heads = [Head("cells", text=True), Head("mean")]
+    heads += [Head(f"time\nwith {number}", "%") for number in range(len(shares))]
+    sheet = Sheet(heads, title=f"Cells of {statistics.name}, {statistics.duration_s} s")
+    sheet.add("available", significant(statistics.available_mean), *shares)
+    if statistics.visible_mean is not None and statistics.visible_more_than_7 is not None:
+        sheet.add("visible", significant(statistics.visible_mean), *[""] * len(shares))
+        share = significant(100 * statistics.visible_more_than_7)
+        sheet.notes.append(f"More than 7 were visible for {share} % of the time.")
+    return sheet
+
+
+def _capacity_table(statistics: ChannelStatistics) -> Sheet:
+    """Return Mbit/s of each level of aggregation (channel 1, the best two, ...)."""
+    names = ("mean", "median", "p20", "p10", "p5", "p1", "p0.1")
+    heads = [Head("capacity", text=True), *(Head(name, "Mbit/s") for name in names)]
+    sheet = Sheet(heads, title="Capacity")
+    for level, capacity in statistics.capacity.items():
+        values = (capacity.mean_mbps, capacity.median_mbps, *capacity.percentiles_mbps)
+        sheet.add(level, *map(significant, values))
+    return sheet
 
 
 def _checked(action: Callable[[], T]) -> T:

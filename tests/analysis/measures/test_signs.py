@@ -11,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from minitopo_dc.analysis.figures.why import draw_why
 from minitopo_dc.analysis.measures.congestion import congestion_series, needless_falls
 from minitopo_dc.analysis.measures.signs import Signs, reason, signs
 from minitopo_dc.clocks import run_scenario
@@ -96,9 +95,3 @@ def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path
     told = json.loads((call / "result.json").read_text(encoding="utf-8"))
     (call / "result.json").write_text(json.dumps(told | {"workload": "realtime"}))
     assert math.isnan(signs(call).bytes_per_byte)
-
-
-def test_runs_are_drawn_side_by_side(run: Path) -> None:
-    figure = draw_why({"one": run, "other": run}, "title")
-    assert figure.axes[0].get_ylabel() == "rate of a leg (Mbit/s)"
-    assert all(axes.lines for axes in figure.axes)

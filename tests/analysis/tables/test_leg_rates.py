@@ -1,4 +1,4 @@
-"""What each leg delivered over time, as rates and as a figure."""
+"""What each leg delivered over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.analysis import leg_rates
-from minitopo_dc.analysis.figures.path_rates import legs_figure
 from minitopo_dc.units import NS_PER_S
 from tests.analysis.synthetic_runs import save_element
 
@@ -39,10 +38,3 @@ def test_the_uplink_is_ue_s(tmp_path: Path) -> None:
     save_legs(tmp_path, "gnb", {1: 8.0})
     save_legs(tmp_path, "ue", {1: 1.0})
     assert list(leg_rates(tmp_path, "uplink", bin_s=0.5)["rate_mbps"]) == pytest.approx([1.0] * 2)
-
-
-def test_the_figure_is_a_file(tmp_path: Path) -> None:
-    save_legs(tmp_path, "gnb", {1: 8.0, 2: 4.0})
-    save_legs(tmp_path, "ue", {1: 1.0, 2: 0.0})
-    legs_figure(tmp_path, tmp_path / "legs.png")
-    assert (tmp_path / "legs.png").read_bytes().startswith(b"\x89PNG")

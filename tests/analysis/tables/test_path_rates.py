@@ -1,4 +1,4 @@
-"""Goodput per path over time: numbers and figure."""
+"""Goodput per path over time."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.image import imread
 
 from minitopo_dc.analysis import ResultError, path_rates, path_series
-from minitopo_dc.analysis.figures.chart import Axis, Panel
-from minitopo_dc.analysis.figures.path_rates import path_lines, path_marks, paths_figure
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import PathFile, PathSample
 
@@ -84,35 +81,3 @@ def test_a_broken_file_is_named(text: str | None, words: str, tmp_path: Path) ->
         (tmp_path / "paths.csv").write_text(text)
     with pytest.raises(ResultError, match=words):
         path_series(tmp_path)
-
-
-def test_a_change_of_a_path_is_a_mark_in_the_colour_of_its_leg(run: Path) -> None:
-    marks = [(mark.x, mark.label, mark.colour) for mark in path_marks(run)]
-    assert marks == [(1.0, "open 2", 1), (2.0, "abandon 1", 0)]
-    assert [(line.label, line.look.colour) for line in path_lines(run)] == [
-        ("leg 1", 0),
-        ("leg 2", 1),
-    ]
-
-
-def test_what_would_have_changed_after_the_end_is_not_marked(tmp_path: Path) -> None:
-    late = {"initial": [1], "schedule": [{"at_s": 1, "open": 2}, {"at_s": 60, "abandon": 1}]}
-    run = saved(tmp_path / "run", samples(0, 1, 0, 2, 8), paths=late)
-    axis, marks = Axis(""), tuple(path_marks(run))
-    panel = Panel("mptcp", axis, axis, tuple(path_lines(run)), marks)
-    assert [mark.label for mark in panel.shown_marks] == ["open 2"]
-
-
-def test_the_figure_is_written_for_flows_with_a_schedule(run: Path, tmp_path: Path) -> None:
-    assert paths_figure([run], tmp_path / "paths.png")
-    assert imread(tmp_path / "paths.png").shape[2] == 4
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"paths": None}, {"paths": {}}, {"paths": None, "mode": "dc", "transport": "tcp"}],
-)
-def test_runs_without_a_schedule_have_no_figure(fields: dict[str, Any], tmp_path: Path) -> None:
-    run = saved(tmp_path / "run", samples(0, 1, 0, 2, 8), **fields)
-    assert not paths_figure([run], tmp_path / "paths.png")
-    assert not (tmp_path / "paths.png").exists()

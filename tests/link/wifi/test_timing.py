@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
-from minitopo_dc.analysis.tables.reference import read_reference
 from minitopo_dc.link import WifiParameters, goodput_bps, saturated_bps
 from minitopo_dc.link.wifi.timing import MEAN_ACCESS_NS, exchange_ns, transmission_ns
+from tests import REPOSITORY
 
+TABLE_6 = REPOSITORY / "studies/mesh/reference/wmn_table_6_frame_aggregation.csv"
 TCP = {"data": 1500, "payload": 1448, "acknowledgement": 52}
 """Full segments with timestamps over IPv4, an ACK of nothing else."""
 QUIC = {"data": 1378, "payload": 1350, "acknowledgement": 68}
@@ -31,8 +33,7 @@ def test_goodput_by_mpdus_in_a_txop_is_that_of_the_table(
 def test_without_aggregation_it_is_within_a_tenth_of_the_published(
     name: str, sizes: dict[str, int]
 ) -> None:
-    [row] = read_reference("wmn_table_6_frame_aggregation.csv", {"transport": name}).itertuples()
-    published = float(str(row.aggregation_off_mbps))
+    published = pd.read_csv(TABLE_6, index_col="transport")["aggregation_off_mbps"][name]
     assert goodput_bps(WifiParameters(), 1, **sizes) / 1e6 == pytest.approx(published, rel=0.1)
 
 

@@ -9,18 +9,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 
 from minitopo_dc.analysis import path_rates
-from minitopo_dc.analysis.figures.path_rates import paths_figure
 from minitopo_dc.analysis.measures.handovers import (
     handover_recoveries,
     handovers_per_minute,
     run_handovers,
 )
-from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.analysis.measures.open_links import mp_share, open_capacity, sp_share
-from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
@@ -99,7 +95,6 @@ def test_a_run_explains_itself_by_what_was_run(tmp_path: Path) -> None:
     with (directory / "handovers.csv").open(encoding="utf-8") as file:
         header, first, *_ = csv.reader(file)
     assert (header, first) == (["time_s", "old_leg", "new_leg"], ["3.0", "1", "2"])
-    assert paths_figure([directory], tmp_path / "paths.png")
 
 
 def test_a_run_of_what_is_given_keeps_nothing_else(tmp_path: Path) -> None:
@@ -109,33 +104,6 @@ def test_a_run_of_what_is_given_keeps_nothing_else(tmp_path: Path) -> None:
     text = (tmp_path / "run/scenario.yaml").read_text(encoding="utf-8")
     new = ("handover", "trace_offset_s", "offset_s", "delay_curve", "each_carries")
     assert not [word for word in new if word in text]
-
-
-@needs_picoquic
-def test_a_campaign_has_the_cases_and_the_starting_points_as_factors(tmp_path: Path) -> None:
-    legs = [follow(tmp_path / "1", 8, 8, 1, 1, 1, 1), follow(tmp_path / "2", 2, 2, 8, 8, 8, 8)]
-    grid = {"handover.case": ["sp", 1, 2], "trace_offset_s": [0, 1]}
-    values = {
-        "title": "Cellular",
-        "clock": "virtual",
-        "base": {**MP, "legs": legs, "workload.size_mb": 1},
-        "configurations": {"cubic": {}},
-        "experiments": {"drive": {"title": "Drive", "grid": grid}},
-    }
-    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(values))
-    planned = [run.scenario for run in read_plan(tmp_path / "campaign.yaml").runs]
-    found = {(each.trace_offset_s, each.handover.case) for each in planned if each.handover}
-    assert found == {(start, case) for start in (0, 1) for case in ("sp", 1, 2)}
-    (chosen,) = (
-        each
-        for each in planned
-        if each.handover and (each.trace_offset_s, each.handover.case) == (1, 1)
-    )
-    assert run_scenario(chosen, tmp_path / "run").status == "ok"
-    row = {"directory": str(tmp_path / "run")}
-    assert 1 < measure(row, "sp_capacity_mbps") <= measure(row, "mp_capacity_mbps") < 8
-    assert 0.5 < measure(row, "mp_share") < 1
-    assert measure(row, "leg_bytes_1") + measure(row, "leg_bytes_2") > 1e6
 
 
 @needs_picoquic

@@ -1,4 +1,4 @@
-"""Campaigns of Python files: run, resume, report."""
+"""Run many scenarios from one Python file, resume them and report (`minitopo-dc campaign`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pandas as pd
 
@@ -26,13 +26,16 @@ from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.results import FINE, exit_status
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
 from minitopo_dc.spelling import did_you_mean
 
+HELP = "run, resume and report many scenarios from one file"
 MISSING = "missing"
 
 
-def add(actions: Any) -> None:
+def add(parser: argparse.ArgumentParser) -> None:
     """Add the actions `run`, `status`, `report` and `list`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add_run(actions.add_parser("run", help="run the missing runs, then write the report"))
     status = actions.add_parser(
         "status", help="count finished, failed and missing runs, with reasons"
@@ -43,14 +46,24 @@ def add(actions: Any) -> None:
     status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
     report = actions.add_parser("report", help="write an HTML report with all figures")
     report.add_argument(
-        "directories",
-        type=Path,
-        nargs="+",
-        metavar="DIR",
-        help="results directory of campaign run",
+        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
     )
     report.add_argument(
         "--output", type=Path, metavar="DIR", help="report directory (default: DIR/report)"
+    )
+    report.add_argument(
+        "--figures",
+        nargs="+",
+        choices=("svg", "pdf", "png"),
+        default=("svg",),
+        help="kinds of the figures' files in figures/ (default: svg)",
+    )
+    report.add_argument(
+        "--tables",
+        nargs="+",
+        choices=("csv", "latex"),
+        default=(),
+        help="kinds of the tables' files in tables/ (default: none)",
     )
     report.add_argument(
         "--file",
@@ -111,6 +124,11 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="accept a scheduler on a public address without TLS (docs/security.md)",
     )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check the file, count the runs and estimate their time",
+    )
     add_jobs_option(parser)
     add_retry_option(parser)
 
@@ -121,22 +139,8 @@ def execute(arguments: argparse.Namespace) -> int:
     return actions[arguments.action](arguments)
 
 
-def foreign_options(arguments: argparse.Namespace) -> list[str]:
-    """Return the options of `run` that were given and are of campaigns of YAML files only."""
-    names = ("size", "repetitions", "seed", "experiments", "configurations", "parameter",
-             "scheduler", "retry_failed")  # fmt: skip
-    given = [name for name in names if getattr(arguments, name, None) not in (None, (), [], False)]
-    return [f"--{name.replace('_', '-')}" for name in given]
-
-
 def _run(arguments: argparse.Namespace) -> int:
-    if foreign := foreign_options(arguments):
-        raise SettingsError(
-            f"campaign run: {foreign[0]} is for campaigns of YAML files; of a Python file "
-            "--only LABEL=VALUE chooses cases, --seeds their seeds, and the rest is in the file"
-        )
-    path = find_program(arguments.campaign)
-    assert path is not None
+    path = _program_file(arguments.campaign, "campaign run")
     program = load_program(path)
     campaign = _campaign(arguments, program)
     program.try_report(campaign.empty_table(), campaign.label_values)
@@ -149,10 +153,28 @@ def _run(arguments: argparse.Namespace) -> int:
     retries = Retries(disturbed=arguments.retry_disturbed)
     workers = _cluster(arguments)
     runs = campaign.run(arguments.jobs, executor=workers, retries=retries, again=again)
-    page = _write(campaign.directory, runs, None, program)
+    page = _write(campaign.directory, runs, program)
     status = _tell(runs, campaign.directory, {})
     print(f"Report: {page}")  # noqa: T201
     return status
+
+
+def _program_file(name: str, option: str) -> Path:
+    """Return the path of a campaign's file.
+
+    Raises:
+        SettingsError: it is neither a Python file nor a study.
+    """
+    path = find_program(name)
+    if path is not None:
+        return path
+    if name.endswith((".yaml", ".yml")):
+        words = (
+            "campaigns are Python files; docs/from-yaml-campaigns.md shows how to write this one"
+        )
+    else:
+        words = f"allowed: FILE.py, {', '.join(studies())}; {did_you_mean(name, studies())}"
+    raise SettingsError(f"{option} {quoted(name)}: {words.rstrip('; ')}")
 
 
 def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
@@ -223,29 +245,40 @@ def tell_directory(directory: Path, *, as_json: bool) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    if len(arguments.directories) > 1:
-        raise SettingsError("campaign report: one DIR of a Python file's campaign")
-    (directory,) = arguments.directories
-    path = None if arguments.file is None else find_program(arguments.file)
-    if arguments.file is not None and path is None:
-        raise SettingsError(f"--file {arguments.file}: allowed: FILE.py, {', '.join(studies())}")
+    directory, name = arguments.directory, arguments.file
+    path = None if name is None else _program_file(name, "--file")
     drop_privileges([directory, *filter(None, [arguments.output])])
     program = None if path is None else load_program(path)
-    print(f"Report: {_write(directory, load(directory), arguments.output, program)}")  # noqa: T201
+    runs = load(directory)
+    files = {"figures": arguments.figures, "tables": arguments.tables}
+    page = _write(directory, runs, program, arguments.output, **files)
+    print(f"Report: {page}")  # noqa: T201
     return 0
 
 
 def _write(
-    directory: Path, runs: pd.DataFrame, output: Path | None, program: Program | None
+    directory: Path,
+    runs: pd.DataFrame,
+    program: Program | None,
+    output: Path | None = None,
+    *,
+    figures: Sequence[str] = ("svg",),
+    tables: Sequence[str] = (),
 ) -> Path:
     """Write the report of a table; return its page."""
     # Imported here, as Matplotlib and Jinja2 take a second.
     from minitopo_dc.report import write_report  # noqa: PLC0415
 
     facts = load_facts(directory)
-    sections = [] if program is None else program.sections(runs)
-    target = output or directory / "report"
-    return Path(write_report(target, runs, title=facts.title, notes=facts.notes, sections=sections))
+    return write_report(
+        output or directory / "report",
+        runs,
+        title=facts.title,
+        notes=facts.notes,
+        sections=[] if program is None else program.sections(runs),
+        formats=figures,
+        tables=tables,
+    )
 
 
 def _list(_: argparse.Namespace) -> int:

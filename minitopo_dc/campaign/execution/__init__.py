@@ -1,1 +1,0 @@
-"""Execution of a plan: attempts, workers, the store of results, time left."""

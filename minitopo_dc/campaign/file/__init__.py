@@ -1,1 +1,0 @@
-"""Campaign files: what they may hold, and the plan of runs that they make."""

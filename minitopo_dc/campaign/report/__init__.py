@@ -1,1 +1,0 @@
-"""The report of a campaign: evaluation, claims, figures, answers."""
