@@ -21,7 +21,7 @@ RUNTIME = [
     "PyYAML>=6.0",
     "rich>=13.7",
     "scapy>=2.6",
-    "scikit-learn>=1.5",  # the answers of `campaign report`
+    "scikit-learn>=1.5",  # trees and regressions of `studies/`
     "scipy>=1.15",  # the first with `rng` of its designs
     # Mininet 2.3.0 imports distutils, which Python 3.12 no longer has and setuptools brings.
     "setuptools>=68; python_version >= '3.12'",
@@ -102,10 +102,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
         package_data={
             "minitopo_dc": [
                 "py.typed",
-                "campaign/report/page/*",
-                "campaign/report/page/uplot/*",
                 "data/*/*",
-                "data/reference/measured/*/*",
                 "data/studies/*/*",
                 "data/studies/*/reference/*",
                 "picoquic/*.[ch]",

@@ -13,7 +13,6 @@ import statistics
 import tempfile
 import time
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from minitopo_dc.advice import Request, advise_on, base_of
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.runs import Runs, Wanted
 from minitopo_dc.advice.sides import Row, Sides
-from minitopo_dc.campaign.file.design import Design
+from minitopo_dc.campaign.designs import latin_hypercube
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import Outcome
@@ -30,16 +29,16 @@ SEEDS = 20
 FIRST_SEED = 1001
 """Of those that `advise` does not have."""
 FACTORS: dict[str, Any] = {
-    "total": [4, 100, "log"],
-    "share": [0.5, 0.95],
-    "delay_sum": [10, 300, "log"],
-    "delay_ratio": [0.2, 5, "log"],
-    "queue_1": [10, 300, "log"],
-    "queue_2": [10, 300, "log"],
-    "loss_1": {"levels": [0, 0, 0.01, 0.1]},
-    "loss_2": {"levels": [0, 0, 0.01, 0.1]},
-    "control": {"levels": ["cubic", "reno"]},
-    "size": [1, 20, "log"],
+    "total": (4, 100, "log"),
+    "share": (0.5, 0.95),
+    "delay_sum": (10, 300, "log"),
+    "delay_ratio": (0.2, 5, "log"),
+    "queue_1": (10, 300, "log"),
+    "queue_2": (10, 300, "log"),
+    "loss_1": [0, 0, 0.01, 0.1],
+    "loss_2": [0, 0, 0.01, 0.1],
+    "control": ["cubic", "reno"],
+    "size": (1, 20, "log"),
 }
 """About those of the study (docs/study.md)."""
 
@@ -87,11 +86,9 @@ def _best(rows: Sequence[Row], values: dict[str, list[float]]) -> float:
 
 def measure(number: int, seed: int, seconds: float, skip: int = 0) -> list[dict[str, Any]]:
     """Return of each network but the first ones both outcomes, and what the first one took."""
-    design = Design.model_validate(
-        {"method": "latin-hypercube", "points": number, "seed": seed, "factors": FACTORS}
-    )
+    points = latin_hypercube(number, FACTORS, seed=seed)
     found = []
-    for point in islice(design.cells("full", Path()), skip, None):
+    for point in points[skip:]:
         request = Request(network(point), seconds=seconds, jobs=1)
         (sides,) = request.sides()
         with tempfile.TemporaryDirectory() as name:

@@ -1,6 +1,6 @@
 """The location of the package, of the data that come with it, and of modules run as programs.
 
-In the repository traces, templates, campaigns and the papers' tables are top-level folders, to
+In the repository traces, templates and studies are top-level folders, to
 which `data` holds links; a wheel has the files.
 """
 
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["traces", "templates", "campaigns", "reference", "studies", "videos"]
+Kind = Literal["traces", "templates", "reference", "studies", "videos"]
 PACKAGE = Path(__file__).resolve().parent
 SET_UP = Path("scripts", "setup.sh")
 """The script that makes a checkout's environment and tools; no package has it."""

@@ -18,27 +18,18 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
-
-import yaml
 
 from benchmarks.hostile.dask_workers import dask_workers
+from benchmarks.hostile.examples import campaign_text
 from benchmarks.hostile.report import Report
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
-from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.commands.entry import UNEXPECTED
 
 PROGRAM = (sys.executable, "-m", "minitopo_dc.cli")
-LEG = {"downlink": {"rate_mbps": 20}}
-CAMPAIGN: dict[str, Any] = {
-    "title": "Hostile",
-    "clock": "virtual",
-    "repetitions": 2,
-    "base": {"mode": "dc", "transport": "quic", "legs": [LEG, LEG], "workload.size_mb": 0.2},
-    "configurations": {"default": {"transport": "quic"}},
-    "experiments": {"one": {"title": "One", "grid": {"pdcp.batch": [2, 10, 100]}}},
-}
+SEEDS = [1, 2]
+"""Of each of the three cases of a campaign."""
 PATIENCE_S = 600
 UNFORESEEN = -1
 """In place of an exit status: it is a fault, whatever the status."""
@@ -51,7 +42,7 @@ DASK_STEP_S = 2.0
 """Between two of them at most; a worker needs about as long for its first run."""
 SAID = "said"
 """What a command wrote."""
-Numbers = dict[str, float | None]
+Numbers = dict[str, float]
 Disturb = Callable[[Path, Path, Random], list[str]]
 
 
@@ -59,8 +50,8 @@ def run(count: int, seed: int, ways: Sequence[str]) -> Report:
     """Disturb `count` campaigns in turn in each of these ways that this user can."""
     rows, faults = [], []
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
-        file = Path(name) / "campaign.yaml"
-        file.write_text(yaml.safe_dump(CAMPAIGN))
+        file = Path(name) / "campaign.py"
+        file.write_text(campaign_text(seeds=SEEDS))
         whole = Path(name) / "whole"
         _finish(file, whole)
         wanted = _numbers(whole)
@@ -87,7 +78,7 @@ def _tried(disturb: Disturb, file: Path, root: Path, rng: Random, wanted: Number
         faults.append(f"the same command ended with {code}")
     if (numbers := _numbers(root)) != wanted:
         faults.append(f"{len(numbers)} runs, or other numbers than undisturbed")
-    if damaged := Store(root).damaged():
+    if damaged := _damaged(root):
         faults.append(f"{len(damaged)} damaged runs")
     return faults
 
@@ -118,8 +109,8 @@ def _kill_dask_workers(file: Path, root: Path, rng: Random) -> list[str]:
     """
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-hostile-") as name:
         with dask_workers(Path(name), DASK_WORKERS) as workers:
-            options = ("--scheduler", workers.address)
-            with _begun(file, root, rng, *options, sign="plan.json", said=Path(name)) as process:
+            options = ("--dask", workers.address)
+            with _begun(file, root, rng, *options, sign=FACTS, said=Path(name)) as process:
                 for _ in range(rng.randint(1, MAX_KILLS)):
                     time.sleep(rng.uniform(0, DASK_STEP_S))
                     workers.kill(rng)
@@ -160,7 +151,7 @@ def _fill_disk(file: Path, root: Path, _: Random) -> list[str]:
         enlarge(disk, "64m")
         if (code := _finish(file, disk / "out")) != 0:
             faults.append(f"with room again it ended with {code}")
-        faults += [f"damaged: {run}" for run in Store(disk / "out").damaged()]
+        faults += [f"damaged: {run}" for run in _damaged(disk / "out")]
     return faults
 
 
@@ -231,4 +222,9 @@ def _command(*words: str) -> tuple[int, str]:
 
 
 def _numbers(root: Path) -> Numbers:
-    return {run: result.completion_s for run, result in Store(root).done().items()}
+    runs = load(root)
+    return dict(zip(runs["run"], runs["completion_s"], strict=True))
+
+
+def _damaged(root: Path) -> list[str]:
+    return list(json.loads(_command("campaign", "status", str(root), "--json")[1])["damaged"])

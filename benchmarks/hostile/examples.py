@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.hostile.mutations import vocabulary
@@ -135,151 +136,6 @@ SCENARIOS: tuple[dict[str, Any], ...] = (
         "workload": {"duration_s": 1.0},
     },
 )
-CAMPAIGN: dict[str, Any] = {
-    "title": "T",
-    "clock": "virtual",
-    "repetitions": 2,
-    "retries": 1,
-    "parameters": {"size": 0.1, "rate": 9},
-    "base": {"mode": "dc", "legs": SCENARIO["legs"], "workload.size_mb": "$size"},
-    "quick": {"repetitions": 1, "fields": {"workload.size_mb": 0.05}, "configurations": ["a"]},
-    "configurations": {"a": {"transport": "quic"}, "b": {"transport": "quic", "seed": 2}},
-    "standard_configurations": ["a", "b"],
-    "experiments": {
-        "one": {
-            "title": "O",
-            "grid": {"pdcp.batch": [2, 9]},
-            "joint": [{"leg": [1, 2], "label.which": ["x", "y"]}],
-            "quick": {"pdcp.batch": [2]},
-            "figure": {
-                "kind": "bars",
-                "x": "pdcp.batch",
-                "curves": [{"configuration": "a", "measure": "goodput_mbps", "label": "A"}],
-            },
-        },
-        "two": {
-            "title": "P",
-            "base": {"legs.*.downlink.rate_mbps": "=rate"},
-            "configurations": ["b"],
-            "repetitions": 1,
-            "design": {"points": 4, "seed": 1, "factors": {"label.rate": [1, 9, "log"]}},
-        },
-        "three": {
-            "title": "Q",
-            "cells": [
-                {"label.legs": "9", "legs.0.downlink.rate_mbps": "$rate"},
-                {"label.legs": "up", "legs.1.uplink.delay_ms": 30, "pdcp.split": "least-delay"},
-            ],
-        },
-    },
-    "words": {"label.rate": "rate (Mbit/s)"},
-    "notes": ["n"],
-}
-EXPRESSIONS: dict[str, Any] = {
-    "title": "E",
-    "clock": "virtual",
-    "parameters": {"limit": "= mean(gain)"},
-    "base": {
-        "mode": "dc",
-        "transport": "quic",
-        "legs": [{"downlink": {"rate_mbps": 20}}, {"downlink": {"rate_mbps": 10}}],
-        "legs.0.downlink.rate_mbps": "= round(total * part, 3)",
-        "legs.1.downlink.rate_mbps": "= total - round(total * part, 3)",
-        "legs.*.downlink.queue_packets": "= max(10, ceil(total * 1e6 / 8 / 1500 * 0.1))",
-        "pdcp.ratio": "= [1, 1] if kind == 'equal' else [round(part, 2), 1 - round(part, 2)]",
-        "pdcp.split": "= {'equal': 'batch', 'other': 'batch'}[kind]",
-    },
-    "configurations": {
-        "dc": {},
-        "leg-1": {"mode": "sc", "leg": 1},
-        "leg-2": {"mode": "sc", "leg": 2},
-    },
-    "experiments": {
-        "one": {
-            "title": "O",
-            "grid": {"label.total": [10, 30.5], "label.part": [0.5, 0.8]},
-            "cells": [{"label.kind": "equal"}, {"label.kind": "other"}],
-            "joined": {
-                "best": "= max(leg_1.goodput_mbps, leg_2.goodput_mbps)",
-                "gain": "= dc.goodput_mbps / best",
-                "both": "= benefit(dc.goodput_mbps, [leg_1.goodput_mbps, leg_2.goodput_mbps])",
-                "unlike": "= opposed(gain, dc.completion_s / leg_1.completion_s)",
-                "large": "= gain if total > 20 and not part < 0.6 else nothing",
-            },
-            "claims": [
-                {"text": "C", "value": "= share((gain > 1) * (both < 1))", "least": 0.5},
-                {"text": "D", "value": "= quantile(gain, 0.9) - median(gain)", "most": 1},
-                {"text": "F", "value": "$limit", "least": 0, "most": 2},
-                {"text": "G", "value": "= sqrt(abs(sum(large))) ** 2 % 7 // 1", "most": 9},
-            ],
-            "explain": [{"measure": "gain", "at_least": 1.0, "text": "G", "limits": [0.9, 1.1]}],
-        }
-    },
-}
-HOSTILE_EXPRESSIONS = (
-    *(
-        "= 9**9**9",
-        "= 10**10**10**10",
-        "= (9**3000)**2",
-        "= 2.0**99999",
-        "= 1/0",
-        "= 0*1e308*1e308",
-    ),
-    *(
-        "= 'a'*999999999",
-        "= [0]*999999999",
-        "= str(9**3000)",
-        "= round(7, -999999999)",
-        "= -2**0.5",
-    ),
-    *(
-        "= gain.tofile('x')",
-        "= dc.__class__",
-        "= rate.real",
-        "= mean.__globals__",
-        "= mean",
-        "= dc",
-    ),
-    *("= __import__('os').system('id')", "= open('x', 'w')", "= [x for x in [1]]", "= lambda: 1"),
-    *(
-        "= gain",
-        "= gain and gain",
-        "= gain + dc",
-        "= [gain]",
-        "= max()",
-        "= max([])",
-        "= min(1, 'a')",
-    ),
-    *(
-        "= mean('abc')",
-        "= mean([[1]])",
-        "= quantile(gain, 2)",
-        "= quantile([], 0.5)",
-        "= share(gain)",
-    ),
-    *(
-        "= nothing",
-        "= nothing in [nothing]",
-        "= 0 < gain < 1",
-        "= {1: 2}[3]",
-        "= [1][9]",
-        "= 'a' < 1",
-    ),
-    *(
-        "= 1e400",
-        "= 1e308 * 10",
-        "= 1 if gain else 2",
-        "= r\u0430te",
-        "= \ud800",
-        "= rate\0",
-        "=",
-        "= #",
-    ),
-    *("= " + "(" * 900 + "1" + ")" * 900, "= " + "-" * 1900 + "1", "= " + "2 ** " * 300 + "2"),
-    *("= " + "1 + " * 600 + "1", "= " + "total" + ".a" * 300, "= int(1e400)", "= floor(0/1e-320)"),
-    *("= log(-1)", "= sqrt(-1)", "= exp(9999)", "= 5 % 0", "= 5 // 0.0", "= int(nothing)"),
-    *("= benefit(1, [1])", "= benefit(1, [nothing, 1])", "= opposed('a', 1)", "= benefit(1, 2)"),
-)
 MINITOPO: tuple[tuple[str, str], ...] = (
     (
         "topoType:MultiIf\npath_c2r_0:10,10,4\npath_c2r_1:40,30,4\nleftSubnet:10.0.\n",
@@ -323,6 +179,33 @@ TRACES = (
     ),
 )
 """Each with its column; none: the only one."""
+CAMPAIGN = '''"""Batches of two sizes."""
+
+import minitopo_dc as dc
+
+LEGS = [dc.Leg(rate_mbps=20), dc.Leg(rate_mbps=20)]
+BASE = dc.Scenario(
+    transport="quic", mode="dc", legs=LEGS, workload=dc.Download(size_mb=SIZE_MB), clock="virtual"
+)
+
+
+def cases(version):
+    """Yield each batch size, with two seeds."""
+    for seed in SEEDS:
+        for batch in BATCHES:
+            yield BASE.evolve(seed=seed, pdcp={"batch": batch}), {"batch": batch}
+'''
+"""A campaign's file, without the values that `campaign_text` adds."""
+
+
+def campaign_text(
+    *, size_mb: float = 0.2, batches: Sequence[int] = (2, 10, 100), seeds: Sequence[int] = (1, 2)
+) -> str:
+    """Return a campaign's file on the virtual clock with a run a batch size and seed."""
+    values = f"SIZE_MB, BATCHES, SEEDS = {size_mb}, {tuple(batches)}, {tuple(seeds)}\n"
+    return CAMPAIGN.replace("LEGS = ", values + "LEGS = ", 1)
+
+
 OPTIONS = (
     *("compare --legs 20 10 --delay 10 --jitter 1 --loss 1 --queue 100 --size 1 --seed 1",),
     *("compare --legs 20,9 --outage 1:3-5.5 --timeout 30 --jobs 2 --repetitions 2",),
@@ -333,9 +216,7 @@ OPTIONS = (
     *("trace synthesise-drive OUT.csv --seconds 5 --environment entire --seed 1 --noise 2",),
     *("trace convert TRACE.csv OUT.mahimahi --step 100",),
     *("trace info TRACE.csv",),
-    *("campaign run CAMPAIGN.yaml --dry-run --repetitions 2 --size 1 --seed 1 --jobs 2",),
+    *("campaign run CAMPAIGN.py --dry-run --only batch=2 --seeds 1 --jobs 2",),
 )
-KNOWN = vocabulary(
-    (*SCENARIOS, CAMPAIGN, EXPRESSIONS, {"clock": ["real", "virtual"], "split": ["bandit"]})
-)
+KNOWN = vocabulary((*SCENARIOS, {"clock": ["real", "virtual"], "split": ["bandit"]}))
 """Values that are right, by the keys that have them in any of these."""

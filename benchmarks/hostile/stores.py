@@ -6,32 +6,26 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
-
-import yaml
+from unittest import mock
 
 from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
 from minitopo_dc.analysis import load_results
-from minitopo_dc.campaign.execution.resume import missing_runs, run_missing
-from minitopo_dc.campaign.execution.store import Store, seal
-from minitopo_dc.campaign.executors import Serial
-from minitopo_dc.campaign.file.plan import Plan, read_plan
+from minitopo_dc.campaign import campaign as engine
+from minitopo_dc.campaign.table import FACTS, TABLE, load
 from minitopo_dc.commands import entry
 from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.seal import seal
 from minitopo_dc.scenario import Scenario
 
 HUGE_BYTES = 1 << 40
 """Of a file without content: no limit is so high."""
 LEG = {"downlink": {"rate_mbps": 20}}
-CURVES = [{"configuration": "default", "measure": "reordering_wait_ms"}]
-KINDS = ("curves", "legs", "window", "rates", "paths")
-"""Of figures, which read different files."""
 OPTIONAL_FILES = {
     "environment.json": '{"python": "3.11", "kernel": {"release": "6"}}',
     "client-rate.csv": "time_s,received_bytes\n0,0\n4,10000000\n",
@@ -115,43 +109,17 @@ def recorded(scenario: Scenario, directory: Path) -> RunResult:
     )
 
 
-def _campaign(kinds: Sequence[str]) -> dict[str, Any]:
-    return {
-        "title": "Hostile",
-        "clock": "virtual",
-        "base": {"mode": "dc", "transport": "quic", "legs": [LEG, LEG], "workload.size_mb": 0.1},
-        "configurations": {"default": {}},
-        "experiments": {
-            kind: {
-                "title": kind,
-                "grid": {"pdcp.batch": [2, 100]},
-                "figure": {"kind": kind, "x": "pdcp.batch", "curves": CURVES},
-            }
-            for kind in kinds
-        },
-    }
-
-
-def make_store(root: Path, *kinds: str) -> Path:
-    """Write a campaign's file and its directory of two runs; return the directory.
-
-    Args:
-        root: what both are in.
-        kinds: of its figures; all, if none is given.
-    """
-    root.mkdir(parents=True, exist_ok=True)
-    file = root / "campaign.yaml"
-    file.write_text(yaml.safe_dump(_campaign(kinds or KINDS), sort_keys=False))
-    store = Store(root / "store")
-    fill(read_plan(file), store)
-    return store.root
-
-
-def fill(plan: Plan, store: Store) -> None:
-    """Fill a campaign's directory with runs that went well at once."""
-    with store.open(plan):
-        missing = missing_runs(plan, store)
-        run_missing(plan, store, missing, workers=Serial(), execute=recorded, ended=lambda *_: None)
+def make_store(root: Path) -> Path:
+    """Make a campaign's directory of two runs that went well at once; return it."""
+    leg = {"downlink": {"rate_mbps": 20}}
+    base = {"mode": "dc", "transport": "quic", "legs": [leg, leg], "clock": "virtual"}
+    cases = [
+        (Scenario.check({**base, "pdcp": {"batch": batch}}, "store"), {"batch": batch})
+        for batch in (2, 100)
+    ]
+    with mock.patch.object(engine, "run_checked", recorded):
+        engine.Campaign(root / "store", cases).run(jobs=1, progress=False)
+    return root / "store"
 
 
 @cache
@@ -167,7 +135,7 @@ def damaged_store(rng: Random, directory: Path) -> Path:
     shutil.copytree(_whole()[1], root)
     run = rng.choice(sorted((root / "runs").iterdir()))
     path = rng.choice(
-        [root / "plan.json", *(run / name for name in (*OPTIONAL_FILES, *REQUIRED_FILES))]
+        [root / FACTS, root / TABLE, *(run / name for name in (*OPTIONAL_FILES, *REQUIRED_FILES))]
     )
     _damage(rng, path)
     if path.name != "checksums.json" and rng.random() < 0.8:  # by who knows what digests are
@@ -178,7 +146,7 @@ def damaged_store(rng: Random, directory: Path) -> Path:
 def read_hostile(rng: Random, directory: Path) -> Iterator[None]:
     """Do with a damaged store what a user does: ask its state, report or load."""
     root = damaged_store(rng, directory)
-    Store(root).plan()
+    load(root)
     yield
     action = rng.choice(("status", "report", "load"))
     if action == "load":

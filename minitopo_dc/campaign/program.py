@@ -140,7 +140,7 @@ def load_program(path: Path) -> Program:
     """
     path = path.resolve()
     if not path.is_file():
-        raise InputError(f"{quoted(path)}: no such file; allowed: a campaign's Python file")
+        raise InputError(f"{quoted(path)}: no such regular file; allowed: a campaign's Python file")
     module = _imported(path)
     for name, parameter in (("cases", "version"), ("seeds", "version"), ("report", "runs")):
         function = getattr(module, name, None)

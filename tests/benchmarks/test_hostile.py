@@ -39,7 +39,7 @@ def test_damaged_campaigns_are_mended(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way = "file is damaged"
-    monkeypatch.setitem(campaign.CAMPAIGN, "repetitions", 1)
+    monkeypatch.setattr(campaign, "SEEDS", [1])
     [row] = run(capsys, "campaign", "--count", "2", "--ways", way)
     assert (row["way"], row["campaigns"], row["wrong"]) == (way, 2, 0)
 

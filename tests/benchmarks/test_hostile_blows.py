@@ -106,6 +106,6 @@ def test_a_run_is_judged_by_what_happened_to_it(
 
 @pytest.mark.slow
 def test_a_campaign_survives_a_dask_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(campaign.CAMPAIGN, "repetitions", 1)
+    monkeypatch.setattr(campaign, "SEEDS", [1])
     report = campaign.run(1, 1, ["Dask worker is killed"])
     assert (list(report.faults), report.rows[0]["campaigns"]) == ([], 1)

@@ -135,10 +135,10 @@ def test_one_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(_only_run(store) / "environment.json", "deep")
     assert cli.main(["campaign", "status", str(store)]) == 1
     assert "damaged: " in capsys.readouterr().out
-    put(store / "plan.json", "cut")
+    put(store / "campaign.json", "cut")
     assert cli.main(["campaign", "status", str(store)]) == 2
     told = capsys.readouterr().err
-    assert (told.count("\n"), "plan.json" in told) == (1, True)
+    assert (told.count("\n"), "campaign.json" in told) == (1, True)
 
 
 def test_no_code(tmp_path: Path) -> None:
@@ -174,12 +174,12 @@ def test_no_rights(tmp_path: Path) -> None:
 def test_no_overwriting(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     (tmp_path / "victim").write_text("mine")
-    for name in ("results.csv.partial", "results.csv", "results.parquet.partial"):
-        (store / name).unlink(missing_ok=True)
-        (store / name).symlink_to(tmp_path / "victim")
-    assert cli.main(["campaign", "status", str(store)]) == 0
+    (store / "report").mkdir()
+    for name in ("report.html", "report.html.partial"):
+        (store / "report" / name).symlink_to(tmp_path / "victim")
+    assert cli.main(["campaign", "report", str(store)]) == 0
     assert (tmp_path / "victim").read_text() == "mine"
-    assert not (store / "results.csv").is_symlink()
+    assert not (store / "report" / "report.html").is_symlink()
 
 
 def test_each_promise_about_results_has_a_test() -> None:

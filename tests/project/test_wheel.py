@@ -6,10 +6,8 @@ libraries of the one that runs the tests, but not its editable minitopo-dc.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -142,14 +140,13 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
     assert packed == ours
     assert {
         "minitopo_dc/py.typed",
-        "minitopo_dc/campaign/report/page/report.html",
+        "minitopo_dc/report/page.html.j2",
         "minitopo_dc/runners/tcp/runner.py",
         "minitopo_dc/picoquic/helper.h",
         "minitopo_dc/picoquic/endpoint.c",
         "minitopo_dc/topologies/two_path.py",
         "minitopo_dc/data/traces/lte_a.csv",
         "minitopo_dc/data/templates/two-path-dc.topo.j2",
-        "minitopo_dc/data/campaigns/thesis-throughput.yaml",
         "minitopo_dc/data/studies/thesis/reference/thesis_table_5_3_batch_size.csv",
         "minitopo_dc/data/studies/mpquic_design/campaign.py",
         "minitopo_dc/data/studies/mpquic_design/reference/mpquic_authors_points.csv",
@@ -224,21 +221,12 @@ def test_a_scenario_of_the_user_s_runs_with_a_trace_of_the_user_s(user: User) ->
     assert (result["status"], result["clock"]) == ("ok", "virtual")
 
 
-def test_a_shipped_campaign_is_counted_by_its_name(user: User) -> None:
-    said = user.gets("campaign", "run", "thesis-throughput", "--quick", "--dry-run")
-    assert re.match(r"\d+ cells, \d+ runs on the virtual clock\n", said)
-
-
-def test_a_shipped_campaign_is_run_and_reported_beside_the_thesis(user: User) -> None:
-    few = ("--experiments", "batch-size", "--configurations", "quic_bm", "--sample")
+def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
+    few = ("--only", "experiment=batch-size", "--only", "way=quic_bm", "--only", "batch=100")
     get_for(user, "aioquic-2020")
-    user.gets(
-        *("campaign", "run", "thesis-throughput", *few),
-        *("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "1"),
-    )
-    user.gets("campaign", "report", "results/thesis-throughput-virtual-sample")
-    report = user.home / "results/thesis-throughput-virtual-sample/report/report.html"
-    assert "table 5.3" in report.read_text(encoding="utf-8")
+    user.gets("campaign", "run", "thesis/throughput", *few, "--sample", "--seeds", "1")
+    report = user.home / "results/thesis-throughput-sample/report/report.html"
+    assert "Table 5.3" in report.read_text(encoding="utf-8")
 
 
 def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
@@ -276,24 +264,3 @@ def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:
     )
     assert "setup-again" not in said
     assert ".cache" not in said
-
-
-@pytest.mark.parametrize("notebook", ["comparison", "campaign"])
-def test_what_a_notebook_imports_is_there(notebook: str, user: User) -> None:
-    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    source = "".join(
-        line + "\n"
-        for cell in cells
-        if cell["cell_type"] == "code"
-        for line in "".join(cell["source"]).splitlines()
-        if not line.startswith("%")
-    )
-    imports = [
-        ast.unparse(node)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    assert any("minitopo_dc" in line for line in imports)
-    done = user.runs("python", "-c", "\n".join(imports))
-    assert done.returncode == 0, done.stderr

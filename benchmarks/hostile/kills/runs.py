@@ -26,10 +26,11 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from benchmarks.hostile.examples import campaign_text
 from benchmarks.hostile.kills.blows import BLOWS, KILLS
 from benchmarks.hostile.kills.marked import Marked
 from benchmarks.hostile.report import Report
-from minitopo_dc.campaign.execution.store import Store
+from minitopo_dc.campaign.table import load
 from minitopo_dc.emulation.machine.run_registry import clean
 
 COMMAND = (sys.executable, "-c", "from minitopo_dc.cli import main; raise SystemExit(main())")
@@ -53,15 +54,8 @@ SCENARIO = {
     "workload": {"size_mb": SIZE / 1e6},
     "timeout_s": TIMEOUT_S,
 }
-REPETITIONS = 6
-CAMPAIGN = {
-    "title": "Kills",
-    "clock": "virtual",
-    "repetitions": REPETITIONS,
-    "base": {"mode": "dc", "legs": [LEG, LEG], "workload.size_mb": SIZE / 1e6},
-    "configurations": {"default": {"transport": "quic"}},
-    "experiments": {"one": {"title": "One"}},
-}
+RUNS = 6
+"""Of a campaign that has a worker."""
 ARRIVED = ("ok", "disturbed")
 """Statuses of a result whose whole content arrived."""
 
@@ -156,8 +150,9 @@ def _try(blow: Blow, row: _Row) -> list[str]:
 def _words(victim: str, directory: Path) -> list[str]:
     """Return the command that has such a victim; its files go to `out`."""
     of_campaign = victim == "worker"
-    file = directory / "file.yaml"
-    file.write_text(yaml.safe_dump(CAMPAIGN if of_campaign else SCENARIO))
+    text = campaign_text(size_mb=SIZE / 1e6, batches=(100,), seeds=range(1, RUNS + 1))
+    file = directory / ("file.py" if of_campaign else "file.yaml")
+    file.write_text(text if of_campaign else yaml.safe_dump(SCENARIO))
     what = ["campaign", "run", "--jobs", "2"] if of_campaign else ["run"]
     return [*COMMAND, *what, str(file), "--output", str(directory / "out")]
 
@@ -226,13 +221,13 @@ def _left(run: Marked, row: _Row) -> list[str]:
 
 def _wrong_campaign(output: Path, code: int, _: Blow | None, row: _Row) -> list[str]:
     """Return what is wrong with a campaign, which must lose nothing with a worker."""
-    done = Store(output).done()
-    ok = sum(each.status == "ok" and each.size_bytes == SIZE for each in done.values())
-    if (ok, code) == (REPETITIONS, 0):
+    runs = load(output)
+    ok = int(((runs["status"] == "ok") & (runs["size_bytes"] == SIZE)).sum())
+    if (ok, code) == (RUNS, 0):
         row.counts["ok"] += 1
         return []
     row.counts["wrong"] += 1
-    return [f"{ok} of {REPETITIONS} runs, exit status {code}"]
+    return [f"{ok} of {RUNS} runs, exit status {code}"]
 
 
 def _wrong_result(output: Path, code: int, blow: Blow | None, row: _Row) -> list[str]:

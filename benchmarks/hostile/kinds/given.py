@@ -1,8 +1,8 @@
 """Malformed files and options that a user gives, by the code that reads them.
 
 Each kind makes an input and gives it to its reader, yields when the file itself was accepted, and
-then goes on as cheaply as it can: a scenario is run on the virtual clock with few bytes, a campaign
-is planned and its kinds of runs are timed, an element's process is begun where there is no network.
+then goes on as cheaply as it can: a scenario is run on the virtual clock with few bytes, an
+element's process is begun where there is no network.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from pathlib import Path
 from random import Random
 from unittest import mock
 
-import yaml
-
-from benchmarks.hostile.examples import CAMPAIGN, KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES
+from benchmarks.hostile.examples import KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES, campaign_text
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
-from minitopo_dc.campaign.file.fields import CampaignFile
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.commands import compare, entry
 from minitopo_dc.commands import run as run_command
@@ -193,14 +190,6 @@ def _build(settings: ElementSettings) -> None:
         received.pdcp.receiver(len(received.legs))
 
 
-def _campaign(rng: Random, directory: Path) -> Iterator[None]:
-    path = written(rng, CAMPAIGN, directory / "campaign.yaml", KNOWN)
-    CampaignFile.load(path)
-    yield
-    version = rng.choice(([], ["--quick"]))
-    _main(["campaign", "run", str(path), "--dry-run", "--clock", "virtual", *version])
-
-
 def _trace(rng: Random, directory: Path) -> Iterator[None]:
     path = directory / "trace.csv"
     text, column = rng.choice(TRACES)
@@ -230,7 +219,7 @@ def _changed_text(rng: Random, text: str, after: str = "") -> str:
 
 def _options(rng: Random, directory: Path) -> Iterator[None]:
     (directory / "TRACE.csv").write_text(TRACES[0][0])
-    (directory / "CAMPAIGN.yaml").write_text(yaml.safe_dump(CAMPAIGN))
+    (directory / "CAMPAIGN.py").write_text(campaign_text())
     words = rng.choice(OPTIONS).split()
     place = rng.choice([n for n, word in enumerate(words) if n > 1 and not word.startswith("--")])
     value = near_text(rng, words[place])
@@ -252,7 +241,7 @@ def _options(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _placed(word: str, directory: Path) -> str:
-    is_file = word.endswith((".csv", ".yaml", ".mahimahi")) and "/" not in word
+    is_file = word.endswith((".csv", ".py", ".mahimahi")) and "/" not in word
     return str(directory / word) if is_file else word
 
 
@@ -264,7 +253,6 @@ def _main(words: list[str]) -> None:
 
 KINDS: dict[str, Kind] = {
     "scenario": _scenario,
-    "campaign": _campaign,
     "minitopo": _minitopo,
     "trace": _trace,
     "element": _element,

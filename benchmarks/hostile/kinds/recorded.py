@@ -1,4 +1,4 @@
-"""Malformed input of what reads results: expressions over them, captures, and the public API.
+"""Malformed input of what reads results: captures, and the public API.
 
 The API is called as a notebook does: whatever a damaged directory holds, an error of this project's
 or an OSError is all that it may raise.
@@ -6,85 +6,20 @@ or an OSError is all that it may raise.
 
 from __future__ import annotations
 
-import copy
-import json
-import os
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from random import Random
-from types import CodeType
 from typing import Any
-from unittest import mock
-
-import yaml
 
 import minitopo_dc
-from benchmarks.hostile.examples import EXPRESSIONS, HOSTILE_EXPRESSIONS, KNOWN
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.kinds.captures import damaged, tcp_run
-from benchmarks.hostile.mutations import GARBLED, changed, near_text
-from benchmarks.hostile.stores import damaged_store, fill
+from benchmarks.hostile.stores import damaged_store
 from minitopo_dc.analysis import ResultError
-from minitopo_dc.campaign.execution.store import Store
-from minitopo_dc.campaign.file.fields import CampaignFile
-from minitopo_dc.campaign.file.plan import read_plan
-from minitopo_dc.campaign.report.answer import answers
-from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.shipped import PACKAGE
-
-MAX_RUNS = 60
-"""Of a changed campaign that are recorded: more find nothing else, and take seconds."""
-NOTEBOOK = PACKAGE.parent / "notebooks" / "comparison.ipynb"
-"""A notebook that reads results, and runs nothing."""
-NOTEBOOKS = 0.02
-"""The share of inputs of the kind `notebooks` that the notebook reads: a second each."""
-
-
-def _expressions(rng: Random, directory: Path) -> Iterator[None]:
-    """Read a campaign of expressions, with made-up results, up to its claims and answers."""
-    path = directory / "campaign.yaml"
-    path.write_bytes(_with_expressions(rng).encode("utf-8", "surrogatepass"))
-    CampaignFile.load(path)
-    yield
-    plan = read_plan(path)
-    if len(plan.runs) > MAX_RUNS:
-        return
-    store = Store(directory / "campaign.store")
-    fill(plan, store)
-    [source] = minitopo_dc.load_sources([store.root])
-    try:
-        minitopo_dc.claims_table([source])
-        for name, experiment in plan.file.experiments.items():
-            tables = {source.label: joined_table(source, name, experiment)}
-            list(answers([source], name, experiment, tables))
-    except MinitopoDcError as error:  # it names the experiment, and what is read is named before
-        raise ResultError(f"{store.root}: {error}") from None
-
-
-def _with_expressions(rng: Random) -> str:
-    if rng.random() < GARBLED:
-        return changed(rng, EXPRESSIONS, KNOWN)
-    document = copy.deepcopy(EXPRESSIONS)
-    places = list(_expressions_of(document))
-    for container, key in rng.sample(places, rng.choice((1, 1, 1, 2))):
-        hostile = rng.random() < GARBLED
-        text = container[key]
-        container[key] = rng.choice(HOSTILE_EXPRESSIONS) if hostile else near_text(rng, text)
-    return yaml.safe_dump(document, sort_keys=False)
-
-
-def _expressions_of(value: Any) -> Iterator[tuple[Any, Any]]:
-    if not isinstance(value, dict | list):
-        return
-    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-        if isinstance(inner, str) and inner.startswith(("=", "$")):
-            yield value, key
-        yield from _expressions_of(inner)
 
 
 @cache
@@ -113,10 +48,6 @@ def _captures(rng: Random, directory: Path) -> Iterator[None]:
 def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
     """Read a damaged store by the names of the public API that read one."""
     runs = damaged_store(rng, directory) / "runs"
-    if rng.random() < NOTEBOOKS:
-        yield
-        _execute(NOTEBOOK, runs)
-        return
     readers = list(READERS)
     rng.shuffle(readers)
     for place, read in enumerate(readers):
@@ -128,43 +59,11 @@ def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    with mock.patch.dict(os.environ, variables):
-        yield
-
-
-@contextmanager
 def _as_in_a_notebook() -> Iterator[None]:
     try:
         yield
     except (MinitopoDcError, OSError) as error:
         raise ResultError(str(error)) from error
-
-
-def _execute(notebook: Path, results: Path) -> None:
-    """Run a notebook's cells here; an error of its own lines means that its input is wrong."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    names: dict[str, Any] = {"display": str}
-    with _as_in_a_notebook(), _environment(MINITOPO_DC_RESULTS=str(results)):
-        for cell in code:
-            lines = [line for line in cell.splitlines() if not line.startswith("%")]
-            _in_cell(compile("\n".join(lines), notebook.name, "exec"), names, results)
-
-
-def _in_cell(code: CodeType, names: dict[str, Any], results: Path) -> None:
-    """Run a cell; an error in which the project's code has no part is the notebook's own."""
-    try:
-        exec(code, names)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        places = traceback.extract_tb(error.__traceback__)
-        if any(Path(place.filename).is_relative_to(PACKAGE) for place in places):
-            raise
-        raise ResultError(f"{results}: {error!r}") from error
-
-
-def _claims(store: Path) -> None:
-    minitopo_dc.claims_table(minitopo_dc.load_sources([store]))
 
 
 def _tables(runs: Path) -> None:
@@ -193,7 +92,6 @@ RUN_READERS: tuple[Callable[[Path], Any], ...] = (
 READERS: tuple[Callable[[Path], Any], ...] = (*RUN_READERS, _tables, minitopo_dc.recorded_runs)
 """What may be called with a run's directory, and then with that of all runs."""
 KINDS: dict[str, Kind] = {
-    "expressions": _expressions,
     "captures": _captures,
     "notebooks": _notebooks,
 }
