@@ -8,15 +8,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pandas as pd
 from rich.console import Console
 
-from minitopo_dc.analysis.measures.side_by_side import COLUMNS, SideBySide, side_by_side
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.analysis.tables.summary import columns_of
@@ -36,6 +35,7 @@ from minitopo_dc.runs.results import MAX_BYTES, RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
+from minitopo_dc.statistics import mean_interval
 
 HELP = "print the results of a run, comparison or campaign, or compare two of them"
 Kind = Literal["run", "comparison", "campaign"]
@@ -178,62 +178,85 @@ def _results(root: Path) -> list[RunResult]:
     return sorted(map(load_result, runs), key=lambda each: each.repetition)
 
 
-class _Set(NamedTuple):
-    """The runs of a directory that are compared by a measure."""
-
-    root: Path
-    runs: pd.DataFrame
-    """The runs that are ok and have the measure: `COLUMNS`, and `directory`."""
-    left_out: int
-
-
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
-    kinds = [_kind(each) for each in (first, second)]
-    if len({each == "campaign" for each in kinds}) > 1:
-        raise SettingsError(f"--compare: a {kinds[0]} and a {kinds[1]}; allowed: two of a kind")
-    tables = [_table(each) for each in (first, second)]
+    tables = [_table(root) for root in (first, second)]
     name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
-    sets = [_set(root, table, name) for root, table in zip((first, second), tables, strict=True)]
-    found = side_by_side(*(each.runs[list(COLUMNS)] for each in sets))
-    differ = _differing(found, *(each.runs for each in sets))
+    sets = [_with_values(*given, name) for given in zip((first, second), tables, strict=True)]
+    rows = side_by_side(*sets)
+    names = [list(dict.fromkeys(runs["row"])) for runs in sets]
+    only = [[row for row in own if row not in other] for own, other in (names, names[::-1])]
+    differ = _differing(rows, *sets)
     if as_json:
-        only = {"only_first": found.only_first, "only_second": found.only_second}
-        rows = [each.to_json() for each in found.rows]
-        print(json.dumps({"measure": name, "rows": rows, **only, "differ": differ}, indent=1))  # noqa: T201
-    else:
-        _tell(found, sets, name, differ)
+        shown = [_to_json(row) for row in rows.to_dict("records")]
+        found = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
+        print(json.dumps({**found, "differ": differ}, indent=1))  # noqa: T201
+        return
+    console = Console()
+    console.print(_sheet(rows, name))
+    lost = [int((table["status"] != "ok").sum()) for table in tables]
+    for line in _below(rows, zip((first, second), only, lost, strict=True), differ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Compare two sets of runs by the rows that are in both.
+
+    Runs of one seed meet the same losses and jitter: they are a pair. The difference is the mean
+    over pairs, with Student's 95 % interval. Where no seed is in both, it is that of the means, and
+    there is no interval; one pair has none either.
+
+    Args:
+        first: `row`, `seed` and `value` of each run.
+        second: the same of the other set.
+
+    Returns:
+        `row`; `first` and `second`, the means over the compared runs; `difference`, the second less
+        the first; `low` and `high` (NaN: no interval), `pairs`.
+    """
+    rows = []
+    for row in (row for row in dict.fromkeys(first["row"]) if row in set(second["row"])):
+        mine, other = (runs[runs["row"] == row] for runs in (first, second))
+        pairs = mine.merge(other, on="seed")
+        compared = pairs if len(pairs) else mine.merge(other, how="cross")
+        means = [float(compared[name].mean()) for name in ("value_x", "value_y")]
+        interval = mean_interval(list(pairs["value_y"] - pairs["value_x"]))
+        ends = (interval.low, interval.high) if len(pairs) else (math.nan, math.nan)
+        rows.append((row, *means, means[1] - means[0], *ends, len(pairs)))
+    return pd.DataFrame(rows, columns=[*_COLUMNS])
+
+
+_COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
+
+
+def _to_json(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a row for programs; null stands for a missing interval."""
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in row.items()
+    }
 
 
 def _table(root: Path) -> pd.DataFrame:
-    """Return all runs: `row`, `point`, `seed`, `status`, `directory`, `workload`, `measures`."""
-    if _kind(root) == "campaign":
-        rows = list(_labelled_rows(root))
-    else:
-        rows = [
-            {"row": _row_name(run), "point": "", "workload": run.workload}
-            | _run_columns({**row_of(run), "seed": run.seed, "directory": run.directory})
-            for run in _results(root)
-        ]
-    if not rows:
+    """Return all runs: `row`, `seed`, `status`, `directory`, `workload`, `measures`."""
+    runs = _labelled_runs(root) if _kind(root) == "campaign" else map(_row, _results(root))
+    table = pd.DataFrame(runs)
+    if table.empty:
         raise SettingsError(f"{quoted(root)}: no run is done")
-    return pd.DataFrame(rows)
+    return table
 
 
-def _labelled_rows(root: Path) -> Iterator[dict[str, Any]]:
+def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a campaign's table whose runs are done."""
     runs = load(root)
     labels = runs.attrs["labels"]
-    for row in runs[runs["status"] != "missing"].to_dict("records"):
-        directory = root / row["run"]
-        named = ", ".join(f"{label} {row[label]}" for label in labels if pd.notna(row[label]))
-        workload = load_result(directory).workload
-        values = {**row, "directory": str(directory)}
-        yield {"row": named, "point": "", "workload": workload, **_run_columns(values)}
+    for values in runs[runs["status"] != "missing"].to_dict("records"):
+        named = ", ".join(f"{label} {values[label]}" for label in labels if pd.notna(values[label]))
+        yield _row(load_result(root / values["run"])) | {"row": named}
 
 
-def _run_columns(values: Mapping[Any, Any]) -> dict[str, Any]:
-    kept = {name: values[name] for name in ("seed", "status", "directory")}
-    return kept | {"measures": dict(values)}
+def _row(run: RunResult) -> dict[str, Any]:
+    facts = {name: getattr(run, name) for name in ("seed", "status", "directory", "workload")}
+    return {"row": _row_name(run), **facts, "measures": row_of(run)}
 
 
 def _row_name(run: RunResult) -> str:
@@ -249,30 +272,27 @@ def _row_name(run: RunResult) -> str:
 
 def _usual_measure(table: pd.DataFrame) -> str:
     """Return goodput where there is one, else the workload's first number that is no count."""
-    if any(
-        "goodput_mbps" in each and _is_number(each["goodput_mbps"]) for each in table["measures"]
-    ):
+    if any(_is_number(measures.get("goodput_mbps")) for measures in table["measures"]):
         return "goodput_mbps"
-    return next(each.measure for each in columns_of(table) if not each.count)
+    return next(column.measure for column in columns_of(table) if not column.count)
 
 
-def _set(root: Path, table: pd.DataFrame, measure: str) -> _Set:
-    """Return the runs that have a measure.
+def _with_values(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the runs that have a measure, as `value`.
 
     Raises:
         SettingsError: no run has it; the message names the measures that there are.
     """
-    values = [each.get(measure) for each in table["measures"]]
+    values = [measures.get(measure) for measures in table["measures"]]
     has = [_is_number(value) for value in values]
     if not any(has):
-        known = sorted(
-            {name for each in table["measures"] for name in each if _is_number(each[name])}
-        )
+        every = (item for measures in table["measures"] for item in measures.items())
+        known = {name for name, value in every if _is_number(value)}
         raise SettingsError(
-            f"{quoted(root)}: no run with status ok has {measure}; they have: {', '.join(known)}"
+            f"{quoted(root)}: no run with status ok has {measure}; "
+            f"they have: {', '.join(sorted(known))}"
         )
-    runs = table.assign(value=values)[has].astype({"value": float})
-    return _Set(root, runs[[*COLUMNS, "directory"]], int((table["status"] != "ok").sum()))
+    return table.assign(value=values)[has].astype({"value": float})
 
 
 def _is_number(value: object) -> bool:
@@ -280,19 +300,17 @@ def _is_number(value: object) -> bool:
 
 
 def _differing(
-    found: SideBySide, first: pd.DataFrame, second: pd.DataFrame
+    rows: pd.DataFrame, first: pd.DataFrame, second: pd.DataFrame
 ) -> dict[str, list[Any]]:
     """Return the fields in which the scenarios of matched rows differ, with both values."""
     differ: dict[str, list[Any]] = {}
-    for each in found.rows:
-        runs = [frame[frame["row"] == each.row] for frame in (first, second)]
-        pairs = runs[0].merge(runs[1], on=["point", "seed"])
-        if pairs.empty:
-            pairs = runs[0].merge(runs[1], how="cross")
-        names = pairs[["directory_x", "directory_y"]].iloc[0]
-        for field, values in differing_fields(
-            *(load_recorded(Path(name)) for name in names)
-        ).items():
+    for row in rows["row"]:
+        mine, other = (runs[runs["row"] == row] for runs in (first, second))
+        pairs = mine.merge(other, on="seed")
+        pairs = mine.merge(other, how="cross") if pairs.empty else pairs
+        run, its_other = pairs[["directory_x", "directory_y"]].iloc[0]
+        scenarios = (load_recorded(Path(run)), load_recorded(Path(its_other)))
+        for field, values in differing_fields(*scenarios).items():
             differ.setdefault(field, list(values))
     differ.pop("seed", None)
     return differ
@@ -302,43 +320,39 @@ UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "byte"}
 """Units by the last word of a measure's name."""
 
 
-def _tell(
-    found: SideBySide, sets: Sequence[_Set], measure: str, differ: Mapping[str, Sequence[Any]]
-) -> None:
+def _sheet(rows: pd.DataFrame, measure: str) -> Sheet:
     name, _, last = measure.rpartition("_")
     unit = UNITS.get(last, "")
     what = (name if unit else measure).replace("_", " ")
     heads = [Head("configuration", text=True), Head("first", unit), Head("second", unit)]
     heads += [Head("difference", unit), Head("95 %\ninterval", unit, text=True), Head("pairs")]
     sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second minus first")
-    for each in found.rows:
-        numbers = (each.first, each.second, each.difference)
-        interval = f"{significant(each.low)} to {significant(each.high)}"
-        shown = "-" if math.isnan(each.low) else interval
-        sheet.add(each.row, *map(significant, numbers), shown, str(each.pairs))
-    console = Console()
-    console.print(sheet)
-    for line in _below(found, sets, differ):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for row in rows.to_dict("records"):
+        low, high = row["low"], row["high"]
+        interval = "-" if math.isnan(low) else f"{significant(low)} to {significant(high)}"
+        means = (significant(row[name]) for name in ("first", "second", "difference"))
+        sheet.add(row["row"], *means, interval, str(row["pairs"]))
+    return sheet
 
 
 def _below(
-    found: SideBySide, sets: Sequence[_Set], differ: Mapping[str, Sequence[Any]]
+    rows: pd.DataFrame,
+    sets: Iterable[tuple[Path, Sequence[str], int]],
+    differ: Mapping[str, Sequence[Any]],
 ) -> Iterator[str]:
-    """Yield the notes below the table."""
-    only = (found.only_first, found.only_second)
-    for which, each, rows in zip(("First", "Second"), sets, only, strict=True):
-        left = f"; {each.left_out} runs that are not ok are left out" if each.left_out else ""
-        yield f"{which}: {each.root}{left}"
-        if rows:
-            yield f"Only in the {which.lower()}: {', '.join(rows)}"
-    if not found.rows:
+    """Yield the notes below the table; a set is its directory, its own rows, runs left out."""
+    for which, (root, only, lost) in zip(("First", "Second"), sets, strict=True):
+        left = f"; {lost} runs that are not ok are left out" if lost else ""
+        yield f"{which}: {root}{left}"
+        if only:
+            yield f"Only in the {which.lower()}: {', '.join(only)}"
+    if rows.empty:
         yield "No configuration is in both."
     for field, (old, new) in list(differ.items())[:MAX_DIFFERENCES]:
         yield f"They differ in {field}: {old} and {new}"
     if len(differ) > MAX_DIFFERENCES:
         yield f"They differ in {len(differ) - MAX_DIFFERENCES} more fields"
-    if any(each.pairs == 0 for each in found.rows):
+    if (rows["pairs"] == 0).any():
         yield "A row with 0 pairs has no seed in both, so it has no interval."
-    elif any(math.isnan(each.low) for each in found.rows):
+    elif rows["low"].isna().any():
         yield "One pair has no interval; more seeds would give one."

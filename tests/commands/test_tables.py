@@ -14,7 +14,6 @@ import pytest
 from rich.console import Console, RenderableType
 
 from minitopo_dc.analysis import compare_table, render_table, results_table
-from minitopo_dc.analysis.measures.side_by_side import Difference, SideBySide
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.commands import run, show, template
 from minitopo_dc.commands.trace import cells
@@ -166,14 +165,11 @@ def printed(
 
 
 def beside() -> None:
-    rows = [
-        Difference(
-            f"an-experiment-with-a-long-name {LONG}", 1.23e3, 2.34e-4, -1e3, -2e3, 3e3, 99, 9
-        )
-    ]
-    found = SideBySide(tuple(rows), ("quic dc batch",), ())
-    empty = show._Set(Path("a"), pd.DataFrame(), 3)
-    show._tell(found, [empty, empty], "delay_median_ms", {"legs.0.downlink.delay_ms": [10, 20]})
+    rows = pd.DataFrame(
+        [(f"an-experiment-with-a-long-name {LONG}", 1.23e3, 2.34e-4, -1e3, -2e3, 3e3, 99)],
+        columns=["row", "first", "second", "difference", "low", "high", "pairs"],
+    )
+    Console().print(show._sheet(rows, "delay_median_ms"))
 
 
 @pytest.mark.parametrize("tell", [beside, template._list])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import get_args
 
-import numpy as np
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
@@ -19,10 +18,6 @@ from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 
-MAX_BYTES = 1 << 30
-"""The most bytes of a table: seven million rows of a leg's series; twice as much while it is put
-together."""
-NUMBER_BYTES = 8
 DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
     {
         "legs": {"gnb": "downlink", "ue": "uplink"},
@@ -45,28 +40,23 @@ KEYS = (
 
 
 def load_series(
-    runs: Path | str | pd.DataFrame,
-    name: str,
-    columns: Sequence[str] | None = None,
-    *,
-    max_bytes: int = MAX_BYTES,
+    runs: Path | str | pd.DataFrame, name: str, columns: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """Read a time series of all runs into one table.
 
-    Each row has its run's labels: the columns of `load_results`, without what was measured. A label
-    called like a column of the series has `run.` before its name. Runs that did not record the
-    series have no rows.
+    Each row has its run's labels: those of a campaign and `seed`, else the columns of
+    `load_results` without what was measured. A label called like a column of the series has `run.`
+    before its name. Runs that did not record the series have no rows.
 
     Args:
-        runs: a directory of results, of which runs that are ok are read, or rows of `load_results`.
+        runs: a directory of a run or comparison, of which runs that are ok are read; or rows of
+            `load_results`, or of a campaign's table (`minitopo_dc.load`).
         name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
             `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
         columns: columns of the series; None: all. Those of `KEYS` are there in any case.
-        max_bytes: the most bytes that the table may have.
 
     Raises:
-        ResultError: no run has the series, a file is broken, a column is not there, or the table
-            would be larger.
+        ResultError: no run has the series, a file is broken, or a column is not there.
     """
     if isinstance(runs, Path | str):
         found = load_results(runs)
@@ -74,47 +64,37 @@ def load_series(
     known = (*DIRECTIONS, *RUN_SERIES, TCP_INFO, *workload_names())
     if name not in known:
         raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
-    labels = _labels(runs)
-    label_bytes = sum(_itemsize(labels[name]) for name in labels)
-    frames, rows, size = [], [], 0
-    for row, directory in enumerate(runs["directory"]):
-        for frame in _frames(Path(directory), name):
-            frames.append(_chosen(frame, columns, Path(directory)))
-            rows.append(row)
-            size += int(frames[-1].memory_usage(index=False, deep=True).sum())
-            size += len(frame) * label_bytes
-            if size > max_bytes:
-                raise ResultError(
-                    f"{name}: more than {max_bytes:,} bytes after {row + 1} of {len(runs)} runs; "
-                    "name fewer columns, give a part of load_results' rows, or allow more "
-                    "(max_bytes)"
-                )
+    labels, frames = _labels(runs), []
+    for row, run in enumerate(_directories(runs)):
+        for frame in _frames(run, name):
+            names = {label: f"run.{label}" for label in labels if label in frame}
+            repeated = labels.iloc[[row] * len(frame)].reset_index(drop=True)
+            chosen = _chosen(frame, columns, run)
+            frames.append(pd.concat([repeated.rename(columns=names), chosen], axis=1))
     if not frames:
         raise ResultError(f"{name}: none of {len(runs)} runs recorded it")
-    lengths = [len(frame) for frame in frames]
-    return _with_labels(pd.concat(frames, ignore_index=True), labels, np.repeat(rows, lengths))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _directories(runs: pd.DataFrame) -> Iterator[Path]:
+    """Yield the directories of runs; those of a campaign's table are relative to its own."""
+    if "directory" in runs:
+        yield from map(Path, runs["directory"])
+    else:
+        yield from (Path(runs.attrs["directory"]) / run for run in runs["run"])
 
 
 def _labels(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the labels that tell runs apart, a row each; texts are categories of a byte or two."""
-    measured = {*MEASURED, *leg_columns(runs)}
-    for details in runs["details"]:
-        measured |= {*details.get("units", {})}
-    labels = runs[[name for name in runs if name not in measured]]
+    if "labels" in runs.attrs:
+        labels = runs[[*runs.attrs["labels"], "seed"]]
+    else:
+        measured = {*MEASURED, *leg_columns(runs)}
+        for details in runs["details"]:
+            measured |= {*details.get("units", {})}
+        labels = runs[[name for name in runs if name not in measured]]
     texts = [name for name in labels if not pd.api.types.is_numeric_dtype(labels[name])]
     return labels.astype(dict.fromkeys(texts, "category"))
-
-
-def _itemsize(column: pd.Series[Any]) -> int:
-    is_text = isinstance(column.dtype, pd.CategoricalDtype)
-    return column.cat.codes.to_numpy().dtype.itemsize if is_text else NUMBER_BYTES
-
-
-def _with_labels(table: pd.DataFrame, labels: pd.DataFrame, rows: Any) -> pd.DataFrame:
-    """Put the labels before the series' columns."""
-    names = {name: f"run.{name}" for name in labels if name in table}
-    repeated: pd.DataFrame = labels.iloc[rows].reset_index(drop=True)
-    return pd.concat([repeated.rename(columns=names), table], axis=1)
 
 
 def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd.DataFrame:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis import ResultError, load_results, load_series
+from minitopo_dc.campaign.campaign import Campaign
 from tests.analysis.synthetic_runs import no_result, result, save, save_element, save_rate
+from tests.campaign.cases import batches
 
 SETTINGS: dict[str, Any] = {"leg": 2, "pdcp.split": "", "pdcp.t_reordering_ms": None}
 
@@ -61,6 +63,13 @@ def test_rows_of_load_results_are_the_runs_that_are_read(tmp_path: Path) -> None
     assert set(table["id"]) == {"quic-dc-1"}
 
 
+def test_runs_of_a_campaign_have_its_labels(tmp_path: Path) -> None:
+    runs = Campaign(tmp_path / "c", batches(2, 100)).run(jobs=1, progress=False)
+    table = load_series(runs[runs["batch"] == 2], "legs", ["queue_packets"])
+    assert list(table)[:2] == ["batch", "seed"]
+    assert set(table["batch"]) == {2}
+
+
 def test_runs_that_are_not_ok_are_left_out_unless_they_are_given(tmp_path: Path) -> None:
     failed = save(two_runs(tmp_path), no_result("mptcp", "multipath", "failed", "it broke"))
     save_rate(failed, 1, lambda _: 0.0)
@@ -106,22 +115,6 @@ def test_an_unknown_series_and_one_that_nobody_recorded_are_errors(tmp_path: Pat
         load_series(tmp_path, "leg")
     with pytest.raises(ResultError, match="paths: none of 2 runs recorded it"):
         load_series(tmp_path, "paths")
-
-
-def test_a_table_beyond_its_limit_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    words = "legs: more than 500 bytes after 1 of 2 runs; name fewer columns"
-    with pytest.raises(ResultError, match=words):
-        load_series(two_runs(tmp_path), "legs", max_bytes=500)
-
-
-def test_the_limit_is_about_what_the_table_takes(tmp_path: Path) -> None:
-    run = save(tmp_path, result())
-    save_rate(run, 10_000, lambda time: time)
-    table = load_series(tmp_path, "client-rate")
-    taken = int(table.memory_usage(deep=True).sum())
-    with pytest.raises(ResultError):
-        load_series(tmp_path, "client-rate", max_bytes=taken // 2)
-    assert len(load_series(tmp_path, "client-rate", max_bytes=2 * taken)) == len(table)
 
 
 def test_a_series_that_is_no_file_of_the_run_is_not_read(tmp_path: Path) -> None:
