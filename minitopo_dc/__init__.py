@@ -19,8 +19,8 @@ else is private, and may change at any time.
   `draw_drive`, `draw_experiment`, `draw_goodput`, `draw_map`, `draw_paths`, `draw_schedule`,
   `draw_why`, `draw_answer`
 * Campaigns, and the points of their designs:
-  `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`,
-  `with_measures`
+  `Campaign`, `Retries`, `load`, `write_report`, `grid`, `sobol`, `latin_hypercube`, `wsp`,
+  `points_of`, `spread`, `with_measures`
 * Campaigns of YAML files:
   `find_campaign`, `campaign_names`, `Overrides`, `read_plan`, `run_campaign`, `load_sources`,
   `comparison`, `claims_table`, `cell_table`, `joined_table`, `agreement`, `answers`, `words_of`,
@@ -123,6 +123,7 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
+    from minitopo_dc.report import write_report as write_report
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
@@ -212,6 +213,7 @@ _HOMES = {
     # Campaigns.
     "Campaign": "minitopo_dc.campaign.campaign",
     "load": "minitopo_dc.campaign.table",
+    "write_report": "minitopo_dc.report",
     "sobol": "minitopo_dc.campaign.designs",
     "latin_hypercube": "minitopo_dc.campaign.designs",
     "wsp": "minitopo_dc.campaign.designs",
