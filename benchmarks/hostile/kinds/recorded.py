@@ -7,18 +7,13 @@ or an OSError is all that it may raise.
 from __future__ import annotations
 
 import copy
-import json
-import os
 import tempfile
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from random import Random
-from types import CodeType
 from typing import Any
-from unittest import mock
 
 import yaml
 
@@ -35,14 +30,9 @@ from minitopo_dc.campaign.file.plan import read_plan
 from minitopo_dc.campaign.report.answer import answers
 from minitopo_dc.campaign.report.joined import joined_table
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.shipped import PACKAGE
 
 MAX_RUNS = 60
 """Of a changed campaign that are recorded: more find nothing else, and take seconds."""
-NOTEBOOK = PACKAGE.parent / "notebooks" / "comparison.ipynb"
-"""A notebook that reads results, and runs nothing."""
-NOTEBOOKS = 0.02
-"""The share of inputs of the kind `notebooks` that the notebook reads: a second each."""
 
 
 def _expressions(rng: Random, directory: Path) -> Iterator[None]:
@@ -113,10 +103,6 @@ def _captures(rng: Random, directory: Path) -> Iterator[None]:
 def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
     """Read a damaged store by the names of the public API that read one."""
     runs = damaged_store(rng, directory) / "runs"
-    if rng.random() < NOTEBOOKS:
-        yield
-        _execute(NOTEBOOK, runs)
-        return
     readers = list(READERS)
     rng.shuffle(readers)
     for place, read in enumerate(readers):
@@ -128,39 +114,11 @@ def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _environment(**variables: str) -> Iterator[None]:
-    with mock.patch.dict(os.environ, variables):
-        yield
-
-
-@contextmanager
 def _as_in_a_notebook() -> Iterator[None]:
     try:
         yield
     except (MinitopoDcError, OSError) as error:
         raise ResultError(str(error)) from error
-
-
-def _execute(notebook: Path, results: Path) -> None:
-    """Run a notebook's cells here; an error of its own lines means that its input is wrong."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    names: dict[str, Any] = {"display": str}
-    with _as_in_a_notebook(), _environment(MINITOPO_DC_RESULTS=str(results)):
-        for cell in code:
-            lines = [line for line in cell.splitlines() if not line.startswith("%")]
-            _in_cell(compile("\n".join(lines), notebook.name, "exec"), names, results)
-
-
-def _in_cell(code: CodeType, names: dict[str, Any], results: Path) -> None:
-    """Run a cell; an error in which the project's code has no part is the notebook's own."""
-    try:
-        exec(code, names)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        places = traceback.extract_tb(error.__traceback__)
-        if any(Path(place.filename).is_relative_to(PACKAGE) for place in places):
-            raise
-        raise ResultError(f"{results}: {error!r}") from error
 
 
 def _claims(store: Path) -> None:
