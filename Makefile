@@ -11,7 +11,7 @@ ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `n
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test lint unit sanitize docs benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test lint unit sanitize docs notebooks benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ sanitize: setup-tests ## the native core's tests and a fuzzer under ASan and UBS
 
 docs: setup ## the documentation site, in build/site/html; a warning is an error
 	@scripts/site.sh
+
+notebooks: setup ## the notebooks in JupyterLab, which this installs the first time
+	@$(BIN)/python -c "import jupyterlab" 2> /dev/null || \
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[notebooks]"
+	@$(BIN)/jupyter lab notebooks
 
 benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
 	$(BIN)/python -m benchmarks $(ARGS)

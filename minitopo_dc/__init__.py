@@ -17,8 +17,8 @@ else is private, and may change at any time.
 * Draw, compute intervals and judge claims from tables of runs: the modules `plots`, `statistics`
   and `claims`
 * Campaigns, and the points of their designs:
-  `Campaign`, `Retries`, `load`, `grid`, `sobol`, `latin_hypercube`, `wsp`, `points_of`, `spread`,
-  `with_measures`
+  `Campaign`, `Retries`, `load`, `write_report`, `grid`, `sobol`, `latin_hypercube`, `wsp`,
+  `points_of`, `spread`, `with_measures`
 * Mininet parts (docs/mininet.md):
   `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
 * Base classes and decorators of plugins (docs/plugins.md):
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
+    from minitopo_dc.report import write_report as write_report
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
@@ -166,6 +167,7 @@ _HOMES = {
     # Campaigns.
     "Campaign": "minitopo_dc.campaign.campaign",
     "load": "minitopo_dc.campaign.table",
+    "write_report": "minitopo_dc.report",
     "sobol": "minitopo_dc.campaign.designs",
     "latin_hypercube": "minitopo_dc.campaign.designs",
     "wsp": "minitopo_dc.campaign.designs",

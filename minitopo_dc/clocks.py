@@ -95,13 +95,15 @@ MAX_JOBS = 1024
 
 
 def chosen_jobs(wanted: int | None, clock: Clock) -> int:
-    """Return how many runs to have at once; None: one per processor, one on the real clock.
+    """Return how many runs to have at once; None: one per processor that this process may use.
+
+    On the real clock that is one.
 
     Raises:
         SettingsError: more than one on the real clock, more than `MAX_JOBS`, or none.
     """
     if wanted is None:
-        return 1 if clock == "real" else os.cpu_count() or 1
+        return 1 if clock == "real" else len(os.sched_getaffinity(0))
     if not 1 <= wanted <= MAX_JOBS:
         raise SettingsError(f"--jobs: {wanted}; allowed: 1 to {MAX_JOBS}")
     if clock == "real" and wanted > 1:

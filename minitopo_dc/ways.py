@@ -28,6 +28,7 @@ from matplotlib.axes import Axes
 from minitopo_dc import plots, statistics
 from minitopo_dc.analysis import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.analysis.measures.congestion import congestion_series
+from minitopo_dc.analysis.tables.rows import read_rows
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
@@ -83,6 +84,19 @@ class Run:
     def paths(self) -> pd.DataFrame:
         """Return what each path of a multipath transport carried over time (`path_rates`)."""
         return path_rates(self.directory)
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """Return what the workload did: a row a segment of a video, a frame of a call, a request.
+
+        Raises:
+            InputError: the workload has no rows, or there are several flows.
+        """
+        scenario = self.scenario
+        if scenario.flows or scenario.workload.figure is None:
+            kind = "of several flows" if scenario.flows else scenario.workload.kind
+            raise InputError(f"rows: the workload of this run is {kind}, which has none")
+        return read_rows(self.directory, scenario.workload.kind, scenario.workload.figure)
 
     @property
     def connection(self) -> pd.DataFrame:
@@ -294,9 +308,12 @@ def _html_table(table: pd.DataFrame) -> str:
 
 
 def _html_picture(axes: Axes) -> str:
+    from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which runs need not)
+
     file = BytesIO()
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.savefig(file, format="png", dpi=144)
+    pyplot.close(figure)  # else a notebook shows it once more below the cell
     data = base64.b64encode(file.getvalue()).decode("ascii")
     return f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'

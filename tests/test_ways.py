@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib import pyplot
 
 import minitopo_dc as dc
 from minitopo_dc.ways import Comparison, Run
@@ -52,6 +53,17 @@ def test_a_run_has_its_series_as_tables(one: Run, name: str) -> None:
 def test_a_run_refuses_a_name_that_is_no_measure_with_those_it_has(one: Run) -> None:
     with pytest.raises(AttributeError, match=r"no godput_mbps.*goodput_mbps"):
         one.godput_mbps  # noqa: B018
+
+
+def test_a_run_has_the_rows_of_its_workload_as_a_table() -> None:
+    call = dc.run(BASE.evolve(workload={"kind": "realtime", "duration_s": 0.5}))
+    assert len(call.rows) == call.frames
+    assert call.rows["delay_ms"].max() == pytest.approx(call.frame_delay_max_ms)
+
+
+def test_a_run_without_rows_says_what_its_workload_is(one: Run) -> None:
+    with pytest.raises(dc.InputError, match="rows: the workload of this run is download, which"):
+        one.rows  # noqa: B018
 
 
 def test_a_run_without_a_directory_is_gone_with_its_object() -> None:
@@ -100,6 +112,14 @@ def test_a_comparison_shows_table_and_sentence(compared: Comparison) -> None:
     page = compared._repr_html_()
     assert "data:image/png;base64," in page
     assert compared.sentence in page
+
+
+def test_a_comparison_that_shows_itself_leaves_no_figure_for_the_notebook_to_show_again(
+    compared: Comparison,
+) -> None:
+    before = pyplot.get_fignums()
+    compared._repr_html_()
+    assert pyplot.get_fignums() == before
 
 
 def test_a_comparison_needs_two_ways() -> None:

@@ -17,7 +17,7 @@ from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.tables.playback import read_segments
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.plots import theme
-from minitopo_dc.plots.labels import legend_above
+from minitopo_dc.plots.labels import legend_above, legend_of
 from minitopo_dc.plots.theme import kind_of, styled
 from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.results import load_as_run
@@ -28,6 +28,7 @@ from minitopo_dc.trace import Capacities, channel_statistics
 LEGS = ("#882255", "#44AA99", "#332288", "#999933")
 """Colours of legs and paths, dark and light in turns, to be told apart in grey."""
 DASHES: Sequence[Any] = ("-", (0, (4, 1.4)), (0, (1, 1.4)))
+RECEIVED = "received\n(Mbit/s)"
 CAPACITY, LOST = "the leg's capacity", "packets lost"
 MOST_BINS, LEAST_BIN_S = 100, 0.1
 """More bins of a run are noise at this width; fewer than one a sample show where samples were."""
@@ -75,7 +76,7 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     for (name, scenario, panels, losses), column in zip(found, grid.T, strict=True):
         for label, axes in zip(labels, column, strict=True):
             _draw(axes, panels.get(label, {}), losses.get(label, ()))
-        for at_s in _changes(scenario):
+        for at_s in _changes(scenario, until_s=max(panels[RECEIVED][""][0])):
             for axes in column:
                 axes.axvline(at_s, color="0.4", linewidth=0.6, linestyle=":", zorder=0.9)
         column[0].set_title(name)
@@ -190,7 +191,7 @@ def _tracks(run: Path, scenario: Scenario) -> tuple[dict[str, dict[str, Line]], 
     end_s = float(client_rate(run)["time_s"].max()) + 0.5
     bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
     rate, could = client_rate(run, bin_s), capacity_over_time(scenario, end_s, bin_s)
-    panels["received\n(Mbit/s)"] = {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
+    panels[RECEIVED] = {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
     rates = leg_rates(run, bin_s=max(bin_s, 2 * LEAST_BIN_S))
     for leg, rows in rates.groupby("leg"):
         label = f"leg {leg}\n(Mbit/s)"
@@ -233,12 +234,12 @@ def _losses(leg: pd.DataFrame) -> Any:
     return leg["time_s"][dropped > 0].to_numpy()
 
 
-def _changes(scenario: Scenario) -> list[float]:
-    """Return when paths were to change (s), without those at the beginning."""
+def _changes(scenario: Scenario, until_s: float) -> list[float]:
+    """Return when paths were to change (s), without those at the beginning and after the end."""
     plans = [flow.paths for flow in scenario.resolved_flows if flow.paths is not None]
     moments: list[float] = []
     for at_s in sorted(event.at_s for plan in plans for event in plan.events):
-        if at_s - (moments[-1] if moments else 0.0) > TOGETHER_S:
+        if at_s - (moments[-1] if moments else 0.0) > TOGETHER_S and at_s <= until_s:
             moments.append(at_s)
     return moments
 
@@ -282,6 +283,4 @@ def _legend(grid: Any) -> None:
     found = {name: handle for pair in pairs for handle, name in pair}
     lines = sorted(name for name in found if name and name not in (CAPACITY, LOST))
     names = [*lines, *(name for name in (CAPACITY, LOST) if name in found)]
-    grid[0, 0].get_figure(root=True).legend(
-        [found[name] for name in names], names, loc="outside upper left", ncols=len(names)
-    )
+    legend_of(grid[0, 0].get_figure(root=True), [found[name] for name in names], names)

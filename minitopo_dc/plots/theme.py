@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -148,8 +148,22 @@ def _look(kind: Kind, place: int) -> Look:
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in the style of the project: `with plots.style(): figure, axes = plt.subplots()`."""
-    with mpl.rc_context(STYLE):
+    with _set_to(STYLE):
         yield
+
+
+@contextmanager
+def _set_to(parameters: Any) -> Iterator[None]:
+    """Set parameters of Matplotlib for a while.
+
+    A notebook becomes interactive when pyplot is first imported, maybe here, and stays so: a return
+    to what was before would hide all figures of later cells.
+    """
+    with ExitStack() as afterwards, mpl.rc_context(parameters):
+        try:
+            yield
+        finally:
+            afterwards.callback(mpl.interactive, mpl.is_interactive())
 
 
 def styled(draw: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
@@ -157,7 +171,7 @@ def styled(draw: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
 
     @wraps(draw)
     def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with mpl.rc_context(STYLE if kwargs.get("ax") is None else PLAIN):
+        with _set_to(STYLE if kwargs.get("ax") is None else PLAIN):
             return draw(*args, **kwargs)
 
     return wrapped

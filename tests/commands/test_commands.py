@@ -289,7 +289,7 @@ def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
 def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(7)))
     assert parsed().jobs is None
     assert (chosen_jobs(None, "virtual"), chosen_jobs(None, "real")) == (7, 1)
     assert (chosen_jobs(3, "virtual"), chosen_jobs(1, "real")) == (3, 1)

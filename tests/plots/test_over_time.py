@@ -23,11 +23,11 @@ def _closed() -> object:
     pyplot.close("all")
 
 
-def run_of(root: Path, mode: str, transport: str = "quic") -> Path:
+def run_of(root: Path, mode: str, transport: str = "quic", legs: int = 2) -> Path:
     """A run in which each leg delivers 8 Mbit/s for 2 s, and leg 2 loses a packet after 0.5 s."""
     run = save(root, result(transport, mode))
-    legs = [{"rate_mbps": 20}, {"rate_mbps": 12}]
-    Scenario.check({"transport": transport, "mode": mode, "legs": legs}, "here").save(
+    rates = [{"rate_mbps": 20}, *[{"rate_mbps": 12}] * (legs - 1)]
+    Scenario.check({"transport": transport, "mode": mode, "legs": rates}, "here").save(
         run / "scenario.yaml"
     )
     save_rate(run, 2.0, lambda time: time * 2_000_000)
@@ -35,7 +35,7 @@ def run_of(root: Path, mode: str, transport: str = "quic") -> Path:
         {"time_ns": 100 * MS * step, "leg": leg, "delivered_bytes": 100_000 * step,
          "queue_bytes": 500 * leg * step, "dropped_queue": 0,
          "dropped_loss": int(leg == 2 and step > 5)}
-        for step in range(21) for leg in (1, 2)
+        for step in range(21) for leg in range(1, legs + 1)
     ]  # fmt: skip
     save_element(run, "gnb", "legs", rows)
     if mode == "dc":
@@ -66,6 +66,24 @@ def test_two_runs_stand_beside_each_other_dc_first_with_equal_axes(tmp_path: Pat
     assert [axes.get_title("left") for axes in grid[0]] == ["quic dc", "mpquic multipath"]
     assert all(left.get_ylim() == right.get_ylim() for left, right in grid)
     assert [text.get_text() for text in grid[-1, 1].texts] == ["none"]  # PDCP of multipath
+
+
+def test_a_change_of_paths_after_the_end_of_a_run_is_not_drawn(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "multipath", "mpquic-picoquic")
+    scenario = Scenario.load(run / "scenario.yaml")
+    schedule = [{"at_s": 1, "backup": 2}, {"at_s": 50, "available": 2}]
+    scenario.evolve(paths={"schedule": schedule}).save(run / "scenario.yaml")
+    received = plots.timeline(run)[0, 0]
+    marks = [line for line in received.lines if line.get_linestyle() == ":"]
+    assert [list(line.get_xdata()) for line in marks] == [[1, 1]]
+    assert received.get_xlim()[1] < 3
+
+
+def test_a_legend_of_many_legs_is_no_wider_than_its_figure(tmp_path: Path) -> None:
+    figure = plots.timeline(run_of(tmp_path, "multipath", legs=8))[0, 0].figure
+    figure.draw_without_rendering()
+    (legend,) = figure.legends
+    assert legend.get_window_extent().x1 <= figure.bbox.x1
 
 
 def test_a_run_without_its_files_is_named(tmp_path: Path) -> None:

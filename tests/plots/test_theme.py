@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib as mpl
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -81,3 +82,12 @@ def test_an_axis_is_logarithmic_where_that_parts_its_values(values: list[float],
 )
 def test_the_main_measure_is_that_of_the_workload(columns: dict[str, float], main: str) -> None:
     assert plots.main_measure(pd.DataFrame([columns])) == main
+
+
+def test_a_notebook_stays_interactive_though_pyplot_was_first_imported_in_the_style(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(mpl.rcParams, "interactive", False)
+    with plots.style():
+        mpl.interactive(True)  # as the first import of pyplot does there
+    assert mpl.is_interactive()

@@ -6,6 +6,7 @@ libraries of the one that runs the tests, but not its editable minitopo-dc.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -264,3 +265,23 @@ def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:
     )
     assert "setup-again" not in said
     assert ".cache" not in said
+
+
+@pytest.mark.parametrize("notebook", ["cellular", "own_sweep"])
+def test_what_a_notebook_imports_is_there(notebook: str, user: User) -> None:
+    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    source = "".join(
+        line + "\n"
+        for cell in cells
+        if cell["cell_type"] == "code"
+        for line in "".join(cell["source"]).splitlines()
+    )
+    imports = [
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert any("minitopo_dc" in line for line in imports)
+    done = user.runs("python", "-c", "\n".join(imports))
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,98 @@
+"""The notebooks run from top to bottom on a clean checkout, and their saved outputs are theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.notebooks import FOLDER, digest, execute, read
+from tests import REPOSITORY
+from tests.picoquic.extension import needs_picoquic
+
+NAMES = ["cellular", "first_comparison", "own_sweep", "video_and_calls", "which_is_better"]
+FULL = "first_comparison"
+"""The one that takes seconds at its full size, with processes of workers."""
+SIZE = "MINITOPO_DC_NOTEBOOK_SIZE"
+MOST_BYTES = 1_000_000
+of_each = pytest.mark.parametrize("name", NAMES)
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.ipynb"
+
+
+def outputs_of(notebook: Any) -> list[Any]:
+    return [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
+
+
+def tables_of(notebook: Any) -> list[str]:
+    """Return the tables and sentences of a notebook, without pictures."""
+    pages = [output.get("data", {}).get("text/html", "") for output in outputs_of(notebook)]
+    return [re.sub(r"<img[^>]*>", "", page) for page in pages if page]
+
+
+def pictures_of(notebook: Any) -> int:
+    contents = [output.get("data", {}) for output in outputs_of(notebook)]
+    return sum("image/png" in data or "<img" in data.get("text/html", "") for data in contents)
+
+
+@pytest.fixture
+def one_processor() -> Iterator[None]:
+    """Let runs take place in the notebook's own process: to start others takes longer than they."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+@needs_picoquic
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_processor")
+@pytest.mark.parametrize("name", [name for name in NAMES if name != FULL])
+def test_a_notebook_runs_from_a_clean_kernel(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SIZE, "0.1")
+    made, saved = execute(path_of(name), tmp_path), read(path_of(name))
+    assert pictures_of(made) == pictures_of(saved) >= 2
+    assert len(tables_of(made)) == len(tables_of(saved)) >= 2
+
+
+@needs_picoquic
+@pytest.mark.slow
+def test_saved_numbers_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SIZE, raising=False)
+    made, saved = execute(path_of(FULL), tmp_path), read(path_of(FULL))
+    assert pictures_of(made) == pictures_of(saved) >= 2
+    assert tables_of(made) == tables_of(saved)
+    assert len(tables_of(saved)) == 3
+
+
+@of_each
+def test_saved_outputs_are_those_of_the_saved_code(name: str) -> None:
+    notebook = read(path_of(name))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert notebook["metadata"]["outputs_of"] == digest(notebook)
+    assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
+
+
+@of_each
+def test_a_notebook_is_small_and_names_no_place_of_a_machine(name: str) -> None:
+    text = path_of(name).read_text(encoding="utf-8")
+    assert len(text) < MOST_BYTES
+    assert not re.search(r"(?<![\w.])/(home|root|tmp|work|usr|var)/", text)
+    assert str(REPOSITORY) not in text
+
+
+@of_each
+def test_links_of_a_notebook_lead_somewhere(name: str) -> None:
+    cells = read(path_of(name))["cells"]
+    words = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
+    links = re.findall(r"\]\(([^)#]+)", words)
+    assert links
+    assert [link for link in links if not (FOLDER / link).exists()] == []
