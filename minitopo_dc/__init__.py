@@ -11,14 +11,13 @@ else is private, and may change at any time.
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
-  `buffer_over_time`, `capacity_over_time`, `connection_log`, `feature_table`, `recorded_runs`,
-  `handover_table`, `open_capacity`, `reordering_wait_ms`,
-  `drop_occasion`, `flow_rates`
+  `buffer_over_time`, `capacity_over_time`, `connection_log`, `ConnectionLog`,
+  `handover_table`, `open_capacity`, `reordering_wait_ms`, `drop_occasion`, `flow_rates`
 * Draw, compute intervals and judge claims from tables of runs: the modules `plots`, `statistics`
   and `claims`
 * Campaigns, and the points of their designs:
   `Campaign`, `Retries`, `load`, `write_report`, `grid`, `sobol`, `latin_hypercube`, `wsp`,
-  `points_of`, `spread`, `with_measures`
+  `points_of`, `spread`, `with_measures`, `run_measures`
 * Mininet parts (docs/mininet.md):
   `TwoPath`, `addDualConnectivity`, `Gnb`, `Ue`, `RadioLink`, `testbed`
 * Base classes and decorators of plugins (docs/plugins.md):
@@ -57,11 +56,11 @@ if TYPE_CHECKING:
     from minitopo_dc.analysis import pdcp_series as pdcp_series
     from minitopo_dc.analysis import results_table as results_table
     from minitopo_dc.analysis import save_tables as save_tables
+    from minitopo_dc.analysis.logs.connection import ConnectionLog as ConnectionLog
     from minitopo_dc.analysis.logs.connection_log import connection_log as connection_log
     from minitopo_dc.analysis.measures.drop_occasion import drop_occasion as drop_occasion
-    from minitopo_dc.analysis.measures.features import feature_table as feature_table
-    from minitopo_dc.analysis.measures.features import recorded_runs as recorded_runs
     from minitopo_dc.analysis.measures.handovers import handover_table as handover_table
+    from minitopo_dc.analysis.measures.named import run_measures as run_measures
     from minitopo_dc.analysis.measures.named import with_measures as with_measures
     from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
     from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
@@ -156,13 +155,13 @@ _HOMES = {
     "buffer_over_time": "minitopo_dc.analysis",
     "capacity_over_time": "minitopo_dc.runs.capacity",
     "connection_log": "minitopo_dc.analysis.logs.connection_log",
+    "ConnectionLog": "minitopo_dc.analysis.logs.connection",
     "drop_occasion": "minitopo_dc.analysis.measures.drop_occasion",
-    "feature_table": "minitopo_dc.analysis.measures.features",
     "flow_rates": "minitopo_dc.analysis.measures.utilisation",
-    "recorded_runs": "minitopo_dc.analysis.measures.features",
     "handover_table": "minitopo_dc.analysis.measures.handovers",
     "open_capacity": "minitopo_dc.analysis.measures.open_links",
     "with_measures": "minitopo_dc.analysis.measures.named",
+    "run_measures": "minitopo_dc.analysis.measures.named",
     "reordering_wait_ms": "minitopo_dc.analysis.measures.pdcp",
     # Campaigns.
     "Campaign": "minitopo_dc.campaign.campaign",

@@ -25,18 +25,9 @@ KEPT: Final = 10_000
 """The number of directories whose version is kept."""
 
 RENAMED: Final = {
-    **{
-        f"{end}_inter_packet_time_{name}": f"{end}_inter_packet_time_{name}_{unit}"
-        for end in ("server", "client")
-        for name, unit in (("mean", "ms"), ("median", "ms"), ("variance", "ms2"))
-    },
-    "mean_delay": "mean_delay_ms",
-    "delay_variation": "delay_variation_ms2",
-    "cwnd_mean": "cwnd_mean_kb",
-    "cwnd_variance": "cwnd_variance_kb2",
     "queue_max": "queue_max_packets",
 }
-"""New names of columns and measures of version 1, which had no unit in their names."""
+"""New names of columns of version 1, which had no unit in their names."""
 
 
 class DataModelError(InputError):

@@ -31,19 +31,11 @@ RESERVED = frozenset(
         *("smoothed_rtt_median_ms", "smoothed_rtt_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
-        *("mean_delay_ms", "delay_variation_ms2", "packet_loss", "out_of_order", "ack_frequency"),
-        *("cwnd_mean_kb", "cwnd_variance_kb2", "slow_start_share", "congestion_avoidance_share"),
-        *("application_limited_share", "recovery_share", "early_exit", "false_loss"),
-        *("normal_behaviour", "false_cuts", "window_cuts", "spurious_losses"),
-        *("cwnd_over_optimum", "reached_optimum"),
         *("configuration", "leg", "settings"),
         *RENAMED,
     }
 )
-RESERVED_BEGINNINGS = (
-    *("leg_bytes_", "utilisation_leg_", "links_", "flow_"),
-    *("server_inter_packet_", "client_inter_packet_", "server_burstiness", "client_burstiness"),
-)
+RESERVED_BEGINNINGS = (*("leg_bytes_", "utilisation_leg_", "links_", "flow_"),)
 """Names of what a run's row, its details and a campaign's measures have already."""
 _LEG = re.compile(r"leg_([1-9][0-9]*)", re.ASCII)
 

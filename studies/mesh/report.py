@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import features  # noqa: F401 (its measures are asked for by name, as those of limits)
+import limits  # noqa: F401
 import pandas as pd
 from behaviour import STATES, of_aggregation, of_behaviour, of_fairness, of_reordering, of_states
 from judged import (

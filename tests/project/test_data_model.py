@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.analysis import leg_series, load_results
-from minitopo_dc.analysis.measures.named import is_known, measure
 from minitopo_dc.comparison_runs import run_comparison
-from minitopo_dc.data_model import FILE, RENAMED, VERSION, DataModelError, check_version
+from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result, save, save_element
@@ -75,9 +74,3 @@ def test_an_old_runs_columns_get_the_names_of_today(tmp_path: Path) -> None:
     save_element(run, "gnb", "legs", [row])
     (run / FILE).unlink()
     assert leg_series(run)["queue_max_packets"].tolist() == [3]
-
-
-def test_a_measure_of_an_old_campaign_is_that_of_today() -> None:
-    old = [name for name in RENAMED if name != "queue_max"]  # which is a column of a series only
-    assert all(is_known(name) and is_known(RENAMED[name]) for name in old)
-    assert measure({"queue_max_packets": 2.0}, "queue_max") == 2.0

@@ -31,7 +31,7 @@ def _tcp() -> tuple[tempfile.TemporaryDirectory[str], Path]:
 
 
 def _captures(rng: Random, directory: Path) -> Iterator[None]:
-    """Read a capture of an end host's, up to the features of its connection."""
+    """Read a capture of an end host's, up to the windows of its connection."""
     run = directory / "run"
     run.mkdir()
     for path in _tcp()[1].iterdir():
@@ -39,10 +39,10 @@ def _captures(rng: Random, directory: Path) -> Iterator[None]:
     capture = run / rng.choice(("server.pcap", "client.pcap"))
     capture.write_bytes(damaged(rng, capture.read_bytes()))
     with _as_in_a_notebook():
-        minitopo_dc.connection_log(run)
+        log = minitopo_dc.connection_log(run)
     yield
     with _as_in_a_notebook():
-        minitopo_dc.feature_table([run])
+        log.during()
 
 
 def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
@@ -89,7 +89,7 @@ RUN_READERS: tuple[Callable[[Path], Any], ...] = (
     minitopo_dc.handover_table,
     _capacity,
 )
-READERS: tuple[Callable[[Path], Any], ...] = (*RUN_READERS, _tables, minitopo_dc.recorded_runs)
+READERS: tuple[Callable[[Path], Any], ...] = (*RUN_READERS, _tables)
 """What may be called with a run's directory, and then with that of all runs."""
 KINDS: dict[str, Kind] = {
     "captures": _captures,

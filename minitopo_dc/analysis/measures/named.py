@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,9 +14,7 @@ import pandas as pd
 
 from minitopo_dc.analysis.errors import naming
 from minitopo_dc.analysis.logs.connection_log import sender_recovery
-from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour
 from minitopo_dc.analysis.measures.delays import DELAY_MEASURES, delay_ms
-from minitopo_dc.analysis.measures.features import FEATURES, connection_features
 from minitopo_dc.analysis.measures.handovers import handover_recovery_s, handovers_per_minute
 from minitopo_dc.analysis.measures.open_links import (
     mp_capacity_mbps,
@@ -35,12 +33,14 @@ from minitopo_dc.analysis.measures.utilisation import (
     link_utilisation,
 )
 from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.errors import InputError
+from minitopo_dc.plugins import enter
 from minitopo_dc.runs.metrics import jain_index
 from minitopo_dc.runs.results import NUMBERS
 from minitopo_dc.spelling import did_you_mean
 
+Read = Callable[[Path], Mapping[str, float]]
+"""A function that reads measures of a run from its directory."""
 SENDER_MEASURES = ("drop_occasions", "lost_packets", "rtt_ms")
 FROM_FILES: dict[str, Callable[[Path], float]] = {
     "reordering_wait_ms": reordering_wait_ms,
@@ -80,8 +80,6 @@ PLAIN = (
         THROUGHPUT,
         "jain_index",
         *SENDER_MEASURES,
-        *FEATURES,
-        *BEHAVIOUR_MEASURES,
         *FROM_FILES,
     ),
     *("wall_s", "started_s", "first_byte_s", "client_cpu_s", "server_cpu_s"),
@@ -101,27 +99,59 @@ EXAMPLES = (
 """Examples of names that have a number in them."""
 
 
+_ADDED: dict[str, Read] = {}
+"""What scripts and plugins have added, by the names of the measures."""
+
+
 def is_known(name: str) -> bool:
     """Return whether a name is a measure's, whatever the transport and the workload.
 
     Any other name may still be that of a number that a transport or a program reports (`details`).
     """
-    name = RENAMED.get(name, name)
-    if name in PLAIN or name in ROW_SETTINGS:
+    if name in PLAIN or name in ROW_SETTINGS or name in _ADDED:
         return True
     return bool(NUMBERED.fullmatch(name) or LEG_SHARE.fullmatch(name))
+
+
+def run_measures(*names: str) -> Callable[[Read], Read]:
+    """Register a function as measures of runs, for `with_measures`; it is a decorator.
+
+    >>> @dc.run_measures("first_byte_ms")
+    ... def first_byte(run: Path) -> dict[str, float]:
+    ...     return {"first_byte_ms": 1000 * dc.RunResult.load(run).measures["first_byte_s"]}
+
+    Args:
+        names: the measures that the function returns of the directory of a run that is ok.
+
+    Raises:
+        ValueError: a name is taken, unless by the same function.
+    """
+
+    def register(read: Read) -> Read:
+        for name in names:
+            if name not in _ADDED and is_known(name):
+                raise ValueError(f"there is a measure {name!r} already")
+            enter("measure", _ADDED, name, read)
+        _added.cache_clear()
+        return read
+
+    return register
+
+
+@lru_cache(4096)
+def _added(read: Read, run: Path) -> Mapping[str, float]:
+    """Return the measures of a run through a cache, as each of them is asked for."""
+    return read(run)
 
 
 def measure(row: dict[Any, Any], name: str) -> float:
     """Return a run's measure, from its row, else from its files; NaN when it has no such measure.
 
-    Campaigns that were recorded with an older data model have its names.
-
     Raises:
         ResultError: it should be in a file that is missing or broken.
     """
     with naming(Path(row.get("directory", "a run"))):
-        return _measure(row, RENAMED.get(name, name))
+        return _measure(row, name)
 
 
 def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
@@ -139,8 +169,9 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
     """
     for name in names:
         if not is_known(name):
-            hint = did_you_mean(name, PLAIN)
-            raise InputError(f"no measure {name}; {hint}{hint and '; '}known: {', '.join(PLAIN)}")
+            known = (*PLAIN, *_ADDED)
+            hint = did_you_mean(name, known)
+            raise InputError(f"no measure {name}; {hint}{hint and '; '}known: {', '.join(known)}")
     root = Path(runs.attrs.get("directory", ""))
     rows = [
         {**row, "directory": root / row["run"]} if row["status"] == "ok" else None
@@ -155,8 +186,8 @@ def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
 def _measure(row: dict[Any, Any], name: str) -> float:
     if name in SENDER_MEASURES:
         return _float(getattr(sender_recovery(Path(row["directory"])), name))
-    if name in FEATURES or name in BEHAVIOUR_MEASURES:
-        return _of_connection(Path(row["directory"]), name)
+    if name in _ADDED:
+        return _added(_ADDED[name], Path(row["directory"])).get(name, math.nan)
     if name.startswith(LINKS_PREFIX):
         return _on_links(row, name.removeprefix(LINKS_PREFIX))
     if name in FROM_FILES:
@@ -180,12 +211,6 @@ def _goodput(row: dict[Any, Any], flow: int) -> float:
 def _throughput(row: dict[Any, Any]) -> float:
     seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
     return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
-
-
-def _of_connection(run: Path, name: str) -> float:
-    """Return a feature or a behaviour measure of the first flow's connection."""
-    found = connection_features(run) if name in FEATURES else behaviour(run).measures()
-    return found[name]
 
 
 def _of_legs(directory: Path, name: str) -> float:

@@ -17,18 +17,13 @@ from scapy.packet import Raw
 
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.connection_log import connection_log, sender_recovery
-from minitopo_dc.analysis.measures.behaviour import behaviour
-from minitopo_dc.analysis.measures.features import (
-    FEATURES,
-    STATES,
-    connection_features,
-    feature_table,
-    recorded_runs,
-)
 from minitopo_dc.capture import CaptureFile
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.analysis.synthetic_runs import result
+from tests.studies.digests import module
+
+features, limits = (module("mesh", name) for name in ("features", "limits"))
 
 MS = 1_000_000
 OFFSET = 1_700_000_000_000_000_000
@@ -149,8 +144,8 @@ def burst(*starts: int) -> list[Sent]:
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_times_and_acknowledgements_are_those_of_the_captures(tmp_path: Path, version: int) -> None:
-    found = connection_features(made(tmp_path, burst(0, 1, 2, 3), version=version))
-    assert tuple(found) == FEATURES
+    found = features.connection_features(made(tmp_path, burst(0, 1, 2, 3), version=version))
+    assert tuple(found) == features.FEATURES
     assert found["mean_delay_ms"] == pytest.approx(20)
     assert found["delay_variation_ms2"] == pytest.approx(0, abs=1e-6)
     for end in ("server", "client"):
@@ -170,17 +165,17 @@ def test_what_never_arrived_and_what_was_overtaken_is_told(tmp_path: Path) -> No
     content = burst(0, 1, 2, 3)
     content[1] = content[1]._replace(arrives=math.nan)
     content[2] = content[2]._replace(arrives=150)
-    found = connection_features(made(tmp_path, content))
+    found = features.connection_features(made(tmp_path, content))
     assert found["packet_loss"] == pytest.approx(0.25)
     assert found["out_of_order"] == pytest.approx(0.25)
 
 
 def test_the_window_is_averaged_over_the_time_of_the_transfer(tmp_path: Path) -> None:
     # From 70 ms to the arrival at 130 ms: 30 ms at 20 kB, 30 ms at 40 kB.
-    found = connection_features(made(tmp_path, burst(0, 1, 2, 3, 4)))
+    found = features.connection_features(made(tmp_path, burst(0, 1, 2, 3, 4)))
     assert found["cwnd_mean_kb"] == pytest.approx(30)
     assert found["slow_start_share"] == pytest.approx(1)
-    assert sum(found[f"{state}_share"] for state in STATES) == pytest.approx(1)
+    assert sum(found[f"{state}_share"] for state in features.STATES) == pytest.approx(1)
 
 
 RECOVERY = [*THREE, (115, 28_000, 28_000, "recovery"), (160, 28_000, 28_000, "open")]
@@ -197,11 +192,11 @@ def test_a_cut_is_false_when_the_segment_sent_again_had_arrived(
     log = connection_log(run)
     assert log.lost == (1,)
     assert [(cut.cwnd_bytes, cut.lost) for cut in log.cuts] == [(40_000, (1,))]
-    found = behaviour(run)
+    found = limits.behaviour(run)
     assert found.optimum_bytes == pytest.approx(16e6 / 8 * 0.04)
     assert found.kind == kind
     assert found.spurious_losses == int(arrived)
-    assert connection_features(run)["recovery_share"] > 0
+    assert features.connection_features(run)["recovery_share"] > 0
 
 
 def test_two_segments_that_are_sent_again_in_one_are_two_losses(tmp_path: Path) -> None:
@@ -212,7 +207,7 @@ def test_two_segments_that_are_sent_again_in_one_are_two_losses(tmp_path: Path) 
 
 def test_a_threshold_without_a_cut_is_an_early_exit(tmp_path: Path) -> None:
     samples = [*THREE, (105, 40_000, 40_000, "open")]
-    assert behaviour(made(tmp_path, burst(0, 1, 2, 3, 4), samples)).kind == "early exit"
+    assert limits.behaviour(made(tmp_path, burst(0, 1, 2, 3, 4), samples)).kind == "early exit"
 
 
 def test_sequence_numbers_may_wrap(tmp_path: Path) -> None:
@@ -228,15 +223,6 @@ def test_recovery_is_read_from_the_samples(tmp_path: Path) -> None:
     assert found.window["time_s"].iloc[-1] == pytest.approx(0.16)
 
 
-def test_a_table_is_of_the_runs_that_were_recorded(tmp_path: Path) -> None:
-    made(tmp_path / "a", burst(0, 1))
-    made(tmp_path / "b", burst(0, 1))
-    (tmp_path / "b" / FILE).unlink()
-    table = feature_table(recorded_runs(tmp_path))
-    assert list(table["directory"]) == [str(tmp_path / "a")]
-    assert list(table["transport"]) == ["tcp"]
-
-
 @pytest.mark.parametrize(
     ("name", "words"),
     [(FILE, "tcp_info: true"), ("client.pcap", r"capture: \[client, server\]")],
@@ -244,7 +230,7 @@ def test_a_table_is_of_the_runs_that_were_recorded(tmp_path: Path) -> None:
 def test_a_run_that_lacks_a_file_is_told_which(tmp_path: Path, name: str, words: str) -> None:
     (made(tmp_path, burst(0, 1)) / name).unlink()
     with pytest.raises(ResultError, match=words):
-        connection_features(tmp_path)
+        features.connection_features(tmp_path)
 
 
 @pytest.mark.parametrize("size", [10, 30, -3])
@@ -252,4 +238,4 @@ def test_a_capture_that_was_cut_is_an_error_that_names_it(tmp_path: Path, size: 
     path = made(tmp_path, burst(0, 1)) / "server.pcap"
     path.write_bytes(path.read_bytes()[:size])
     with pytest.raises(ResultError, match=r"server\.pcap"):
-        connection_features(tmp_path)
+        features.connection_features(tmp_path)

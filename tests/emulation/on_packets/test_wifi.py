@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from minitopo_dc.analysis.logs.connection_log import connection_log, sender_recovery
-from minitopo_dc.analysis.measures.features import connection_features
 from minitopo_dc.emulation.run.probe import send_through
 from minitopo_dc.emulation.run.real import run_real
 from minitopo_dc.simulation.run import run_virtual
 from minitopo_dc.topologies.two_path import client_address
 from tests.emulation.testbed import running_testbed
 from tests.simulation.scenarios import scenario
+from tests.studies.digests import module
 
 pytestmark = pytest.mark.root
 BEHIND = {"delay_ms": 2, "jitter_ms": 0, "queue_packets": 1000}
@@ -101,6 +101,6 @@ def test_what_a_tcp_connection_lost_is_what_its_leg_dropped(tmp_path: Path) -> N
     assert missing > 5
     assert 0 <= dropped - missing <= 2  # all but a few packets have content
     assert sender_recovery(tmp_path).lost_packets == len(log.lost) >= missing
-    found = connection_features(tmp_path)
+    found = module("mesh", "features").connection_features(tmp_path)
     assert found["mean_delay_ms"] > 15
     assert found["cwnd_mean_kb"] > 5

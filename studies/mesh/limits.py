@@ -1,23 +1,19 @@
 """What kept a connection from its throughput: slow start that ended early, or false losses.
 
-The kinds are those of "QUIC in wireless mesh networks" (section 5.2, table 5). Their definitions
-are this project's, as the paper gives none. Which packets were really lost is known here: the
-client logs what arrived.
+The kinds are those of section 5.2 and table 5. Their definitions are this project's, as the paper
+gives none. Which packets were really lost is known here: the client logs what arrived.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
-from minitopo_dc.analysis.logs.connection import ConnectionLog
-from minitopo_dc.analysis.logs.connection_log import connection_log
-from minitopo_dc.analysis.tables.load import load_result
+import minitopo_dc as dc
 
 Kind = Literal["early exit", "false loss", "normal"]
 BEHAVIOUR_MEASURES = (
@@ -25,7 +21,6 @@ BEHAVIOUR_MEASURES = (
     *("spurious_losses", "cwnd_over_optimum", "reached_optimum"),
 )
 """The fields of a `Behaviour` that are measures."""
-KEPT = 4096
 
 
 @dataclass(frozen=True)
@@ -64,21 +59,22 @@ class Behaviour:
         return {name: float(n) for name, n in zip(BEHAVIOUR_MEASURES, numbers, strict=True)}
 
 
+@dc.run_measures(*BEHAVIOUR_MEASURES)
+def behaviour_measures(run: Path) -> dict[str, float]:
+    """Return how the connection of a run behaved, as numbers; errors are those of `behaviour`."""
+    return behaviour(run).measures()
+
+
 def behaviour(run: Path) -> Behaviour:
     """Return how the connection of a run behaved; of several flows, the first one.
 
     Raises:
-        ResultError: see `connection_log`.
+        ResultError: a record is missing or broken (`dc.connection_log`).
     """
-    return _behaviour(run, (run / "result.json").stat().st_mtime_ns)
+    return behaviour_of(dc.connection_log(run), _capacity_bps(run))
 
 
-@lru_cache(KEPT)
-def _behaviour(run: Path, _version: int) -> Behaviour:
-    return behaviour_of(connection_log(run), _capacity_bps(run))
-
-
-def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
+def behaviour_of(log: dc.ConnectionLog, capacity_bps: float) -> Behaviour:
     """Return the behaviour of a connection that both ends logged, on legs of a capacity (bit/s)."""
     optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
@@ -98,13 +94,13 @@ def behaviour_of(log: ConnectionLog, capacity_bps: float) -> Behaviour:
 
 def _capacity_bps(run: Path) -> float:
     """Return the capacity of all legs together in bit/s, as the mean over the transfer."""
-    result = load_result(run)
+    result = dc.RunResult.load(run)
     if not result.goodput_mbps or not result.capacity_share:
         return math.nan
     return result.goodput_mbps * 1e6 / result.capacity_share
 
 
-def _slow_start_exit(log: ConnectionLog) -> tuple[float, bool]:
+def _slow_start_exit(log: dc.ConnectionLog) -> tuple[float, bool]:
     """Return the window when the first threshold was set (NaN: never), and whether by a loss."""
     known = log.windows[log.windows["ssthresh_bytes"].notna()]
     if known.empty:

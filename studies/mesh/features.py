@@ -1,26 +1,20 @@
-"""Features of a connection: those of table 4 of "QUIC in wireless mesh networks", by its names.
+"""Features of a connection, as measures of runs: those of table 4, by its names.
 
-They are the same on both clocks (`connection_log`); docs/features.md describes them.
+They are the same on both clocks; docs/features.md describes them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from minitopo_dc.analysis.logs.connection import ConnectionLog, Numbers
-from minitopo_dc.analysis.logs.connection_log import connection_log
-from minitopo_dc.analysis.logs.tcp_info import tcp_info_file
-from minitopo_dc.analysis.measures.behaviour import behaviour
-from minitopo_dc.analysis.tables.load import load_result
-from minitopo_dc.runs.results import RunResult, of_first_flow
+import minitopo_dc as dc
 
-TRANSPORTS = ("quic", "tcp")
 LAGS = (1, 10, 100)
 """The lags of the index of dispersion for intervals. The study does not tell its own."""
 LAG = 10
@@ -46,42 +40,27 @@ FEATURES = (
 """The names of all features; docs/features.md has their units."""
 MS = 1000.0
 KB = 1000.0
-KEPT = 4096
-"""The number of runs whose features are cached: each measure of a campaign asks for them again."""
 
 
-def feature_table(runs: Iterable[Path]) -> pd.DataFrame:
-    """Return one row per run: `directory`, `transport`, `goodput_mbps`, its features and behaviour.
-
-    Args:
-        runs: directories of runs that are ok, e.g. `recorded_runs`.
-
-    Raises:
-        ResultError: see `connection_log`.
-    """
-    return pd.DataFrame([_row(Path(run)) for run in runs])
-
-
-def recorded_runs(directory: Path) -> list[Path]:
-    """Return the runs below a directory (a campaign's, a comparison's) that have features.
-
-    Raises:
-        ResultError: a result is broken.
-    """
-    runs = sorted(path.parent for path in directory.glob("**/result.json"))
-    return [run for run in runs if _is_recorded(run, load_result(run))]
-
-
+@dc.run_measures(*FEATURES)
 def connection_features(run: Path) -> dict[str, float]:
     """Return the features of a run's connection; of several flows, of the first one.
 
     Raises:
-        ResultError: see `connection_log`.
+        ResultError: a record is missing or broken (`dc.connection_log`).
     """
-    return dict(_features(run, _version(run)))
+    log = dc.connection_log(run)
+    return {
+        **_intervals("server", log.packets["sent_s"]),
+        **_intervals("client", log.packets["received_s"].dropna().sort_values()),
+        **_path(log.packets),
+        "ack_frequency": log.acknowledgements / len(log.packets),
+        **_window(log),
+        **{f"{state}_share": share for state, share in state_shares(log).items()},
+    }
 
 
-def dispersion(intervals: Numbers, lag: int) -> float:
+def dispersion(intervals: NDArray[Any], lag: int) -> float:
     """Return the index of dispersion for intervals: the variance of sums of `lag` over Poisson's.
 
     `Var(X_i + ... + X_(i+k-1)) / (k * mean(X)^2)` (Cox and Lewis 1966; Sriram and Whitt 1986) is 1
@@ -92,43 +71,6 @@ def dispersion(intervals: Numbers, lag: int) -> float:
         return math.nan
     summed = np.convolve(intervals, np.ones(lag), "valid")
     return float(summed.var(ddof=1) / (lag * intervals.mean() ** 2))
-
-
-def _row(run: Path) -> dict[str, object]:
-    result = load_result(run)
-    return {
-        "directory": str(run),
-        "transport": result.transport,
-        "goodput_mbps": result.goodput_mbps,
-        **connection_features(run),
-        "behaviour": (found := behaviour(run)).kind,
-        **found.measures(),
-    }
-
-
-def _is_recorded(run: Path, result: RunResult) -> bool:
-    """Return whether a run is ok, of a transport with features, and recorded at both ends."""
-    if result.status != "ok" or result.transport not in TRANSPORTS:
-        return False
-    return any(each is not None for each in (tcp_info_file(run), of_first_flow(run, "qlog/client")))
-
-
-def _version(run: Path) -> int:
-    return (run / "result.json").stat().st_mtime_ns
-
-
-@lru_cache(KEPT)
-def _features(run: Path, _version: int) -> tuple[tuple[str, float], ...]:
-    log = connection_log(run)
-    found = {
-        **_intervals("server", log.packets["sent_s"]),
-        **_intervals("client", log.packets["received_s"].dropna().sort_values()),
-        **_path(log.packets),
-        "ack_frequency": log.acknowledgements / len(log.packets),
-        **_window(log),
-        **{f"{state}_share": share for state, share in state_shares(log).items()},
-    }
-    return tuple(found.items())
 
 
 def _intervals(end: str, times: pd.Series[float]) -> dict[str, float]:
@@ -158,7 +100,7 @@ def _path(packets: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def _window(log: ConnectionLog) -> dict[str, float]:
+def _window(log: dc.ConnectionLog) -> dict[str, float]:
     windows, lasted = log.during()
     sizes = windows["cwnd_bytes"].to_numpy(dtype=float) / KB
     mean = float(np.average(sizes, weights=lasted))
@@ -166,7 +108,7 @@ def _window(log: ConnectionLog) -> dict[str, float]:
     return {"cwnd_mean_kb": mean, "cwnd_variance_kb2": variance}
 
 
-def state_shares(log: ConnectionLog) -> dict[str, float]:
+def state_shares(log: dc.ConnectionLog) -> dict[str, float]:
     """Return the shares of the transfer's time by `STATES`; they add up to 1.
 
     - recovery: from a cut of the window until a packet sent after it has arrived;
@@ -187,7 +129,7 @@ def state_shares(log: ConnectionLog) -> dict[str, float]:
     return dict(zip(STATES, shares, strict=True))
 
 
-def _recoveries(log: ConnectionLog) -> list[tuple[float, float]]:
+def _recoveries(log: dc.ConnectionLog) -> list[tuple[float, float]]:
     packets = log.packets
     found = []
     for cut in log.cuts:

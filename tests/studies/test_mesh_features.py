@@ -14,17 +14,12 @@ import pytest
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.logs.connection import ConnectionLog, Cut
 from minitopo_dc.analysis.logs.connection_log import connection_log
-from minitopo_dc.analysis.measures.behaviour import BEHAVIOUR_MEASURES, behaviour, behaviour_of
-from minitopo_dc.analysis.measures.features import (
-    FEATURES,
-    STATES,
-    connection_features,
-    dispersion,
-    feature_table,
-)
+from minitopo_dc.analysis.measures.named import with_measures
 from minitopo_dc.simulation.run import run_virtual
-from minitopo_dc.workloads.command import RESERVED, RESERVED_BEGINNINGS
 from tests.simulation.scenarios import scenario
+from tests.studies.digests import module
+
+features, limits = (module("mesh", name) for name in ("features", "limits"))
 
 OPTIMUM = 100_000.0
 """Bytes: 8 Mbit/s and 0.1 s."""
@@ -51,13 +46,13 @@ def run(
 
 def test_an_idle_fast_leg_has_its_delay_and_neither_loss_nor_disorder(tmp_path: Path) -> None:
     run(tmp_path, {"rate_mbps": 10_000, "delay_ms": 10}, ack_every=2)
-    found = connection_features(tmp_path)
-    assert tuple(found) == FEATURES
+    found = features.connection_features(tmp_path)
+    assert tuple(found) == features.FEATURES
     assert found["mean_delay_ms"] == pytest.approx(10, abs=0.1)
     assert found["delay_variation_ms2"] < 0.01
     assert found["packet_loss"] == found["out_of_order"] == 0
     assert found["ack_frequency"] == pytest.approx(0.5, abs=0.05)
-    assert sum(found[f"{state}_share"] for state in STATES) == pytest.approx(1)
+    assert sum(found[f"{state}_share"] for state in features.STATES) == pytest.approx(1)
 
 
 def test_what_never_arrived_is_what_the_leg_dropped(tmp_path: Path) -> None:
@@ -66,9 +61,9 @@ def test_what_never_arrived_is_what_the_leg_dropped(tmp_path: Path) -> None:
     missing = int(log.packets["received_s"].isna().sum())
     assert 0 <= counted["dropped_loss"] - missing <= 2  # all but a few packets have content
     assert missing > 5
-    loss = connection_features(tmp_path)["packet_loss"]
+    loss = features.connection_features(tmp_path)["packet_loss"]
     assert loss == pytest.approx(missing / len(log.packets))
-    found = behaviour(tmp_path)
+    found = limits.behaviour(tmp_path)
     assert found.lost_packets - found.spurious_losses >= missing
     assert found.cuts > 0
 
@@ -77,51 +72,44 @@ def test_reordering_makes_false_losses(tmp_path: Path) -> None:
     moving = {"rate_mbps": 20, "delay_ms": 20, "jitter_ms": 5, "reorder": True}
     counted = run(tmp_path, moving, slow_start_exit="off")
     assert counted["dropped_loss"] == counted["dropped_queue"] == 0
-    found = behaviour(tmp_path)
+    found = limits.behaviour(tmp_path)
     assert found.kind == "false loss"
     assert found.false_cuts == found.cuts > 0
-    assert connection_features(tmp_path)["out_of_order"] > 0.01
+    assert features.connection_features(tmp_path)["out_of_order"] > 0.01
 
 
 def test_a_threshold_that_is_too_small_makes_an_early_exit(tmp_path: Path) -> None:
     run(tmp_path, {"rate_mbps": 100, "delay_ms": 50}, slow_start_exit=0.0, pacing_slow_start=100)
-    found = behaviour(tmp_path)
+    found = limits.behaviour(tmp_path)
     assert found.kind == "early exit"
     assert found.exit_bytes < found.optimum_bytes
     assert found.optimum_bytes == pytest.approx(100e6 / 8 * 0.06, rel=0.02)
 
 
-def test_a_table_has_a_row_for_each_run(tmp_path: Path) -> None:
-    for name in "ab":
-        run(tmp_path / name, {"rate_mbps": 50}, size_mb=0.1)
-    table = feature_table([tmp_path / "a", tmp_path / "b"])
-    assert list(table.columns) == [
-        *("directory", "transport", "goodput_mbps"),
-        *(*FEATURES, "behaviour", *BEHAVIOUR_MEASURES),
-    ]
-    assert len(table) == 2
+def test_features_and_behaviours_are_measures_of_runs(tmp_path: Path) -> None:
+    run(tmp_path / "a", {"rate_mbps": 50}, size_mb=0.1)
+    runs = pd.DataFrame({"run": ["a"], "status": ["ok"]})
+    runs.attrs["directory"] = str(tmp_path)
+    row = with_measures(runs, "cwnd_mean_kb", "early_exit").iloc[0]
+    assert row["cwnd_mean_kb"] == features.connection_features(tmp_path / "a")["cwnd_mean_kb"]
+    assert row["early_exit"] == limits.behaviour(tmp_path / "a").early_exit
 
 
 def test_a_run_without_qlogs_is_told_what_it_lacks(tmp_path: Path) -> None:
     scenario(mode="sc", options={}).save(tmp_path / "scenario.yaml")
     (tmp_path / "result.json").write_text("{}")
     with pytest.raises(ResultError, match="lacks options: qlog: true"):
-        connection_features(tmp_path)
-
-
-def test_no_program_may_call_a_number_of_its_own_like_a_feature() -> None:
-    for name in (*FEATURES, *BEHAVIOUR_MEASURES):
-        assert name in RESERVED or name.startswith(RESERVED_BEGINNINGS)
+        features.connection_features(tmp_path)
 
 
 def test_dispersion_is_nought_of_a_clock_one_of_poisson_and_large_of_bursts() -> None:
-    assert dispersion(np.full(1000, 3.0), 10) == pytest.approx(0)
+    assert features.dispersion(np.full(1000, 3.0), 10) == pytest.approx(0)
     random = np.random.default_rng(1)
-    assert dispersion(random.exponential(2.0, 100_000), 10) == pytest.approx(1, abs=0.1)
+    assert features.dispersion(random.exponential(2.0, 100_000), 10) == pytest.approx(1, abs=0.1)
     bursts = np.tile(np.array([0.0] * 9 + [10.0]), 1000)
-    assert dispersion(bursts, 1) == pytest.approx(9, abs=0.1)
-    assert dispersion(bursts, 10) == pytest.approx(0)
-    assert math.isnan(dispersion(np.ones(5), 10))
+    assert features.dispersion(bursts, 1) == pytest.approx(9, abs=0.1)
+    assert features.dispersion(bursts, 10) == pytest.approx(0)
+    assert math.isnan(features.dispersion(np.ones(5), 10))
 
 
 def logged(windows: list[tuple[float, int, float]], cuts: tuple[Cut, ...] = ()) -> ConnectionLog:
@@ -156,10 +144,10 @@ GROWING = [(0.0, 20_000, NONE), (0.2, 60_000, NONE)]
 def test_a_behaviour_follows_from_window_threshold_and_losses(
     windows: list[tuple[float, int, float]], cuts: tuple[Cut, ...], kind: str
 ) -> None:
-    assert behaviour_of(logged(windows, cuts), OPTIMUM / 0.1 * 8).kind == kind
+    assert limits.behaviour_of(logged(windows, cuts), OPTIMUM / 0.1 * 8).kind == kind
 
 
 def test_the_mean_window_is_over_time() -> None:
-    found = behaviour_of(logged([(0.0, 20_000, NONE), (0.5, 120_000, NONE)]), 8e6)
+    found = limits.behaviour_of(logged([(0.0, 20_000, NONE), (0.5, 120_000, NONE)]), 8e6)
     assert found.mean_cwnd_bytes == pytest.approx(70_000)
     assert found.reached_optimum
