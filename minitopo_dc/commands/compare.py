@@ -216,7 +216,7 @@ def _tell_results(
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
     console.print(render_table(compare_table(legs.runs), labels, compare_table(frame)))
-    for sentence in (*legs.sentences, *(each.sentence for each in found), *few_losses(frame)):
+    for sentence in (*(each.sentence for each in found), *legs.sentences, *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
 
 
