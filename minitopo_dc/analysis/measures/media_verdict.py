@@ -123,9 +123,9 @@ class MediaFinding:
     def _because(self) -> str:
         better = self.differences[0].better
         if not self.why or not better:
-            return ""
+            return "."
         worse = self.second if better == self.first else self.first
-        return f" {reason_sentence(worse, self.sign, self.sign_slower, self.sign_faster)}"
+        return f". {reason_sentence(worse, self.sign, self.sign_slower, self.sign_faster)}"
 
 
 def media_findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[MediaFinding]:

@@ -109,7 +109,7 @@ REASONS: Mapping[str, _Reason] = {
     "bytes_per_byte": _Reason("carried more bytes for the same file", " a byte"),
     "late": _Reason("began late on its second leg", " % of the time", 100),
     "idle": _Reason("left a leg without data for longer", " % of the time", 100),
-    "uneven": _Reason("filled one leg while another had room", " % apart", 100),
+    "uneven": _Reason("filled one leg while another had room", " %", 100),
 }
 """What each number of `signs.Signs` says of the worse way, with its unit."""
 

@@ -57,7 +57,7 @@ class Finding:
     warning: bool = False
     """Whether it warns that Dual Connectivity is slower than one leg alone."""
     several: bool = False
-    """Whether there are findings on other stacks."""
+    """Whether transports of other stacks are compared as well."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
@@ -108,7 +108,7 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
         for pair in pairs(runs, _mean_goodput)
         for finding in _compared(stack, pair, seeds)
     ]
-    several = len({finding.stack for finding in made}) > 1
+    several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
     first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
     return [replace(finding, several=several) for finding in first]
 
