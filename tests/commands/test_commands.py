@@ -78,6 +78,7 @@ SET: dict[str, Callable[[Any], Any]] = {
     "pdcp.ratio=[9, 1]": lambda made: made.pdcp.ratio == (9, 1),
     "pdcp.report_ms=0.02s": lambda made: made.pdcp.report_ms == 20,
     "pdcp.legs=[2, 1]": lambda made: made.pdcp.legs == (2, 1),
+    "pdcp.delivery=off": lambda made: made.pdcp.delivery == "off",
     "pdcp.numbering=late": lambda made: made.pdcp.numbering == "late",
     "pdcp.flow_control={backhaul_ms: 5}": lambda made: "backhaul_ms=5" in repr(made.pdcp),
     "ip_version=6": lambda made: made.ip_version == 6,

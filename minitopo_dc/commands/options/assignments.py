@@ -15,6 +15,8 @@ from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import SettingsWarning
 from minitopo_dc.settings.yaml_text import parse_yaml
 
+WORDS = ("on", "off", "yes", "no")
+"""What YAML 1.2 has as words and YAML 1.1 as true or false: `pdcp.delivery=off`."""
 BEARER = ("pdcp", "uplink_pdcp")
 OF_ROWS = (*BEARER, "options", "paths")
 """Fields that the rows of a comparison have each for itself: some fit some rows only."""
@@ -52,7 +54,7 @@ def assignments(arguments: argparse.Namespace) -> dict[str, Any]:
             raise SettingsError(f"--set {words}: allowed: FIELD=VALUE, each field once")
         _check(path, arguments.chosen_fields)
         try:
-            values[path] = parse_yaml(value)
+            values[path] = value if value in WORDS else parse_yaml(value)
         except yaml.YAMLError:
             raise SettingsError(f"--set {words}: the value is not YAML") from None
     return values
