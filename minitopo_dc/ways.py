@@ -28,6 +28,7 @@ from matplotlib.axes import Axes
 from minitopo_dc import plots, statistics
 from minitopo_dc.analysis import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.analysis.measures.congestion import congestion_series
+from minitopo_dc.analysis.measures.sentences import Ratio, difference_sentence
 from minitopo_dc.analysis.tables.rows import read_rows
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
@@ -155,21 +156,20 @@ class Comparison:
         best = self._best_two()
         if len(best) < 2:
             return "Fewer than two ways have a run that is ok: nothing to compare."
-        better, worse = (way for way in self._means().index if way in best)
+        first, second = best
         ratio, interval, pairs = statistics.paired_ratio(
-            self.runs, "way", better, worse, measure=self.measure, pairs=["seed"]
+            self.runs, "way", first, second, measure=self.measure, pairs=["seed"]
         )
-        values = ", ".join(f"{way} {significant(self._means()[way])}" for way in best)
         name, unit = plots.name_and_unit(self.measure)
-        seeds = f"{pairs} seed{'s' * (pairs != 1)}"
-        if math.isnan(interval.low):
-            words = f"{better} is better, but {seeds} gives no interval"
-        elif interval.low <= 1 <= interval.high:
-            words = f"no clear difference ({_percent(interval)} %, 95 % interval, {seeds})"
-        else:
-            far = f"{significant(abs(100 * (ratio - 1)), 2)} % {_better(self.measure)}"
-            words = f"{better} is {far} ({_percent(interval)} %, 95 % interval, {seeds})"
-        return f"{name.capitalize()}: {values} {unit}: {words}."
+        what = difference_sentence(
+            (first, second),
+            (self._means()[first], self._means()[second]),
+            unit,
+            Ratio(ratio, interval.low, interval.high, pairs, self.runs["seed"].nunique()),
+            _better(self.measure),
+            low_is_better=plots.is_better_low(self.measure),
+        )
+        return what if self.measure == "goodput_mbps" else f"{name.capitalize()}: {what}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
@@ -277,14 +277,6 @@ def _better(measure: str) -> str:
     if measure == "goodput_mbps":
         return "faster"
     return "lower" if plots.is_better_low(measure) else "higher"
-
-
-def _percent(interval: statistics.Interval) -> str:
-    """Return the interval of a ratio as that of a difference in percent, without a common sign."""
-    ends = [100 * (end - 1) for end in (interval.low, interval.high)]
-    if ends[0] * ends[1] > 0:
-        ends = sorted(map(abs, ends))
-    return " to ".join(significant(end, 2) for end in ends)
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:

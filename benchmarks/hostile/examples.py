@@ -208,9 +208,9 @@ def campaign_text(
 
 OPTIONS = (
     *("compare --legs 20 10 --delay 10 --jitter 1 --loss 1 --queue 100 --size 1 --seed 1",),
-    *("compare --legs 20,9 --outage 1:3-5.5 --timeout 30 --jobs 2 --repetitions 2",),
-    *("compare --split batch --batch 10 --ratio 9:1 --t-reordering 200 --sn-bits 18",),
-    *("compare --split threshold --split-parameter threshold_bytes=100 --pdcp numbering=late",),
+    *("compare --legs 20,9 --set legs.0.outages=[[3,5.5]] --jobs 2 --repetitions 2",),
+    *("compare --split batch --set pdcp.batch=10 --set pdcp.ratio=[9,1] --set pdcp.sn_bits=18",),
+    *("compare --split threshold --set pdcp.parameters.threshold_bytes=100 --set ip_version=6",),
     *("compare --workload request-response:count=5,interval_s=1 --transports quic",),
     *("trace synthesise OUT.csv --seconds 5 --mean 10 --sinr 8 --speed 10 --users 1 --seed 1",),
     *("trace synthesise-drive OUT.csv --seconds 5 --environment entire --seed 1 --noise 2",),

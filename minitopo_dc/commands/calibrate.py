@@ -14,8 +14,8 @@ from rich.console import Console
 
 from minitopo_dc.analysis.tables.sheet import Head, Sheet
 from minitopo_dc.clocks import require_real, run_checked
-from minitopo_dc.commands.options import quantities
-from minitopo_dc.commands.options.scenario import add_ip_option, add_leg_options, leg_settings
+from minitopo_dc.commands.options import assignments, quantities
+from minitopo_dc.commands.options.scenario import add_leg_options, add_seed_option, leg_settings
 from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.runs.trust import LIMITS_FILE, Limits
@@ -41,10 +41,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="duration of each of the two measurements of a leg (at least 2; default: 10)",
     )
-    parser.add_argument(
-        "--seed", type=whole, default=1, help="seed of losses and jitter (default: 1)"
-    )
-    add_ip_option(parser)
+    add_seed_option(parser)
+    assignments.add(parser)
     parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
     disturb = parser.add_argument_group(
         "limits of trust: what a disturbance of this machine does to a run (docs/trust.md)"
@@ -76,17 +74,10 @@ def execute(arguments: argparse.Namespace) -> int:
     from minitopo_dc.emulation.network.elements import ElementFailedError  # noqa: PLC0415
     from minitopo_dc.emulation.run.calibration import calibrate  # noqa: PLC0415
 
-    scenario = Scenario.check(
-        {
-            "transport": "tcp",
-            "mode": "sc",
-            "legs": leg_settings(arguments),
-            "trace_offset_s": arguments.trace_offset,
-            "ip_version": arguments.ip_version,
-            "seed": arguments.seed,
-        },
-        "options",
-    )
+    fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
+    values = assignments.assignments(arguments)
+    own = {"transport": "tcp", "mode": "sc"}
+    scenario = Scenario.check({**assignments.put(fields, values), **own}, "options")
     try:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)

@@ -130,7 +130,7 @@ TITLES = {
     ELEMENT: "every run on the real clock",
     KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
     VIRTUAL: "the virtual clock (--clock virtual)",
-    "ip_version 6": "IPv6 (--ip 6)",
+    "ip_version 6": "IPv6 (--set ip_version=6)",
     "exact timers": "exact timers on a busy machine",
     "congestion control cubic": "congestion controls of the kernel",
     "congestion control bbr": "congestion controls of the kernel",

@@ -28,12 +28,9 @@ from minitopo_dc.clocks import (
     run_checked,
     unavailable_reason,
 )
-from minitopo_dc.commands.options.pdcp import add_dc_options, each_pdcp
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
-    add_core_option,
-    add_ip_option,
     add_jobs_option,
     add_leg_options,
     add_output_option,
@@ -44,9 +41,7 @@ from minitopo_dc.commands.options.scenario import (
     check_capture,
     over_each_leg,
     rows,
-    with_core,
 )
-from minitopo_dc.commands.options.schedules import add_outage_option, add_paths_option
 from minitopo_dc.commands.screen import Progress, new_directory, save_figure
 from minitopo_dc.comparison_runs import (
     ASKED,
@@ -76,13 +71,8 @@ HELP = "compare transports over one leg, Dual Connectivity and several paths"
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
     add_leg_options(parser)
-    add_outage_option(parser)
-    add_dc_options(parser, several=True)
     add_transfer_options(parser)
-    add_paths_option(parser)
-    add_ip_option(parser)
     add_clock_option(parser)
-    add_core_option(parser)
     add_capture_option(parser)
     add_plugin_option(parser)
     add_jobs_option(parser)
@@ -113,10 +103,9 @@ def execute(arguments: argparse.Namespace) -> int:
     if not 1 <= arguments.repetitions <= MAX_REPETITIONS:
         allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
-    base = base_of(arguments)
+    base = base_scenario(arguments)
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     check_capture(arguments, base.clock)
-    base = with_core(base, arguments.core)
     jobs = chosen_jobs(arguments.jobs, base.clock)
     wanted = rows(arguments, base.clock, base.workload)
     if arguments.leg is None:
@@ -152,11 +141,6 @@ def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
             name = f"{scenario.transport} {mode_and_variant(scenario.mode, variant)}"
             print(f"unsupported here: {name}: {reason}")  # noqa: T201
     return exit_status(["ok" if reason is None else "unsupported" for reason in found])
-
-
-def base_of(arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario that all rows share, with the first split policy and t-Reordering."""
-    return base_scenario(next(each_pdcp(arguments)))
 
 
 def _directory(wanted: Path | None) -> Path:
@@ -232,7 +216,7 @@ def _tell_results(
     console = Console()
     labels = {each.name: each.label for each in all_runners()}
     console.print(render_table(compare_table(legs.runs), labels, compare_table(frame)))
-    for sentence in (*legs.sentences, *(each.sentence for each in found), *few_losses(frame)):
+    for sentence in (*(each.sentence for each in found), *legs.sentences, *few_losses(frame)):
         console.print(sentence, markup=False, highlight=False)
 
 

@@ -13,22 +13,15 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
+from minitopo_dc.commands.options import assignments
 from minitopo_dc.commands.options.scenario import (
     add_capture_option,
     add_clock_option,
-    add_core_option,
-    add_ip_option,
     add_minitopo_options,
     add_output_option,
     add_plugin_option,
     check_capture,
-    with_core,
-)
-from minitopo_dc.commands.options.schedules import (
-    add_outage_option,
-    add_paths_option,
-    path_schedule,
-    with_outages,
+    with_capture,
 )
 from minitopo_dc.commands.screen import Progress, new_directory, save_figure
 from minitopo_dc.comparison_runs import attempt
@@ -61,12 +54,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_minitopo_options(parser, required=False)
     add_clock_option(parser)
-    add_core_option(parser)
-    add_ip_option(parser, default=None)
+    assignments.add(parser)
     add_capture_option(parser)
     add_plugin_option(parser)
-    add_paths_option(parser)
-    add_outage_option(parser)
     add_output_option(parser, "run")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -75,8 +65,10 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
+    scenario = assignments.with_assignments(scenario, arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
-    scenario = with_core(_changed(scenario, arguments, clock), arguments.core)
+    check_capture(arguments, clock)
+    scenario = with_capture(scenario.on_clock(clock), arguments)
     _check(scenario, arguments)
     if interactive:
         check_command_line(scenario, clock)
@@ -103,25 +95,6 @@ def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
     except InputError as error:
         named = ", ".join(str(file) for file in files if file is not None)
         raise SettingsError(f"{named}: {error}") from None
-
-
-def _changed(scenario: Scenario, arguments: argparse.Namespace, clock: Clock) -> Scenario:
-    """Return the scenario with what the command line changes of it."""
-    check_capture(arguments, clock)
-    capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
-    if (paths := path_schedule(arguments)) is not None:
-        scenario = Scenario.check({**scenario.model_dump(), "paths": paths}, "--paths")
-    if arguments.outages:
-        values = scenario.model_dump()
-        changed = {**values, "legs": with_outages(values["legs"], arguments)}
-        scenario = Scenario.check(changed, "--outage")
-    scenario = scenario.on_clock(clock)
-    return scenario.model_copy(
-        update={
-            "real": scenario.real.model_copy(update={"capture": capture}),
-            "ip_version": arguments.ip_version or scenario.ip_version,
-        }
-    )
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
@@ -240,7 +213,7 @@ def check_command_line(scenario: Scenario, clock: str | None) -> None:
     if clock == "virtual":
         raise SettingsError(f"{what} needs --clock real")
     if scenario.paths is not None:
-        raise SettingsError(f"{what} has no transfer for --paths")
+        raise SettingsError(f"{what} has no transfer for paths")
     require_real(what)
 
 

@@ -19,6 +19,35 @@ MEANT = {
     "--duration": "--workload download:duration_s=S",
 }
 """Words of other tools for what has another name here."""
+REPLACED = {
+    "--uplink-delay": "legs.*.uplink.delay_ms=MS",
+    "--uplink-jitter": "legs.*.uplink.jitter_ms=MS",
+    "--uplink-loss": "legs.*.uplink.loss_percent=PERCENT",
+    "--uplink-queue": "legs.*.uplink.queue_packets=PACKETS",
+    "--rlc": "legs.*.downlink.rlc.mode=MODE",
+    "--block-errors": "legs.*.downlink.rlc.block_error_percent=PERCENT",
+    "--trace-time-column": "legs.*.downlink.trace_time_column=NAME:UNIT",
+    "--trace-end": "legs.*.downlink.end=RULE",
+    "--trace-offset": "trace_offset_s=S",
+    "--outage": "legs.N.outages=[[FROM,TO]], where N counts from 0",
+    "--split-parameter": "pdcp.parameters.NAME=VALUE",
+    "--report-interval": "pdcp.report_ms=MS",
+    "--batch": "pdcp.batch=PACKETS",
+    "--ratio": "pdcp.ratio=[A,B]",
+    "--dc-legs": "pdcp.legs=[N,N]",
+    "--t-reordering": "pdcp.t_reordering_ms=MS",
+    "--sn-bits": "pdcp.sn_bits=BITS",
+    "--delivery": "pdcp.delivery=DELIVERY",
+    "--split-uplink": "split_uplink=true",
+    "--uplink-split": "uplink_pdcp.split=POLICY",
+    "--pdcp": "pdcp.FIELD=VALUE",
+    "--receive-buffer": "options.receive_buffer_bytes=BYTES",
+    "--timeout": "timeout_s=S",
+    "--paths": "paths.initial=[N] and --set 'paths.schedule=[{at_s: S, open: N}]'",
+    "--ip": "ip_version=6",
+    "--core": "virtual.core=CORE",
+}
+"""Options that there were, with what follows `--set` in their place."""
 PROGRAM = ("exec", "shell")
 """Commands whose line goes on with a user's program."""
 
@@ -41,6 +70,8 @@ def refuse(
     given = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
     if names[0] in PROGRAM and not given.startswith("--"):
         raise InputError(f"{command}: no option {given}; write -- before your program")
+    if given in REPLACED and "--set" in inner._option_string_actions:
+        raise InputError(f"{command}: {given} is gone; write --set {REPLACED[given]}")
     what = "option " if given.startswith("-") else "word "
     hint = _meant(given, inner)
     raise InputError(

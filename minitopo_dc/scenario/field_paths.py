@@ -102,7 +102,10 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
             if isinstance(place, list):
                 found += [place[index] for index in _indices(place, part, path)]
             else:
-                found.append(_mapping(place, path).setdefault(part, {}))
+                fields = _mapping(place, path)
+                if fields.get(part) is None:  # not given, or given as nothing
+                    fields[part] = {}
+                found.append(fields[part])
         places = found
     return places
 

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.compare import base_of
+from minitopo_dc.commands.options.scenario import base_scenario
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 
@@ -19,7 +19,7 @@ LEG = {"downlink": {"rate_mbps": 20}}
 def compared(*arguments: str) -> Scenario:
     parser = argparse.ArgumentParser()
     compare.add(parser)
-    return base_of(parser.parse_args(arguments))
+    return base_scenario(parser.parse_args(arguments))
 
 
 def scenario(**more: object) -> Scenario:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from minitopo_dc import cli, clocks
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.compare import base_of
-from minitopo_dc.commands.options.scenario import MODES, over_each_leg, rows
+from minitopo_dc.commands.options.assignments import with_assignments
+from minitopo_dc.commands.options.scenario import MODES, base_scenario, over_each_leg, rows
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
@@ -29,7 +31,7 @@ def parsed(*arguments: str) -> argparse.Namespace:
 
 
 def scenario(*arguments: str) -> Scenario:
-    return base_of(parsed(*arguments))
+    return base_scenario(parsed(*arguments))
 
 
 def test_without_options_the_embedded_traces_can_be_read() -> None:
@@ -54,39 +56,82 @@ def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
 
 
 def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
-    made = scenario("--legs", "20", "20", "--delay", "power", "5", "--uplink-delay", "linear")
+    made = scenario("--legs", "20", "20", "--delay", "power", "5")
     assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
-    assert [leg.uplink.delay_curve for leg in made.legs] == ["linear", "linear"]
 
 
 def test_all_traces_begin_at_the_offset() -> None:
-    derived = resolve_scenario(scenario("--trace-offset", "7.5")).scenario
+    derived = resolve_scenario(scenario("--set", "trace_offset_s=7.5")).scenario
     assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
 
 
+SET: dict[str, Callable[[Any], Any]] = {
+    "legs.*.downlink.rlc.mode=um": lambda made: "mode='um'" in repr(made.legs[1].downlink.rlc),
+    "legs.1.downlink.loss_percent=0.1": lambda made: (
+        [leg.downlink.loss_percent for leg in made.legs] == [0, 0.1]
+    ),
+    "legs.0.outages=[[3, 5.5]]": lambda made: made.legs[0].outages == ((3, 5.5),),
+    "legs.*.uplink.delay_ms=5": lambda made: (
+        [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in made.legs] == [(10, 5), (10, 5)]
+    ),
+    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms == 40,
+    "pdcp.ratio=[9, 1]": lambda made: made.pdcp.ratio == (9, 1),
+    "pdcp.report_ms=0.02s": lambda made: made.pdcp.report_ms == 20,
+    "pdcp.legs=[2, 1]": lambda made: made.pdcp.legs == (2, 1),
+    "pdcp.delivery=off": lambda made: made.pdcp.delivery == "off",
+    "pdcp.numbering=late": lambda made: made.pdcp.numbering == "late",
+    "pdcp.flow_control={backhaul_ms: 5}": lambda made: "backhaul_ms=5" in repr(made.pdcp),
+    "ip_version=6": lambda made: made.ip_version == 6,
+    "timeout_s=2min": lambda made: made.timeout_s == 120,
+    "virtual.core=python": lambda made: made.virtual.core == "python",
+    "workload.size_mb=3": lambda made: made.workload == Download(size_mb=3),
+}
+
+
+@pytest.mark.parametrize("words", SET)
+def test_any_field_of_a_scenario_can_be_set(words: str) -> None:
+    legs = ("--legs", "20", "20")
+    assert not SET[words](scenario(*legs))
+    assert SET[words](scenario(*legs, "--set", words))
+    given = Scenario.check(scenario(*legs).model_dump(exclude_unset=True), "test")
+    arguments = argparse.Namespace(assignments=[words], chosen_fields=())
+    assert SET[words](with_assignments(given, arguments))
+
+
 @pytest.mark.parametrize(
-    ("options", "modes", "errors"),
+    ("words", "said"),
     [
-        ([], [None, None], [None, None]),
-        (["--rlc", "um"], ["um", "um"], [10, 10]),
-        (["--block-errors", "1", "30"], ["am", "am"], [1, 30]),
-        (["--rlc", "um", "--block-errors", "5"], ["um", "um"], [5, 5]),
+        ("legs.1", "--set legs.1: allowed: FIELD=VALUE, each field once"),
+        ("=5", "--set =5: allowed: FIELD=VALUE"),
+        ("pdcp.bath=5", "--set pdcp.bath: no field bath in pdcp; did you mean batch?; allowed: "),
+        ("seeds=5", "--set seeds: no field seeds of a scenario; did you mean seed?; allowed: "),
+        ("legs.5.downlink.delay_ms=5", "--set legs.5.downlink.delay_ms: 5 is no index here; "),
+        ("legs.one.queue_packets=5", "one is no index in legs; allowed: 0, 1, ... or *"),
+        ("pdcp.flow_control={", "--set pdcp.flow_control={: the value is not YAML"),
+        ("mode=dc", "--set mode: the command chooses it; `--help` lists its options"),
+        ("pdcp.split=batch", "--set pdcp.split: the command chooses it"),
+        ("label.x=1", "--set label.x: a label is of a campaign's cells; no scenario has it"),
+        ("pdcp.ratio=[1, 2, 3]", "ratio"),
+        ("pdcp.t_reordering_ms=7", "t_reordering"),
+        ("legs.0.downlink.loss_percent=101", "legs.0.downlink.loss_percent: 101; allowed: 0"),
+        ("options.max_speed=3", "--set options.max_speed: no transport here has the option"),
+        ("options=3", "--set options: no transport here has the option"),
+        ("paths.initial=[]", "--set paths: initial: name at least one leg"),
     ],
 )
-def test_either_option_of_rlc_makes_its_legs(
-    options: list[str], modes: list[str | None], errors: list[float | None]
+def test_a_wrong_field_is_one_error(
+    words: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    found = [leg.downlink.rlc for leg in scenario("--legs", "20", "20", *options).legs]
-    assert [rlc and rlc.mode for rlc in found] == modes
-    assert [rlc and rlc.block_error_percent for rlc in found] == errors
+    output = str(tmp_path / "out")
+    assert cli.main(["compare", "--legs", "20", "20", "--set", words, "--output", output]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not (tmp_path / "out").exists()
 
 
-def test_addresses_are_of_ipv4_unless_ipv6_is_asked_for() -> None:
-    assert (scenario().ip_version, scenario("--ip", "6").ip_version) == (4, 6)
-
-
-def test_the_ratio_is_written_with_colons() -> None:
-    assert scenario("--ratio", "9:1").pdcp.ratio == (9, 1)
+def test_a_field_is_set_once() -> None:
+    with pytest.raises(SettingsError, match="--set seed=2: allowed: FIELD=VALUE, each field once"):
+        scenario("--set", "seed=1", "--set", "seed=2")
 
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
@@ -102,25 +147,15 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     ]
 
 
-def test_only_dual_connectivity_has_a_row_for_each_split_and_timer() -> None:
-    timers = ("--t-reordering", "50", "200")
+def test_only_dual_connectivity_has_a_row_for_each_split() -> None:
     found = rows(
-        parsed("--split", "batch,credit", *timers, "--transports", "tcp,mptcp", "--modes", *MODES),
+        parsed("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES),
         "real",
         Download(size_mb=10),
     )
-    told = [
-        (row["mode"], *(row["pdcp"][name] for name in ("split", "t_reordering_ms")))
-        if "pdcp" in row
-        else row["mode"]
-        for row in found
-    ]
-    assert told == [
-        "sc",
-        *(("dc", split, timer) for split in ("batch", "credit") for timer in ("50", "200")),
-        *(("dc-duplicate", "batch", timer) for timer in ("50", "200")),
-        "multipath",
-    ]
+    told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
+    dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
+    assert told == [("sc", None), *dual, ("multipath", None)]
 
 
 @pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
@@ -136,26 +171,21 @@ def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
-def test_a_property_of_a_leg_is_of_both_directions_unless_the_uplink_s_is_given(name: str) -> None:
-    def both(*more: str) -> list[tuple[float, float]]:
-        made = base_of(parsed("--legs", "20", "20", f"--{name}", "3", "4", *more)).legs
-        field = {"loss": "loss_percent", "queue": "queue_packets"}.get(name, f"{name}_ms")
-        return [(getattr(leg.downlink, field), getattr(leg.uplink, field)) for leg in made]
-
-    assert both() == [(3, 3), (4, 4)]
-    assert both(f"--uplink-{name}", "7") == [(3, 7), (4, 7)]
+def test_a_property_of_a_leg_is_of_both_directions(name: str) -> None:
+    field = {"loss": "loss_percent", "queue": "queue_packets"}.get(name, f"{name}_ms")
+    made = scenario("--legs", "20", "20", f"--{name}", "3", "4").legs
+    both = [(getattr(leg.downlink, field), getattr(leg.uplink, field)) for leg in made]
+    assert both == [(3, 3), (4, 4)]
 
 
 def test_numbers_of_options_may_have_a_unit() -> None:
     legs = ("--legs", "20Mbit", "1Gbit/s", "--uplink", "500kbit")
-    more = ("--delay", "0.008s", "--loss", "0.1%", "--size", "500kB", "--receive-buffer", "33.5MB")
-    arguments = parsed(*legs, *more, "--timeout", "5min", "--report-interval", "0.02s")
-    made = base_of(arguments)
+    more = ("--delay", "0.008s", "--loss", "0.1%", "--size", "500kB")
+    made = scenario(*legs, *more)
     assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 1000]
     assert [leg.uplink.rate_mbps for leg in made.legs] == [0.5, 0.5]
     assert {(leg.uplink.delay_ms, leg.uplink.loss_percent) for leg in made.legs} == {(8, 0.1)}
-    assert (made.workload, made.timeout_s, made.pdcp.report_ms) == (Download(size_mb=0.5), 300, 20)
-    assert arguments.receive_buffer == 33_500_000
+    assert made.workload == Download(size_mb=0.5)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +194,7 @@ def test_numbers_of_options_may_have_a_unit() -> None:
         (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
         (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*MiB/s$"),
         (["--uplink", "5s"], "--uplink: 5s is no number"),
-        (["--uplink-loss", "5ms"], "--uplink-loss: 5ms is no number .*; units: %$"),
+        (["--loss", "5ms"], "--loss: 5ms is no number .*; units: %$"),
         (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
     ],
 )
@@ -172,16 +202,16 @@ def test_an_option_with_another_unit_is_one_error_that_names_it(
     words: list[str], named: str
 ) -> None:
     with pytest.raises(SettingsError, match=f"^{named}"):
-        base_of(parsed(*words))
+        base_scenario(parsed(*words))
 
 
 def test_an_uplink_is_another_column_of_its_leg_s_trace(tmp_path: Path) -> None:
     table = tmp_path / "table.csv"
     table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
     both = ("--legs", str(table), str(table), "--trace-column", "down_mbps", "--uplink-column")
-    for leg in base_of(parsed(*both, "up_mbps")).legs:
+    for leg in base_scenario(parsed(*both, "up_mbps")).legs:
         assert (leg.downlink.capacity().rate_at(0), leg.uplink.capacity().rate_at(0)) == (2e7, 2e6)
-    wrong = base_of(parsed(*both, "upp_mbps")).legs[0].uplink
+    wrong = base_scenario(parsed(*both, "upp_mbps")).legs[0].uplink
     with pytest.raises(TraceError, match=r"no column 'upp_mbps' .*time_s, down_mbps, up_mbps"):
         wrong.capacity()
 
@@ -190,14 +220,16 @@ def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) 
     table = tmp_path / "table.csv"
     table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
     columns = ("--trace-column", "down_mbps", "--uplink-column", "up_mbps")
-    first, second = base_of(parsed("--legs", str(table), "12", *columns)).legs
+    first, second = base_scenario(parsed("--legs", str(table), "12", *columns)).legs
     assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 20)
-    first, second = base_of(parsed("--legs", str(table), "12", *columns, "--uplink", "5")).legs
+    first, second = base_scenario(
+        parsed("--legs", str(table), "12", *columns, "--uplink", "5")
+    ).legs
     assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 5)
 
 
 def test_an_uplink_does_not_follow_a_curve() -> None:
-    legs = base_of(parsed("--delay", "power")).legs
+    legs = base_scenario(parsed("--delay", "power")).legs
     assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
 
 
@@ -206,7 +238,7 @@ def test_an_uplink_does_not_follow_a_curve() -> None:
 )
 def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
     given = parsed("--legs", *legs, "--transports", "quic")
-    found = over_each_leg(rows(given, "virtual", Download()), base_of(given))
+    found = over_each_leg(rows(given, "virtual", Download()), base_scenario(given))
     assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
     assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
 
@@ -233,16 +265,13 @@ def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> N
             ["--delay", "fast"],
             "--delay: fast is no number in digits, such as 10 or 10ms; units: ns, ",
         ),
-        (["--ratio", "1:2:3"], "ratio"),
-        (["--t-reordering", "7"], "t_reordering"),
-        (["--t-reordering", "never"], "t_reordering"),
         (["--transports", "sctp"], "--transports: sctp; allowed: "),
         (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, multipath"),
         (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
         (["--repetitions", "0"], "--repetitions: 0; allowed: 1 to 10000"),
         (["--size", "0"], "size_mb"),
         (["--congestion-control", "vegas"], "congestion_control: vegas; allowed: reno, cubic, bbr"),
-        (["--trace-end", "never"], "'loop', 'hold' or 'stop'"),
+        (["--set", "legs.0.downlink.end=never"], "'loop', 'hold' or 'stop'"),
     ],
 )
 def test_a_wrong_option_is_one_clear_error(
@@ -269,7 +298,7 @@ def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
-    found = rows(parsed(*named, "--receive-buffer", "1"), "real", Download())
+    found = rows(parsed(*named, "--set", "options.receive_buffer_bytes=1"), "real", Download())
     buffer = {"receive_buffer_bytes": 1}
     assert [row["options"] for row in found] == [{}, buffer, buffer]
 
@@ -484,7 +513,7 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
 
     monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
     monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
-    assert cli.main(["calibrate", "--ip", "6"]) == 1
+    assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error
     assert "Traceback" not in error
@@ -511,20 +540,16 @@ def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
     assert not made.exists()
 
 
-def test_parameters_of_the_split_policy_are_named_one_by_one() -> None:
-    options = ("--split", "bandit", "--report-interval", "20")
-    pdcp = scenario(
-        *options, "--split-parameter", "epoch_ms=500", "--split-parameter", "seed=3"
-    ).pdcp
-    assert (pdcp.split, pdcp.parameters) == ("bandit", {"epoch_ms": 500, "seed": 3})
-    assert pdcp.report_ms == 20
-    assert (scenario().pdcp.parameters, scenario().pdcp.report_ms) == ({}, None)
-
-
 def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
-    options = ("--split", "least-delay", "threshold", "--split-parameter", "threshold_bytes=25600")
+    options = (
+        "--split",
+        "least-delay",
+        "threshold",
+        "--set",
+        "pdcp.parameters.threshold_bytes=25600",
+    )
     found = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
-    given = {row["pdcp"]["split"]: row["pdcp"]["parameters"] for row in found}
+    given = {row["pdcp"]["split"]: row["pdcp"].get("parameters", {}) for row in found}
     assert given == {"least-delay": {}, "threshold": {"threshold_bytes": 25600}}
 
 
@@ -532,14 +557,9 @@ def test_a_parameter_that_no_policy_has_is_refused() -> None:
     with pytest.raises(
         SettingsError, match=r"no policy has treshold; least-delay: none; threshold: "
     ):
-        base_of(parsed("--split", "least-delay", "threshold", "--split-parameter", "treshold=1"))
-
-
-@pytest.mark.parametrize("words", ["epoch_ms", "=5", "seed=", "seed=[", "seed=1 seed=2"])
-def test_a_parameter_of_the_split_policy_that_is_none_is_refused(words: str) -> None:
-    options = [part for word in words.split() for part in ("--split-parameter", word)]
-    with pytest.raises(SettingsError, match=r"^--split-parameter: "):
-        scenario("--split", "bandit", "--report-interval", "20", *options)
+        base_scenario(
+            parsed("--split", "least-delay", "threshold", "--set", "pdcp.parameters.treshold=1")
+        )
 
 
 @pytest.mark.parametrize("split", ["proportional", "bandit", "credit"])
@@ -554,32 +574,7 @@ def test_a_policy_has_the_reports_or_the_flow_control_that_it_needs(split: str) 
 def test_a_parameter_outside_its_range_is_refused_before_a_run() -> None:
     words = r"^options: pdcp: .*: primary is 3, must be .* from 1 to 2"
     with pytest.raises(SettingsError, match=words):
-        scenario("--split", "threshold", "--split-parameter", "primary=3")
-
-
-def test_any_field_of_pdcp_is_an_option() -> None:
-    arguments = ["compare", "--pdcp", "numbering=late", "--pdcp", "flow_control={backhaul_ms: 5}"]
-    pdcp = base_of(parsed(*arguments[1:])).pdcp
-    assert pdcp.numbering == "late"
-    assert pdcp.flow_control is not None
-    assert pdcp.flow_control.backhaul_ms == 5
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["numbering"], "--pdcp: numbering; allowed: NAME=VALUE, each name once"),
-        (["numbering=late", "numbering=early"], "--pdcp: numbering=early; allowed: NAME=VALUE"),
-        (["batch=5"], "--pdcp: batch; has an option of its own"),
-        (["flow_control={"], "--pdcp: flow_control={; the value is not YAML"),
-        (["nonsense=1"], "pdcp.nonsense: unknown field"),
-    ],
-)
-def test_a_wrong_field_of_pdcp_is_one_error(given: list[str], words: str) -> None:
-    options = [word for each in given for word in ("--pdcp", each)]
-    with pytest.raises(SettingsError) as caught:
-        base_of(parsed(*options))
-    assert words in str(caught.value)
+        scenario("--split", "threshold", "--set", "pdcp.parameters.primary=3")
 
 
 def test_a_recording_s_two_files_are_a_leg_s_two_directions(tmp_path: Path) -> None:
@@ -599,6 +594,12 @@ def test_a_recording_s_two_files_are_a_leg_s_two_directions(tmp_path: Path) -> N
 def test_legs_are_columns_of_one_table(tmp_path: Path) -> None:
     table = tmp_path / "drive.csv"
     table.write_text("at,a,b\n0,1,2\n10,3,4\n")
-    options = ("--trace-column", "a:mbps", "b:mbps", "--trace-time-column", "at:ms")
+    options = (
+        "--trace-column",
+        "a:mbps",
+        "b:mbps",
+        "--set",
+        "legs.*.downlink.trace_time_column=at:ms",
+    )
     legs = scenario("--legs", str(table), str(table), *options).legs
     assert [leg.downlink.capacity().rate_at(0) for leg in legs] == [1_000_000, 2_000_000]

@@ -12,8 +12,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.analysis import load_results
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.compare import base_of
-from minitopo_dc.commands.options.scenario import rows
+from minitopo_dc.commands.options.scenario import base_scenario, rows
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
@@ -56,7 +55,7 @@ def parsed(*arguments: str) -> argparse.Namespace:
     ],
 )
 def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted: Workload) -> None:
-    assert base_of(parsed(*arguments)).workload == wanted
+    assert base_scenario(parsed(*arguments)).workload == wanted
 
 
 @pytest.mark.parametrize(
@@ -85,13 +84,13 @@ def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
     arguments: list[str], message: str
 ) -> None:
     with pytest.raises(SettingsError) as caught:
-        base_of(parsed(*arguments))
+        base_scenario(parsed(*arguments))
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"--workload: {message}")
 
 
 def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
-    asked = base_of(parsed("--workload", workload)).workload
+    asked = base_scenario(parsed("--workload", workload)).workload
     found = rows(parsed(*arguments), "virtual" if clock == "virtual" else "real", asked)
     return {f"{row['transport']} {row['mode']}" for row in found}
 
@@ -217,7 +216,7 @@ def forgotten_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
     path = tmp_path / "twice.py"
     path.write_text(PLUGIN.format(name="compare-twice"), encoding="utf-8")
-    made = base_of(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
+    made = base_scenario(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
     assert (made.workload.kind, made.workload.model_dump()["times"]) == ("compare-twice", 3)
     assert made.plugins == (str(path),)
 
@@ -239,7 +238,7 @@ def test_plugins_are_loaded_in_their_order_and_files_become_absolute(
 ) -> None:
     (tmp_path / "empty.py").touch()
     monkeypatch.chdir(tmp_path)
-    made = base_of(parsed("--plugin", "json", "--plugin", "empty.py"))
+    made = base_scenario(parsed("--plugin", "json", "--plugin", "empty.py"))
     assert made.plugins == ("json", str(tmp_path / "empty.py"))
 
 

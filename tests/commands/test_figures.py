@@ -47,7 +47,10 @@ def test_of_a_delay_the_lowest_is_the_best() -> None:
     assert list(best_of_each(runs, "delay_p95_ms")) == ["quic dc least-delay"]
 
 
-@pytest.mark.parametrize(("more", "drawn"), [(["--paths", "1", "0.1:open:2"], True), ([], False)])
+@pytest.mark.parametrize(
+    ("more", "drawn"),
+    [(["--set", "paths={initial: [1], schedule: [{at_s: 0.1, open: 2}]}"], True), ([], False)],
+)
 def test_a_run_is_drawn_where_it_has_paths(more: list[str], drawn: bool, tmp_path: Path) -> None:
     transport = "mpquic-picoquic" if drawn else "quic-picoquic"
     mode = "multipath" if drawn else "dc"

@@ -63,16 +63,18 @@ def test_each_mode_of_a_comparison_is_one_of_a_program(mode: str, transport: str
 def test_options_of_legs_and_of_the_bearer_mean_what_they_mean_to_compare() -> None:
     made = scenario(
         *("--legs", "20", "10", "--delay", "5", "30", "--split", "least-delay"),
-        *("--report-interval", "10", "--outage", "2:1-2", "--ip", "6", "--seed", "5"),
+        *("--set", "pdcp.report_ms=10", "--set", "legs.1.outages=[[1, 2]]", "--seed", "5"),
     )
     assert [leg.downlink.delay_ms for leg in made.legs] == [5, 30]
     assert (made.pdcp.split, made.pdcp.report_ms) == ("least-delay", 10)
     assert made.legs[1].outages == ((1, 2),)
-    assert (made.ip_version, made.seed) == (6, 5)
+    assert made.seed == 5
 
 
 def test_a_file_gives_its_path_and_no_transport_or_workload(tmp_path: Path) -> None:
-    made = scenario("--scenario", written(tmp_path), "--ip", "6", "--outage", "3:1-2")
+    made = scenario(
+        "--scenario", written(tmp_path), "--set", "ip_version=6", "--set", "legs.2.outages=[[1, 2]]"
+    )
     assert (made.mode, len(made.legs), made.ip_version) == ("dc-duplicate", 3, 6)
     assert made.legs[2].outages == ((1, 2),)
     assert (made.transport, made.workload.kind, made.options) == ("tcp", "download", {})
@@ -96,7 +98,7 @@ def test_a_file_that_no_program_can_use_is_refused(
         scenario("--scenario", written(tmp_path, **changes))
 
 
-@pytest.mark.parametrize("option", [["--legs", "20"], ["--mode", "sc"], ["--split-uplink"]])
+@pytest.mark.parametrize("option", [["--legs", "20"], ["--mode", "sc"], ["--seed", "2"]])
 def test_options_of_the_path_are_refused_beside_a_file(option: list[str], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="--scenario: the file has legs, mode"):
         scenario("--scenario", written(tmp_path), *option)
@@ -123,7 +125,8 @@ def topology(directory: Path, kind: str, paths: str = TWO_PATHS) -> str:
 def test_a_minitopo_topology_gives_its_path(
     kind: str, paths: str, mode: str, tmp_path: Path
 ) -> None:
-    made = scenario("-t", topology(tmp_path, kind, paths), "--outage", "1:1-2", "--ip", "6")
+    more = ("--set", "legs.0.outages=[[1, 2]]", "--set", "ip_version=6")
+    made = scenario("-t", topology(tmp_path, kind, paths), *more)
     assert (made.mode, made.ip_version) == (mode, 6)
     assert made.legs[0].downlink.rate_mbps == 4
     assert made.legs[0].outages == ((1, 2),)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc import cli
+from minitopo_dc.commands.unknown_options import REPLACED
+from minitopo_dc.scenario.field_paths import check_path
 
 
 @pytest.mark.parametrize(
@@ -26,8 +28,8 @@ from minitopo_dc import cli
             "`minitopo-dc campaign run --help` lists the options",
         ),
         (
-            "compare --split-parameters x=3",
-            "compare: no option --split-parameters; did you mean --split-parameter? "
+            "compare --trace-columns x=3",
+            "compare: no option --trace-columns; did you mean --trace-column? "
             "`minitopo-dc compare --help` lists the options",
         ),
         (
@@ -58,3 +60,27 @@ def test_a_mistake_in_an_option_is_one_line(
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"minitopo-dc: {words}")
     assert said.endswith("--help` lists the options")
+
+
+@pytest.mark.parametrize("option", REPLACED)
+@pytest.mark.parametrize("command", ["compare", "run", "exec", "calibrate"])
+def test_an_option_that_is_gone_names_what_is_set_instead(
+    option: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([command, option, "5"]) == 2
+    said = capsys.readouterr().err
+    assert said == (f"minitopo-dc: {command}: {option} is gone; write --set {REPLACED[option]}\n")
+    path = REPLACED[option].partition("=")[0]
+    check_path(path.replace("legs.N", "legs.0").replace("pdcp.FIELD", "pdcp.batch"))
+
+
+@pytest.mark.parametrize("command", ["compare", "run"])
+def test_the_help_fits_on_a_screen_and_a_half(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        cli.main([command, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 75
+    assert max(map(len, lines)) <= 100

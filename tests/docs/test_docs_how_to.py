@@ -37,7 +37,7 @@ BLOCKS = {
 }
 OPTIONS = {
     "advise": "--time 600",
-    "compare --ip 6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
+    "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
     "compare": "--transports mpquic-picoquic quic-picoquic --repetitions 1",
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",

@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.commands import compare
-from minitopo_dc.commands.compare import base_of
+from minitopo_dc.commands.options.scenario import base_scenario
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
@@ -27,7 +27,7 @@ def scenario(**leg: Any) -> Scenario:
 def compared(*arguments: str) -> Scenario:
     parser = argparse.ArgumentParser()
     compare.add(parser)
-    return base_of(parser.parse_args(arguments))
+    return base_scenario(parser.parse_args(arguments))
 
 
 def down(rate_mbps: float, *outages: list[float]) -> dict[str, Any]:
@@ -92,50 +92,24 @@ def test_legs_of_the_kernel_s_have_none() -> None:
         check_real(wanted)
 
 
-def test_the_option_names_leg_and_times_and_may_come_again() -> None:
-    made = compared("--legs", "20", "20", "20", "--outage", "3:4-8.5", "--outage", "3:0.5-1")
+def test_outages_are_set_with_other_fields_of_the_bearer() -> None:
+    words = ("legs.2.outages=[[0.5, 1], [4, 8.5]]", "pdcp.legs=[1, 3]", "pdcp.ratio=[9, 1]")
+    more = ("split_uplink=true", "uplink_pdcp.split=duplicate")
+    given = [part for word in (*words, *more) for part in ("--set", word)]
+    made = compared("--legs", "20", "20", "20", *given)
     assert [leg.outages for leg in made.legs] == [(), (), ((0.5, 1), (4, 8.5))]
+    assert (made.pdcp.legs, made.pdcp.ratio, made.pdcp.split) == ((1, 3), (9, 1), "batch")
+    assert made.resolved_flows[0].uplink_pdcp.split == "duplicate"
+    with pytest.raises(SettingsError, match="uplink_pdcp: needs split_uplink: true"):
+        compared("--legs", "20", "20", "--set", "uplink_pdcp.split=duplicate")
 
 
-@pytest.mark.parametrize(
-    ("word", "words"),
-    [
-        ("3-4", "--outage: '3-4'; write LEG:FROM-TO, times in s, e.g. 1:3-5.5"),
-        ("1:x-4", "--outage: '1:x-4'; write"),
-        ("3:1-2", "--outage: leg 3 does not exist; allowed: 1 to 2"),
-        ("0:1-2", "--outage: leg 0 does not exist; allowed: 1 to 2"),
-        ("1:2-2", "outages: [2, 2] ends before it begins"),
-    ],
-)
 @pytest.mark.parametrize("command", ["compare", "run"])
 def test_a_wrong_outage_is_one_clear_error(
-    command: str,
-    word: str,
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     scenario().save(tmp_path / "scenario.yaml")
     given = [str(tmp_path / "scenario.yaml")] if command == "run" else ["--legs", "20", "20"]
-    assert cli.main([command, *given, "--clock", "virtual", "--outage", word]) == 2
-    assert words in capsys.readouterr().err
-
-
-def test_run_adds_them_to_those_of_the_file(tmp_path: Path) -> None:
-    values = {"transport": "quic", "mode": "dc", "legs": [LEG, LEG | {"outages": [[3, 4]]}]}
-    small = {"workload": {"size_mb": 0.05}, "clock": "virtual"}
-    Scenario.check(values | small, "test").save(tmp_path / "s.yaml")
-    given = [str(tmp_path / "s.yaml"), "--output", str(tmp_path / "out"), "--outage", "2:1-2"]
-    assert cli.main(["run", *given]) == 0
-    kept = Scenario.load(tmp_path / "out" / "scenario.yaml")
-    assert [leg.outages for leg in kept.legs] == [(), ((1, 2), (3, 4))]
-
-
-def test_the_bearer_s_legs_and_its_uplink_s_split_are_options() -> None:
-    legs = ("--legs", "20", "20", "20", "--dc-legs", "1,3", "--ratio", "9:1")
-    made = compared(*legs, "--split-uplink", "--uplink-split", "duplicate")
-    assert (made.pdcp.legs, made.pdcp.ratio, made.pdcp.split) == ((1, 3), (9, 1), "batch")
-    assert made.uplink_pdcp is not None
-    assert (made.uplink_pdcp.legs, made.uplink_pdcp.split) == ((1, 3), "duplicate")
-    with pytest.raises(SettingsError, match=r"--uplink-split: needs --split-uplink"):
-        compared(*legs, "--uplink-split", "duplicate")
+    word = "legs.0.outages=[[2, 2]]"
+    assert cli.main([command, *given, "--clock", "virtual", "--set", word]) == 2
+    assert "outages: [2, 2] ends before it begins" in capsys.readouterr().err

@@ -18,6 +18,7 @@ from tests.commands.test_commands import parsed, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read
 
 WORDS = ("1", "2:open:2", "4.5:abandon:1")
+SET = "paths={initial: [1], schedule: [{at_s: 2, open: 2}, {at_s: 4.5, abandon: 1}]}"
 PLAN = PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(4.5, "abandon", 1)))
 
 
@@ -45,7 +46,7 @@ def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -
 
 
 def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
-    given = ("--legs", "10", "10", "--paths", *WORDS, "--transports", "tcp", "mptcp")
+    given = ("--legs", "10", "10", "--set", SET, "--transports", "tcp", "mptcp")
     found = rows(parsed(*given, "--modes", *MODES), "real", Download())
     planned = [each for _, each in planned_runs(scenario(*given), found, 1)]
     plans = {each.mode: each.resolved_flows[0].paths for each in planned}
@@ -53,7 +54,7 @@ def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
 
 
 def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
-    given = ("--legs", "10", "10", "--paths", *WORDS)
+    given = ("--legs", "10", "10", "--set", SET)
     compared = {row["transport"] for row in rows(parsed(*given), "real", Download())}
     assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
     named = rows(parsed(*given, "--transports", "mpquic"), "real", Download())
@@ -63,8 +64,8 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
 
 
 def test_a_schedule_for_no_multipath_run_is_refused() -> None:
-    with pytest.raises(SettingsError, match="--paths: no row of mode multipath"):
-        rows(parsed("--paths", "1", "--transports", "tcp"), "real", Download())
+    with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
+        rows(parsed("--set", "paths.initial=[1]", "--transports", "tcp"), "real", Download())
 
 
 LEG = "{downlink: {rate_mbps: 9}}"
@@ -73,14 +74,18 @@ LEG = "{downlink: {rate_mbps: 9}}"
 @pytest.mark.parametrize(
     ("what", "words", "message"),
     [
-        ("tcp sc", WORDS, "--paths: paths: mode sc has no paths; allowed: multipath"),
-        ("mptcp multipath", ("3",), "--paths: paths.initial: leg 3 does not exist"),
-        ("mpquic multipath", ("1",), "paths: transport mpquic has a path on every leg"),
+        ("tcp sc", SET, "--set: paths: mode sc has no paths; allowed: multipath"),
+        ("mptcp multipath", "paths.initial=[3]", "--set: paths.initial: leg 3 does not exist"),
+        (
+            "mpquic multipath",
+            "paths.initial=[1]",
+            "paths: transport mpquic has a path on every leg",
+        ),
     ],
 )
 def test_run_takes_a_schedule_for_what_has_paths(
     what: str,
-    words: tuple[str, ...],
+    words: str,
     message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -91,7 +96,7 @@ def test_run_takes_a_schedule_for_what_has_paths(
         f"transport: {transport}\nmode: {mode}\nlegs: [{LEG}, {LEG}]\n"
         "congestion_control: cubic\nclock: real\n"
     )
-    assert cli.main(["run", str(path), "--paths", *words]) == 2
+    assert cli.main(["run", str(path), "--set", words]) == 2
     assert message in capsys.readouterr().err
 
 

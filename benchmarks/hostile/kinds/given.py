@@ -21,7 +21,7 @@ from benchmarks.hostile.examples import KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRA
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
 from minitopo_dc.clocks import chosen_jobs, run_checked
-from minitopo_dc.commands import compare, entry
+from minitopo_dc.commands import entry
 from minitopo_dc.commands import run as run_command
 from minitopo_dc.commands.options import scenario as options
 from minitopo_dc.errors import InputError
@@ -234,7 +234,7 @@ def _options(rng: Random, directory: Path) -> Iterator[None]:
         entry.command(parsed.command).execute(parsed)
         return
     # What `compare` does before it runs anything.
-    base = compare.base_of(parsed).model_copy(update={"clock": "virtual"})
+    base = options.base_scenario(parsed).model_copy(update={"clock": "virtual"})
     chosen_jobs(parsed.jobs, "virtual")
     for row in options.rows(parsed, "virtual", base.workload):
         check_scenario(Scenario.check({**base.model_dump(), **row}, "options"))

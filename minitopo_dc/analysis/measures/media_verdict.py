@@ -21,12 +21,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
-from minitopo_dc.analysis.measures.verdict import (
-    by_stack,
-    limiting_factor,
-    seeds_text,
-    sign_values,
-)
+from minitopo_dc.analysis.measures.sentences import reason_sentence, seeds_text
+from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor
 from minitopo_dc.numbers import significant
 from minitopo_dc.statistics import mean_interval
 
@@ -121,16 +117,15 @@ class MediaFinding:
         how = f"with 95 % intervals, {seeds}" if self.pairs > 1 else f"{seeds}, so no interval"
         numbers = ", ".join(each.phrase(self.first) for each in self.differences)
         words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}"
-        return f"{'Warning: ' if self.warning else ''}{words}{self._because}."
+        return f"{'Warning: ' if self.warning else ''}{words}{self._because}"
 
     @property
     def _because(self) -> str:
         better = self.differences[0].better
         if not self.why or not better:
-            return ""
+            return "."
         worse = self.second if better == self.first else self.first
-        values = sign_values(self.sign, self.sign_slower, better, self.sign_faster)
-        return f"; {worse} is worse because {self.why} ({values})"
+        return f". {reason_sentence(worse, self.sign, self.sign_slower, self.sign_faster)}"
 
 
 def media_findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[MediaFinding]:

@@ -16,6 +16,9 @@ import pandas as pd
 from minitopo_dc.analysis.tables.load import SPLIT
 
 WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
+TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
+"""The names of the transports that are multipath by themselves."""
+MULTIPATH = {WORDS["multipath"], *TRANSPORTS.values()}
 PAPERS = "batch"
 """The papers' split, against which others are set."""
 T_REORDERING = "pdcp.t_reordering_ms"
@@ -52,8 +55,10 @@ def pairs(runs: pd.DataFrame, score: Score) -> Iterator[Pair]:
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
+    transports = set(runs["transport"]) if mode == "multipath" else set()
+    name = TRANSPORTS.get(transports.pop(), WORDS[mode]) if len(transports) == 1 else WORDS[mode]
     return {
-        f"{WORDS[mode]} ({variant})" if variant else WORDS[mode]: runs[runs["variant"] == variant]
+        f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
         for variant in runs["variant"].unique()
     }
 

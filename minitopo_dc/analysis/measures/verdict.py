@@ -6,7 +6,7 @@ Rules:
 * Runs of one seed meet the same losses and jitter: they are a pair. The ratio of two rows is the
   geometric mean over pairs, with Student's 95 % interval of the logarithms.
 * One pair has no interval, and its sentence says so.
-* The reason is the strongest sign by which the slower run of the first pair differs from the faster
+* The reason is the number by which the slower run of the first pair differs most from the faster
   one (`minitopo_dc.analysis.measures.signs`).
 """
 
@@ -14,29 +14,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.measures.pairs import Pair, pairs
+from minitopo_dc.analysis.measures.pairs import MULTIPATH, Pair, pairs
+from minitopo_dc.analysis.measures.sentences import Ratio, difference_sentence, reason_sentence
 from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
 from minitopo_dc.statistics import mean_interval
-
-
-def sign_values(sign: str, worse: float, better_row: str, better: float) -> str:
-    """Return a sign with its values and where it is explained, to stand in parentheses.
-
-    Args:
-        sign: its name in docs/results.md.
-        worse: its value in the run that it holds back.
-        better_row: the name of the other run's row.
-        better: its value in the other run; NaN: it has none.
-    """
-    other = "" if math.isnan(better) else f", {better_row} {better:.2g}"
-    return f"sign `{sign}`: {worse:.2g}{other}; docs/results.md"
 
 
 @dataclass(frozen=True)
@@ -46,7 +34,10 @@ class Finding:
     stack: str
     first: str
     second: str
-    """The names of the rows: `DC (least-delay)`, `multipath`, `one leg alone`."""
+    """The names of the rows: `DC (least-delay)`, `MP-QUIC`, `one leg alone`."""
+    first_mbps: float
+    second_mbps: float
+    """Their mean goodputs over pairs."""
     ratio: float
     """The ratio of their goodputs, first to second: the geometric mean over pairs."""
     low: float
@@ -65,6 +56,8 @@ class Finding:
     """Its values in the slower and in the faster run of the first pair; NaN: not recorded."""
     warning: bool = False
     """Whether it warns that Dual Connectivity is slower than one leg alone."""
+    several: bool = False
+    """Whether transports of other stacks are compared as well."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
@@ -76,61 +69,32 @@ class Finding:
 
     @property
     def sentence(self) -> str:
-        """Return what was found, in one sentence."""
-        against = f"{self.ratio:.3g} times the goodput of {self.second}"
-        if self.pairs == 1:
-            interval = f"{seeds_text(1, self.seeds)}, so no interval"
-        elif math.isclose(self.low, self.high, rel_tol=1e-9):
-            seeds = seeds_text(self.pairs, self.seeds)
-            interval = f"{seeds} with the same ratio, so no interval"
-        else:
-            interval = f"95 % interval {self.low:.3g} to {self.high:.3g}, "
-            interval += seeds_text(self.pairs, self.seeds)
-        words = f"{self.stack}: {self.first} has {against} ({interval}): {self._conclusion}"
-        return f"{'Warning: ' if self.warning else ''}{words}{self._reason_clause}."
+        """Return what was found and how sure it is, and in a second sentence why."""
+        names = self.first, self.second
+        what = difference_sentence(
+            names, (self.first_mbps, self.second_mbps), "Mbit/s", self._ratio
+        )
+        before = f"{'Warning: ' if self.warning else ''}{f'{self.stack}: ' if self.several else ''}"
+        if not self.why or not (self._ratio.is_clear or self.pairs == 1):
+            return before + what
+        slower = self.first if self.ratio < 1 else self.second
+        why = reason_sentence(slower, self.sign, self.sign_slower, self.sign_faster)
+        return f"{before}{what} {why}"
 
     @property
-    def _reason_clause(self) -> str:
-        if not self.why:
-            return ""
-        slower, faster = (self.first, self.second)[:: 1 if self.ratio < 1 else -1]
-        values = sign_values(self.sign, self.sign_slower, faster, self.sign_faster)
-        was = "is slower" if self._is_clear else "was slower with the first seed"
-        return f"; {slower} {was} because {self.why} ({values})"
-
-    @property
-    def _conclusion(self) -> str:
-        if self.pairs == 1:
-            return "more seeds would tell whether they differ"
-        if not self._is_clear:
-            return "no clear difference"
-        return f"{self.first if self.ratio > 1 else self.second} is faster"
+    def _ratio(self) -> Ratio:
+        return Ratio(self.ratio, self.low, self.high, self.pairs, self.seeds)
 
     @property
     def is_slower(self) -> bool:
         """Return whether the first row is slower, clearly so where there is an interval."""
-        return self._is_seen and self.ratio < 1 and not self.high >= 1
-
-    @property
-    def _is_clear(self) -> bool:
-        """Return whether they differ; one pair never tells."""
-        return self._is_seen and (self.low > 1 or self.high < 1)
-
-    @property
-    def _is_seen(self) -> bool:
-        """Return whether the ratio differs from 1 as it is printed, in three digits."""
-        return f"{self.ratio:.3g}" != "1"
-
-
-def seeds_text(pairs: int, seeds: int) -> str:
-    """Return of how many of all seeds both rows have a run: `3 seeds`, `2 of 3 seeds`."""
-    if pairs < seeds:
-        return f"{pairs} of {seeds} seeds"
-    return "one seed" if pairs == 1 else f"{pairs} seeds"
+        return self._ratio.is_seen and self.ratio < 1 and not self.high >= 1
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
     """Compare rows of runs (`load_results`) that have a goodput, by the pairs of `pairs`.
+
+    Those of Dual Connectivity with multipath come first.
 
     Args:
         results: runs of one comparison.
@@ -138,12 +102,15 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
     """
     ok = results[(results["status"] == "ok") & results["goodput_mbps"].notna()]
     seeds = results["seed"].nunique()
-    return [
+    made = [
         finding
         for stack, runs in by_stack(ok, stacks)
         for pair in pairs(runs, _mean_goodput)
         for finding in _compared(stack, pair, seeds)
     ]
+    several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
+    first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
+    return [replace(finding, several=several) for finding in first]
 
 
 def by_stack(runs: pd.DataFrame, stacks: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -176,6 +143,8 @@ def _compared(stack: str, pair: Pair, seeds: int) -> Iterator[Finding]:
         stack=stack,
         first=pair.first[0],
         second=pair.second[0],
+        first_mbps=float(runs["goodput_mbps_x"].mean()),
+        second_mbps=float(runs["goodput_mbps_y"].mean()),
         ratio=math.exp(middle),
         low=math.exp(interval.low),
         high=math.exp(interval.high),

@@ -18,53 +18,29 @@ DOWN, UP = ".down", ".up"
 
 
 def add(group: argparse._ArgumentGroup) -> None:
-    """Add the options that say how trace files are read."""
+    """Add the options that say which columns of trace files are read."""
     group.add_argument(
         "--trace-column",
         nargs="+",
         default=[DEFAULT_COLUMN],
         metavar="NAME:UNIT",
-        help="column and unit (Mbit/s, kbps, MB/s, ...) of the downlink's capacity in a trace with "
-        "several columns; NAME alone if it ends in its unit (down_mbps), and in a Raca file "
-        f"(default: {DEFAULT_COLUMN})",
+        help=f"column of a trace with the downlink's capacity (docs/traces.md; {DEFAULT_COLUMN})",
     )
     group.add_argument(
         "--uplink-column",
         nargs="+",
         metavar="NAME:UNIT",
-        help="column and unit of the uplink's capacity, in the same trace or in that of --uplink; "
-        "legs without a trace keep their rate (default: no column, a constant rate)",
-    )
-    group.add_argument(
-        "--trace-time-column",
-        metavar="NAME:UNIT",
-        help="column and unit (s, ms, us, ns, iso) of the time in a trace with several columns; "
-        "NAME alone if it ends in its unit (default: the first column)",
-    )
-    group.add_argument(
-        "--trace-end",
-        default="loop",
-        metavar="RULE",
-        help="what follows a trace's end: loop, hold or stop (default: loop)",
-    )
-    group.add_argument(
-        "--trace-offset",
-        type=quantities.of("s"),
-        default=0.0,
-        metavar="S",
-        help="time in all traces at which a run starts, in s (default: 0)",
+        help="the same for the uplink, in the same trace or in that of --uplink",
     )
 
 
-def downlink(leg: str, column: str, arguments: argparse.Namespace) -> dict[str, Any]:
+def downlink(leg: str, column: str) -> dict[str, Any]:
     """Return the fields of a downlink: a number is a rate in Mbit/s, else a trace or recording."""
     value = f"{leg}{DOWN}" if is_recording(leg) else leg
-    return _capacity("--legs", value, arguments, column)
+    return _capacity("--legs", value, column)
 
 
-def uplink(
-    rate: str | None, leg: str, column: str | None, arguments: argparse.Namespace
-) -> dict[str, Any]:
+def uplink(rate: str | None, leg: str, column: str | None) -> dict[str, Any]:
     """Return the fields of an uplink; where an argument is None, the default or the recording's.
 
     Raises:
@@ -74,7 +50,7 @@ def uplink(
         rate = f"{leg}{UP}"
     elif rate is None and column is not None:
         rate = leg
-    fields = {} if rate is None else _capacity("--uplink", rate, arguments, column)
+    fields = {} if rate is None else _capacity("--uplink", rate, column)
     if column is not None and "trace" not in fields:
         raise SettingsError(
             f"--uplink-column: {column}: {rate} is a rate and no trace; allowed: in --uplink the "
@@ -95,15 +71,7 @@ def is_recording(leg: str) -> bool:
     )
 
 
-def _capacity(
-    option: str, value: str, arguments: argparse.Namespace, column: str | None
-) -> dict[str, Any]:
+def _capacity(option: str, value: str, column: str | None) -> dict[str, Any]:
     if is_rate(value):
         return {"rate_mbps": quantities.of_field(option, "rate_mbps", value)}
-    fields = {"trace": os.path.realpath(value), "end": arguments.trace_end}
-    if column is None:
-        return fields
-    fields["trace_column"] = column
-    if arguments.trace_time_column is not None:
-        fields["trace_time_column"] = arguments.trace_time_column
-    return fields
+    return {"trace": os.path.realpath(value)} | ({} if column is None else {"trace_column": column})

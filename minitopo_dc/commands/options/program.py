@@ -9,18 +9,20 @@ from pathlib import Path
 from pwd import getpwnam
 from typing import Any, get_args
 
-from minitopo_dc.commands.options.pdcp import add_dc_options
+from minitopo_dc.commands.options import assignments
+from minitopo_dc.commands.options.pdcp import add_split_option
 from minitopo_dc.commands.options.scenario import (
+    CHOSEN,
     MODES,
     add_capture_option,
-    add_ip_option,
     add_leg_options,
     add_plugin_option,
+    add_seed_option,
     add_topology_option,
     base_scenario,
     check_capture,
+    with_capture,
 )
-from minitopo_dc.commands.options.schedules import add_outage_option, with_outages
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
@@ -42,8 +44,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     )
     add_topology_option(parser, required=False)
     _add_path_options(parser)
-    add_outage_option(parser)
-    add_ip_option(parser, default=None)
+    assignments.add(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
     parser.add_argument(
         "--clock",
         choices=get_args(Clock),
@@ -105,61 +106,47 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
     """
     load_plugins(arguments.plugins)
     check_capture(arguments, getattr(arguments, "clock", None))  # the shell has none
-    source, found = _path(arguments)
     if arguments.capture and arguments.output is None:
         raise SettingsError("--pcap: needs --output, which the captures are kept in")
-    scenario = Scenario.check({**found, **_any_transport(found["mode"])}, source)
+    scenario = with_capture(_path(arguments), arguments)
     check_scenario(scenario)
     return scenario
 
 
-def _path(arguments: argparse.Namespace) -> tuple[str, dict[str, Any]]:
-    """Return the source of the path's description, and the scenario's fields that it gives."""
+def _path(arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario of the path, which options, a scenario file or a topology describe."""
     if arguments.scenario is not None and arguments.topology is not None:
         raise SettingsError("--scenario, -t: both describe the path; give one of them")
     if arguments.scenario is not None:
         _refuse_path_options(arguments, "--scenario")
-        return str(arguments.scenario), _from_file(arguments)
+        return assignments.with_assignments(_from_file(arguments), arguments)
     if arguments.topology is not None:
         _refuse_path_options(arguments, "-t")
-        return str(arguments.topology), _from_topology(arguments)
-    return "options", _from_options(arguments)
+        return assignments.with_assignments(_from_topology(arguments), arguments)
+    base = base_scenario(arguments)
+    return _checked({**base.model_dump(), "mode": arguments.mode}, "options")
 
 
 def _add_path_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that a scenario file can replace."""
     add_leg_options(parser)
-    add_dc_options(parser)
+    add_split_option(parser)
     parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
     parser.add_argument(
         "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
     )
-    parser.add_argument(
-        "--seed", type=whole, default=1, help="seed of losses and jitter (default: 1)"
-    )
+    add_seed_option(parser)
 
 
-def _from_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    version = arguments.ip_version or 4
-    base = base_scenario(argparse.Namespace(**{**vars(arguments), "ip_version": version}))
-    return {**base.model_dump(), "mode": arguments.mode}
-
-
-def _from_topology(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields of a Minitopo topology; print its notes to standard error."""
+def _from_topology(arguments: argparse.Namespace) -> Scenario:
+    """Return the path of a Minitopo topology; print its notes to standard error."""
     values, notes = path_of_topology(arguments.topology)
     for note in notes:
         print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
-    return {
-        **values,
-        "legs": with_outages(values["legs"], arguments),
-        "ip_version": arguments.ip_version or 4,
-        "plugins": arguments.plugins,
-        "real": {**values["real"], "capture": arguments.capture},
-    }
+    return _checked({**values, "plugins": arguments.plugins}, str(arguments.topology))
 
 
-def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
+def _from_file(arguments: argparse.Namespace) -> Scenario:
     path, scenario = arguments.scenario, Scenario.load(arguments.scenario)
     if scenario.mode == "flows":
         raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
@@ -169,14 +156,11 @@ def _from_file(arguments: argparse.Namespace) -> dict[str, Any]:
         raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
     if scenario.clock == "virtual" and arguments.clock != "virtual":
         raise SettingsError(f"{path}: clock: virtual; exec has that with --clock virtual")
-    values = scenario.model_dump()
-    capture = dict.fromkeys((*scenario.real.capture, *arguments.capture))
-    return {
-        **values,
-        "legs": with_outages(values["legs"], arguments),
-        "ip_version": arguments.ip_version or scenario.ip_version,
-        "real": {**values["real"], "capture": tuple(capture)},
-    }
+    return _checked(scenario.model_dump(), str(path))
+
+
+def _checked(fields: dict[str, Any], source: str) -> Scenario:
+    return Scenario.check({**fields, **_any_transport(fields["mode"])}, source)
 
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
@@ -187,7 +171,7 @@ def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
     if any(getattr(arguments, name) != value for name, value in defaults.items()):
         raise SettingsError(
             f"{option}: the file has legs, mode, seed and PDCP; "
-            "allowed beside it of the path's options: --outage, --ip, --pcap, --plugin"
+            "allowed beside it of the path's options: --set, --pcap, --plugin"
         )
 
 
@@ -246,7 +230,6 @@ TRANSFER_DEFAULTS: dict[str, Any] = {
     "workload": "download",
     "size": None,
     "congestion_control": defaults.CONGESTION_CONTROL,
-    "timeout": 300.0,
 }
-"""Values of the transfers' options (`add_transfer_options`), which a scenario has and a user's
+"""Values of the transfers' options (`add_load_options`), which a scenario has and a user's
 program has no use for."""

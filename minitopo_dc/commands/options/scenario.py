@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.commands.options import leg_capacity, quantities
-from minitopo_dc.commands.options.pdcp import each_pdcp, listed, pdcp_fields, uplink_pdcp_fields
-from minitopo_dc.commands.options.schedules import path_schedule, with_outages
-from minitopo_dc.link import DelayCurve, RlcMode
+from minitopo_dc.commands.options import assignments, leg_capacity, quantities
+from minitopo_dc.commands.options.assignments import OF_ROWS, is_below
+from minitopo_dc.commands.options.pdcp import add_split_option, bearer_fields, listed, splits
+from minitopo_dc.commands.options.schedules import with_outages
+from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
-from minitopo_dc.settings import IpVersion, PathSchedule, SettingsError, defaults
+from minitopo_dc.settings import IpVersion, LegSettings, PathSchedule, SettingsError, defaults
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Download, Workload, parse_workload, workload_names
 
@@ -27,62 +28,48 @@ COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
 BOTH = {"delay": "delay_ms", "jitter": "jitter_ms", "loss": "loss_percent"} | {
     "queue": "queue_packets"
 }
-"""Options of both directions, with their fields; `--uplink-...` gives other values for the
-uplink."""
+"""Options of both directions, with their fields."""
+CHOSEN = ("transport", "mode", "leg", "clock")
+"""Fields that the rows of a comparison differ in, by options of their own."""
 
 
 def add_leg_options(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
     """Add the options of legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
     group = parser.add_argument_group(
-        "legs (one value for all legs, or one per leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
+        "legs (one value for all, or one a leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
     )
     group.add_argument(
         "--legs",
         nargs="+",
         default=legs,
         metavar="LEG",
-        help="downlink of each leg: a rate in Mbit/s, a trace file, or RECORDING for the files "
-        f"RECORDING.down and RECORDING.up (default: {shown})",
+        help="downlinks: a rate in Mbit/s, a trace file, or RECORDING for RECORDING.down and "
+        f"RECORDING.up (default: {shown})",
     )
     group.add_argument(
         "--uplink",
         nargs="+",
-        metavar="MBPS",
-        help="uplink of each leg: a rate in Mbit/s or a trace file "
-        f"(default: RECORDING.up, or {defaults.UPLINK_MBPS:g})",
+        metavar="LEG",
+        help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or "
+        f"{defaults.UPLINK_MBPS:g})",
     )
+    curves = ", ".join(get_args(DelayCurve))
     for name, unit, what in (
-        (
-            "delay",
-            "MS",
-            "mean one-way delay, or the curve by which a downlink's delay follows its capacity: "
-            f"{', '.join(get_args(DelayCurve))} (default: {defaults.DELAY_MS:g})",
-        ),
-        ("jitter", "MS", f"standard deviation of the delay (default: {defaults.JITTER_MS:g})"),
-        ("loss", "PERCENT", "probability of random loss (default: 0)"),
-        ("queue", "PACKETS", f"limit of the drop-tail queue (default: {defaults.QUEUE_PACKETS})"),
+        ("delay", "MS", f"one-way delay, or its curve over the capacity: {curves}"),
+        ("jitter", "MS", "standard deviation of the delay"),
+        ("loss", "PERCENT", "random loss"),
+        ("queue", "PACKETS", "limit of the drop-tail queue"),
     ):
-        group.add_argument(f"--{name}", nargs="+", metavar=unit, help=f"both directions: {what}")
-        group.add_argument(
-            f"--uplink-{name}",
-            nargs="+",
-            metavar=unit,
-            help=f"the same for the uplinks only (default: as --{name})",
-        )
-    group.add_argument(
-        "--rlc",
-        choices=get_args(RlcMode),
-        help="RLC mode of the downlinks, with HARQ below RLC (default: no RLC)",
-    )
-    group.add_argument(
-        "--block-errors",
-        nargs="+",
-        metavar="PERCENT",
-        help="block error rate of the downlinks' HARQ transmissions; switches RLC on, "
-        "in mode am without --rlc (default: 10 with --rlc)",
-    )
+        help_text = f"{what} ({_facts(BOTH[name])})".replace("%", "%%")
+        group.add_argument(f"--{name}", nargs="+", metavar=unit, help=help_text)
     leg_capacity.add(group)
+
+
+def _facts(name: str) -> str:
+    """Return the range and the default of a field of legs, as the field itself has them."""
+    field = LegSettings.model_fields[name]
+    return "; ".join(filter(None, (field.description, f"default: {field.default:g}")))
 
 
 def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
@@ -226,119 +213,106 @@ def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:
         raise SettingsError("--pcap: needs --clock real; the virtual clock captures nothing")
 
 
+def with_capture(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
+    """Return a scenario that is captured as well if `--pcap` is given."""
+    capture = tuple(dict.fromkeys((*scenario.real.capture, *arguments.capture)))
+    real = scenario.real.model_copy(update={"capture": capture})
+    return scenario.model_copy(update={"real": real})
+
+
 def add_transfer_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options for what is transferred, and by which transports."""
-    group = parser.add_argument_group("transfer")
+    """Add the options for what is compared, and what is transferred."""
+    group = parser.add_argument_group("what is compared")
     group.add_argument(
         "--transports",
         nargs="+",
         metavar="NAME",
-        help=f"transports, of {', '.join(each.label for each in all_runners())} "
-        f"(default: {', '.join(each.name for each in all_runners() if each.compared)}, as far as "
-        "the clock, the workload and the paths allow)",
+        help=f"of {', '.join(each.label for each in all_runners())} (default: "
+        f"{' '.join(each.name for each in all_runners() if each.compared)}, where they can run)",
     )
     group.add_argument(
         "--modes",
         nargs="+",
         default=COMPARED_MODES,
         metavar="MODE",
-        help=f"modes, of {', '.join(MODES)} "
-        f"(default: {' '.join(COMPARED_MODES)}, as far as the transport has them)",
+        help=f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})",
     )
     group.add_argument(
         "--leg",
         type=whole,
         metavar="N",
-        help="leg of mode sc (default: each leg runs, and the table has the better one)",
+        help="leg of mode sc (default: each runs, and the table has the better one)",
     )
-    add_load_options(group)
+    add_split_option(group, several=True)
+    add_load_options(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
-def add_load_options(group: argparse._ArgumentGroup) -> None:
-    """Add what is transferred, whoever does it."""
+ADVISED = (*CHOSEN, *OF_ROWS, "split_uplink")
+"""Fields that `advise` chooses by itself."""
+
+
+def add_load_options(group: argparse._ArgumentGroup, chosen: Sequence[str] = ADVISED) -> None:
+    """Add what is transferred, whoever does it, and `--set` without the fields that are chosen."""
     group.add_argument(
         "--size",
         type=quantities.of("mb"),
         metavar="MB",
-        help="size of a download in 10^6 bytes, or with a unit: 500kB "
-        f"(default: {Download().size_mb:g})",
+        help=f"size of a download in 10^6 bytes (default: {Download().size_mb:g})",
     )
     group.add_argument(
         "--workload",
         default="download",
         metavar="NAME[:KEY=VALUE,...]",
-        help=f"workload with its parameters, of {', '.join(workload_names())} (default: download)",
+        help=f"of {', '.join(workload_names())} (docs/workloads.md; default: download)",
     )
     group.add_argument(
         "--congestion-control",
         default=defaults.CONGESTION_CONTROL,
         metavar="NAME",
-        help="congestion control that the transports have (docs/runners.md; "
-        f"default: {defaults.CONGESTION_CONTROL})",
+        help=f"that of the transports (docs/runners.md; default: {defaults.CONGESTION_CONTROL})",
     )
-    group.add_argument(
-        "--receive-buffer",
-        type=quantities.of("bytes"),
-        default=defaults.RECEIVE_BUFFER_BYTES,
-        metavar="BYTES",
-        help="receive buffer of each UDP socket of a QUIC client, in bytes or with a unit: 300kB "
-        f"(default: {defaults.RECEIVE_BUFFER_BYTES}; that of Linux is 212992)",
-    )
-    group.add_argument(
-        "--timeout",
-        type=quantities.of("s"),
-        default=300,
-        metavar="S",
-        help="time limit of one transfer in s, or with a unit: 5min (default: 300)",
-    )
-    group.add_argument(
-        "--seed",
-        type=whole,
-        default=1,
-        help="seed of losses and jitter; repetition i uses SEED + i - 1 (default: 1)",
-    )
+    add_seed_option(group)
+    assignments.add(group, chosen)
+    group.set_defaults(receive_buffer=defaults.RECEIVE_BUFFER_BYTES)  # `advise` has it as an option
+
+
+def add_seed_option(parser: argparse._ActionsContainer) -> None:
+    """Add the option for the seed of losses and jitter."""
+    words = "of losses and jitter; repetition i has SEED + i - 1 (default: 1)"
+    parser.add_argument("--seed", type=whole, default=1, help=words)
 
 
 def base_scenario(arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario that the options describe, in its simplest mode.
-
-    Args:
-        arguments: the options, with one split policy and one t-Reordering (`each_pdcp`).
+    """Return the scenario that the options describe, in its simplest mode and first split policy.
 
     Raises:
         SettingsError: an option's value is wrong; the message says which are allowed.
     """
-    return Scenario.check(
-        {
-            **base_fields(arguments),
-            "transport": "tcp",
-            "mode": "sc",
-            "leg": arguments.leg or 1,
-            "pdcp": pdcp_fields(arguments),
-            "split_uplink": arguments.split_uplink,
-            "uplink_pdcp": uplink_pdcp_fields(arguments),
-            "real": {"capture": arguments.capture},
-        },
-        "options",
-    )
+    fields = base_fields(arguments) | bearer_fields(arguments, splits(arguments)[0])
+    own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1}
+    return with_capture(Scenario.check({**fields, **own}, "options"), arguments)
 
 
 def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the legs and what is transferred, as fields of a scenario.
+    """Return the legs, what is transferred and what `--set` says, as fields of a scenario.
+
+    Left out are the fields that the rows of a comparison have.
 
     Raises:
         SettingsError: an option's value is wrong, with the allowed ones.
     """
-    return {
-        "plugins": load_plugins(arguments.plugins),
-        "legs": with_outages(leg_settings(arguments), arguments),
-        "trace_offset_s": arguments.trace_offset,
-        "ip_version": arguments.ip_version,
-        "workload": _workload(arguments),
+    plugins, workload = load_plugins(arguments.plugins), _workload(arguments)
+    fields = {
+        "plugins": plugins,
+        "legs": with_outages(leg_settings(arguments), getattr(arguments, "outages", ())),
+        "ip_version": getattr(arguments, "ip_version", 4),
+        "workload": {"kind": workload.kind, **workload.model_dump()},
         "congestion_control": arguments.congestion_control,
-        "timeout_s": arguments.timeout,
         "seed": arguments.seed,
     }
+    values = assignments.assignments(arguments)
+    of_all = {path: value for path, value in values.items() if not is_below(path, *OF_ROWS)}
+    return assignments.put(fields, of_all)
 
 
 def _workload(arguments: argparse.Namespace) -> Workload:
@@ -360,24 +334,22 @@ def _workload(arguments: argparse.Namespace) -> Workload:
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the legs as fields of a scenario.
 
+    A delay curve is the downlink's: it follows a capacity, and the uplink's is mostly no trace.
+
     Raises:
         SettingsError: the numbers of values do not fit the number of legs.
     """
     legs = listed(arguments.legs)
-    both, only_up = (_given(arguments, prefix, len(legs)) for prefix in ("", "uplink_"))
-    down, up = _downlinks(arguments, legs), _uplinks(arguments, legs)
-    return [_leg(*fields) for fields in zip(both, only_up, down, up, strict=True)]
-
-
-def _leg(
-    both: dict[str, Any], only_up: dict[str, Any], down: dict[str, Any], up: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the fields of a leg from its common ones and those of each direction.
-
-    A delay curve is the downlink's: it follows a capacity, and the uplink's is mostly no trace.
-    """
-    curve = {name: both.pop(name) for name in ("delay_curve",) if name in both}
-    return both | {"downlink": down | curve, "uplink": up | only_up}
+    made = []
+    for both, down, up in zip(
+        _of_both(arguments, len(legs)),
+        _downlinks(arguments, legs),
+        _uplinks(arguments, legs),
+        strict=True,
+    ):
+        curve = {name: both.pop(name) for name in ("delay_curve",) if name in both}
+        made.append(both | {"downlink": down | curve, "uplink": up})
+    return made
 
 
 def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> list[dict[str, Any]]:
@@ -391,7 +363,8 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
     Raises:
         SettingsError: a transport or mode is unknown, or nothing is left to run.
     """
-    paths = path_schedule(arguments)
+    values = assignments.assignments(arguments)
+    paths = _path_schedule(values)
     modes = listed(arguments.modes)
     for mode in modes:
         if mode not in MODES:
@@ -400,7 +373,7 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
         {
             "transport": name,
             "mode": mode,
-            "options": _runner_options(name, arguments),
+            "options": _runner_options(name, values),
             "paths": paths if mode == "multipath" else None,
             **bearer,
         }
@@ -410,13 +383,22 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
         for bearer in _bearers(arguments, mode)
     ]
     if paths is not None and not any(row["paths"] for row in found):
-        raise SettingsError("--paths: no row of mode multipath whose transport takes a schedule")
+        raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
     if not found:
         raise SettingsError(
             "--transports, --modes: no transport here can do any of these modes "
             f"with workload {workload.kind} on the {clock} clock"
         )
+    for path in [path for path in values if is_below(path, "options")]:
+        if not any(path.split(".")[1] in row["options"] for row in found if "." in path):
+            raise SettingsError(f"--set {path}: no transport here has the option")
     return found
+
+
+def _path_schedule(values: Mapping[str, Any]) -> PathSchedule | None:
+    of_paths = {path: value for path, value in values.items() if is_below(path, "paths")}
+    paths = assignments.put({}, of_paths).get("paths")
+    return None if paths is None else PathSchedule.check(paths, "--set paths")
 
 
 def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[str, Any]]:
@@ -445,12 +427,8 @@ def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
     """Return the bearers of a mode, each for a row: only `dc` depends on the split policy."""
     if mode not in DUAL_CONNECTIVITY:
         return [{}]
-    several = list(each_pdcp(arguments))
-    if mode != "dc":
-        several = [each for each in several if each.split == several[0].split]
-    return [
-        {"pdcp": pdcp_fields(each), "uplink_pdcp": uplink_pdcp_fields(each)} for each in several
-    ]
+    policies = splits(arguments)
+    return [bearer_fields(arguments, split) for split in policies[: None if mode == "dc" else 1]]
 
 
 def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> list[str]:
@@ -469,10 +447,13 @@ def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> l
     ]
 
 
-def _runner_options(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
+def _runner_options(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `--set` that a runner has, and the size of its receive buffer."""
     known = get_runner(name).options_type.model_fields
-    options = {"receive_buffer_bytes": arguments.receive_buffer}
-    return {option: value for option, value in options.items() if option in known}
+    given = {path: value for path, value in values.items() if path.startswith("options.")}
+    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES}
+    all_options: dict[str, Any] = assignments.put({"options": options}, given)["options"]
+    return {option: value for option, value in all_options.items() if option in known}
 
 
 def _supports_mode(name: str, mode: str) -> bool:
@@ -483,21 +464,7 @@ def _supports_mode(name: str, mode: str) -> bool:
 
 def _downlinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
     columns = _value_per_leg("--trace-column", arguments.trace_column, len(legs))
-    return [
-        leg_capacity.downlink(leg, column, arguments) | {"rlc": rlc}
-        for leg, column, rlc in zip(legs, columns, _rlc(arguments, len(legs)), strict=True)
-    ]
-
-
-def _rlc(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any] | None]:
-    """Return the RLC fields of each leg; each option switches RLC on, with defaults besides."""
-    if arguments.rlc is None and arguments.block_errors is None:
-        return [None] * legs
-    mode = {} if arguments.rlc is None else {"mode": arguments.rlc}
-    if arguments.block_errors is None:
-        return [mode] * legs
-    errors = _value_per_leg("--block-errors", arguments.block_errors, legs)
-    return [mode | {"block_error_percent": error} for error in errors]
+    return [leg_capacity.downlink(*leg) for leg in zip(legs, columns, strict=True)]
 
 
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
@@ -512,7 +479,7 @@ def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[st
         ]
         columns = of_traces if any(of_traces) else columns
     return [
-        leg_capacity.uplink(rate, leg, column, arguments)
+        leg_capacity.uplink(rate, leg, column)
         for rate, leg, column in zip(rates, legs, columns, strict=True)
     ]
 
@@ -527,18 +494,17 @@ def _of_no_trace(rates: Sequence[str | None], legs: Sequence[str]) -> list[str |
     ]
 
 
-def _given(arguments: argparse.Namespace, prefix: str, legs: int) -> list[dict[str, Any]]:
-    """Return each leg's fields of `BOTH` that are given by options with a prefix."""
-    found: list[dict[str, Any]] = [{} for _ in range(legs)]
+def _of_both(arguments: argparse.Namespace, legs: int) -> list[dict[str, Any]]:
+    """Return each leg's fields of `BOTH` that are given."""
+    made: list[dict[str, Any]] = [{} for _ in range(legs)]
     for name, field in BOTH.items():
-        values = getattr(arguments, f"{prefix}{name}")
-        option = f"--{prefix}{name}".replace("_", "-")
-        for fields, value in zip(found, _value_per_leg_or_none(option, values, legs), strict=True):
+        option, values = f"--{name}", getattr(arguments, name)
+        for fields, value in zip(made, _value_per_leg_or_none(option, values, legs), strict=True):
             if field == "delay_ms" and value in get_args(DelayCurve):
                 fields["delay_curve"] = value
             elif value is not None:
                 fields[field] = quantities.of_field(option, field, value)
-    return found
+    return made
 
 
 def _value_per_leg_or_none(

@@ -1,4 +1,4 @@
-"""Options for outages of legs and for path schedules."""
+"""The option of `advise` for outages of legs."""
 
 from __future__ import annotations
 
@@ -7,30 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
-from minitopo_dc.settings.path_schedule import ACTIONS
-
-
-def add_paths_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for when the paths of mode `multipath` are opened, abandoned and ranked."""
-    parser.add_argument(
-        "--paths",
-        nargs="+",
-        metavar=("LEGS", "SECONDS:ACTION:LEG"),
-        help="path schedule of mode multipath: the legs that have a path at the start (1,2), then "
-        f"changes (2.5:open:2) with the actions {', '.join(ACTIONS)} (default: a path on each leg "
-        "for the whole run)",
-    )
-
-
-def path_schedule(arguments: argparse.Namespace) -> PathSchedule | None:
-    """Return the path schedule of `--paths`, or None.
-
-    Raises:
-        SettingsError: a word is wrong; the message says what is allowed.
-    """
-    return None if arguments.paths is None else parse_path_words(arguments.paths, "--paths")
-
+from minitopo_dc.settings import SettingsError
 
 OUTAGE = re.compile(r"(\d+):(\d+(?:\.\d*)?)-(\d+(?:\.\d*)?)", re.ASCII)
 
@@ -47,16 +24,14 @@ def add_outage_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def with_outages(
-    legs: Sequence[Mapping[str, Any]], arguments: argparse.Namespace
-) -> list[dict[str, Any]]:
+def with_outages(legs: Sequence[Mapping[str, Any]], words: Sequence[str]) -> list[dict[str, Any]]:
     """Return legs as fields of a scenario, with the outages of `--outage` added to their own.
 
     Raises:
         SettingsError: a value has another form, or names no leg.
     """
     made = [dict(leg) for leg in legs]
-    for leg, outage in _outages(arguments.outages):
+    for leg, outage in _outages(words):
         if not 1 <= leg <= len(made):
             raise SettingsError(f"--outage: leg {leg} does not exist; allowed: 1 to {len(made)}")
         made[leg - 1]["outages"] = sorted([*made[leg - 1].get("outages", ()), outage])

@@ -137,7 +137,7 @@ def _endings(name: str) -> Iterator[str]:
 
 
 def _no_unit(text: str, what: str) -> tuple[str, str]:
-    option = {"time": "--trace-time-column", "capacity": "--trace-column"}[what]
+    option = {"time": "--set legs.N.downlink.trace_time_column", "capacity": "--trace-column"}[what]
     units = RATE_UNITS if what == "capacity" else (*TIME_UNITS, ISO.name)
     name, _, given = text.rpartition(":")
     unclear = next(filter(is_ambiguous, (given, *_endings(text))), None)

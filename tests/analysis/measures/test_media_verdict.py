@@ -46,10 +46,10 @@ def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
         row("realtime", "dc", call(0.10, 90), call(0.11, 95), call(0.12, 85)),
         row("realtime", "multipath", call(0.05, 90), call(0.06, 90), call(0.07, 90)),
     )
-    assert (finding.first, finding.second, finding.pairs) == ("DC", "multipath", 3)
-    assert finding.differences[0].better == "multipath"
+    assert (finding.first, finding.second, finding.pairs) == ("DC", "MP-QUIC", 3)
+    assert finding.differences[0].better == "MP-QUIC"
     assert finding.sentence == (
-        "picoquic: DC less multipath (with 95 % intervals, 3 seeds): "
+        "picoquic: DC less MP-QUIC (with 95 % intervals, 3 seeds): "
         "late frames +5.00 percentage points (+5.00 to +5.00: worse), "
         "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
         "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
@@ -74,7 +74,7 @@ def test_one_seed_has_no_interval_and_nobody_is_better() -> None:
     (finding,) = found(
         row("realtime", "dc", call(0.1, 90)), row("realtime", "multipath", call(0.0, 80))
     )
-    assert "one seed, so no interval" in finding.sentence
+    assert "1 seed, so no interval" in finding.sentence
     assert not any(each.better for each in finding.differences)
     told = json.loads(json.dumps(finding.to_json(), allow_nan=False))
     assert told["differences"][0]["low"] is None

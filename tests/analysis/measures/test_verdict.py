@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.analysis.measures import signs
+from minitopo_dc.analysis.measures.sentences import REASONS, reason_sentence
 from minitopo_dc.analysis.measures.verdict import Finding, findings
 from minitopo_dc.analysis.tables.load import results_table
 from minitopo_dc.runs.results import RunResult
@@ -35,11 +37,11 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
         row("quic-picoquic", "dc", 22, 44, 88, variant="least-delay"),
         row("mpquic-picoquic", "multipath", 20, 40, 80),
     )
-    assert (finding.first, finding.second, finding.pairs) == ("DC (least-delay)", "multipath", 3)
+    assert (finding.first, finding.second, finding.pairs) == ("DC (least-delay)", "MP-QUIC", 3)
     assert (finding.ratio, finding.low, finding.high) == pytest.approx((1.1, 1.1, 1.1))
     assert finding.sentence == (
-        "picoquic: DC (least-delay) has 1.1 times the goodput of multipath "
-        "(3 seeds with the same ratio, so no interval): DC (least-delay) is faster."
+        "DC (least-delay) 51.3, MP-QUIC 46.7 Mbit/s: "
+        "DC (least-delay) is 10 % faster (the same with 3 seeds)."
     )
 
 
@@ -50,7 +52,7 @@ def test_a_difference_that_is_not_printed_is_none() -> None:
         row("quic-picoquic", "dc", 19.999, 29.998, 39.997),
         row("mpquic-picoquic", "multipath", 20, 30, 40),
     )
-    assert finding.sentence.endswith("no clear difference.")
+    assert ": no clear difference (" in finding.sentence
 
 
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
@@ -60,7 +62,8 @@ def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
         [*row("mpquic-picoquic", "multipath", 20, 23), failed],
     )
     assert (finding.pairs, finding.seeds) == (2, 3)
-    assert ", 2 of 3 seeds): " in finding.sentence
+    assert finding.sentence.endswith("%, 2 of 3 seeds).")
+    assert "MP-QUIC is 104 % faster (" in finding.sentence
 
 
 def test_scatter_over_seeds_leaves_it_open() -> None:
@@ -68,13 +71,13 @@ def test_scatter_over_seeds_leaves_it_open() -> None:
         row("quic-picoquic", "dc", 20, 50, 60), row("mpquic-picoquic", "multipath", 30, 40, 50)
     )
     assert finding.low < 1 < finding.high
-    assert finding.sentence.endswith("no clear difference.")
+    assert ": no clear difference (-" in finding.sentence
 
 
 def test_one_seed_has_no_interval() -> None:
     (finding,) = found(row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20))
     assert math.isnan(finding.low)
-    assert "one seed, so no interval" in finding.sentence
+    assert "MP-QUIC is 100 % faster (1 seed, so no interval)." in finding.sentence
     assert json.loads(json.dumps(finding.to_json(), allow_nan=False))["low"] is None
 
 
@@ -86,7 +89,43 @@ def test_dc_below_one_leg_alone_is_a_warning() -> None:
     )
     assert warning.warning
     assert (warning.first, warning.second) == ("DC (batch)", "one leg alone (leg 1)")
-    assert warning.sentence.startswith("Warning: Linux: DC (batch) has 0.278 times")
+    assert warning.sentence == (
+        "Warning: DC (batch) 22.0, one leg alone (leg 1) 79.0 Mbit/s: "
+        "one leg alone (leg 1) is 259 % faster (231 to 290 %, 3 seeds)."
+    )
+
+
+def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there_are_several() -> (
+    None
+):
+    made = found(
+        row("tcp", "dc", 10, 11, variant="batch"),
+        row("tcp", "dc", 20, 22, variant="credit"),
+        row("quic-picoquic", "dc", 10, 11),
+        row("mpquic-picoquic", "multipath", 20, 22),
+    )
+    assert [each.second for each in made] == ["MP-QUIC"]
+    splits = found(
+        split_row("batch", 200.0, 10, 11),
+        split_row("credit", 200.0, 12, 14),
+        row("mpquic-picoquic", "multipath", 20, 23),
+        row("tcp", "dc", 9, 9.5),
+        row("tcp", "sc", 20, 20.5),
+    )
+    assert splits[0].second == "MP-QUIC"
+    stacks = {each.second: each.sentence.partition(" DC")[0] for each in splits}
+    assert stacks == {
+        "MP-QUIC": "picoquic:",
+        "DC (batch, t-Reordering 200.0 ms)": "picoquic:",
+        "one leg alone": "Warning: Linux:",
+    }
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_every_number_that_tells_a_reason_has_a_sentence_of_its_own(name: str) -> None:
+    assert reason_sentence("DC", name, 0.5, 0.25).startswith(f"DC {REASONS[name].did} (")
+    assert " for " not in reason_sentence("DC", name, 0.5, math.nan).rpartition("(")[2]
+    assert REASONS.keys() == signs.REASONS.keys()
 
 
 def test_other_stacks_are_not_set_against_each_other() -> None:
@@ -108,10 +147,7 @@ def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -
     signs = {Path("slow"): replace(PLAIN, lost=0.05), Path("fast"): PLAIN}
     monkeypatch.setattr(verdict, "signs", signs.__getitem__)
     (finding,) = found(runs)
-    assert finding.sentence.endswith(
-        "; DC was slower with the first seed because it loses more packets "
-        f"(sign `lost`: 0.05, one leg alone {PLAIN.lost:.2g}; docs/results.md)."
-    )
+    assert finding.sentence.endswith(". DC lost more packets (5 % for 0 %).")
     assert finding.to_json()["sign"] == "lost"
 
 

@@ -102,7 +102,13 @@ def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:
     for delivery in ("in-order", "off"):
         command = [*COMMAND, "compare", "--transports", "quic", "--modes", "dc", "--legs", "20"]
         command += ["20", "--repetitions", "1", "--size", "3", "--congestion-control", "reno"]
-        command += ["--delivery", delivery, "--output", str(tmp_path / delivery), "--json"]
+        command += [
+            "--set",
+            f"pdcp.delivery={delivery}",
+            "--output",
+            str(tmp_path / delivery),
+            "--json",
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         goodput[delivery] = json.loads(done.stdout)[0]["goodput_mbps"]
     assert goodput["off"] < 0.5 * goodput["in-order"]
@@ -123,7 +129,7 @@ def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
 
 def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
     command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
-    command += ["--repetitions", "1", "--size", "5", "--timeout", "3", "--json"]
+    command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=3", "--json"]
     command += ["--output", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1

@@ -63,7 +63,14 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
 def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) -> None:
     scenario("tcp", "sc", ip_version=4).save(tmp_path / "scenario.yaml")
     output = tmp_path / "result"
-    arguments = ["run", str(tmp_path / "scenario.yaml"), "--ip", "6", "--output", str(output)]
+    arguments = [
+        "run",
+        str(tmp_path / "scenario.yaml"),
+        "--set",
+        "ip_version=6",
+        "--output",
+        str(output),
+    ]
     assert cli.main(arguments) == 0
     assert Scenario.load(output / "scenario.yaml").ip_version == 6
     subflow = RunResult.load(output).details["subflows"][0]

@@ -41,7 +41,7 @@ def run(
 
 
 def test_a_program_has_the_addresses_and_takes_the_leg_of_mode_sc(tmp_path: Path) -> None:
-    options = ("--mode", "sc", "--leg", "2", "--ip", "6", "--output", "out")
+    options = ("--mode", "sc", "--leg", "2", "--set", "ip_version=6", "--output", "out")
     script = "env | grep ^MINITOPO_DC_[SCL]; ping -qc 1 $MINITOPO_DC_SERVER >&2 && kill -KILL $$"
     done = run(tmp_path, "exec", *options, "--", "sh", "-c", script)
     assert done.returncode == 128 + signal.SIGKILL
