@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -24,32 +23,32 @@ from typing import Literal
 import pandas as pd
 
 from minitopo_dc.campaign.executors import (
-    DiskFullError,
-    Futures,
-    Processes,
-    Serial,
+    Task,
     Workers,
+    executed,
     perform,
+    processes,
+    serial,
 )
-from minitopo_dc.campaign.plan import Case, Plan, Task
+from minitopo_dc.campaign.plan import Case, Plan
 from minitopo_dc.campaign.progress import Bar
-from minitopo_dc.campaign.store import Store, StoreError, full_disk, reporting_full_disk
+from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import (
     DETAILS,
+    MISSING,
     Facts,
     Row,
     make_table,
     row_of,
     save_table,
-    with_place,
 )
 from minitopo_dc.campaign.timing import expected_s
-from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock, run_checked
+from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.plugins import registrations_kept
 from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.results import RunResult
-from minitopo_dc.scenario import Clock
+from minitopo_dc.scenario import Clock, Scenario
 
 Version = Literal["full", "quick", "sample"]
 """All of a campaign; all kinds of its cases but less of each; a few cases that show its range."""
@@ -93,8 +92,14 @@ class Campaign:
         self._store = Store(self.directory)
         self._plan = Plan(cases, seeds)
         labels, seeds = list(self._plan.labels), list(self._plan.seeds)
-        title = title or self.directory.name
-        self._facts = Facts(title, notes, labels, self._plan.cases, seeds, version)
+        self._facts = Facts(
+            title=title or self.directory.name,
+            notes=notes,
+            labels=labels,
+            cases=self._plan.cases,
+            seeds=seeds,
+            version=version,
+        )
 
     def run(
         self,
@@ -125,76 +130,59 @@ class Campaign:
         workers = self._workers(jobs, executor, again)
         with self._store.held():
             rows = self._finished(again)
-            missing = [name for name in self._plan.scenarios if name not in rows]
-            if executor is None and any(self._plan.scenarios[n].clock == "real" for n in missing):
+            missing = self._missing(rows)
+            if executor is None and any(scenario.clock == "real" for scenario in missing.values()):
                 clean_killed("real")
-            with (
-                registrations_kept(),
-                self._tables(rows),
-                self._bar(missing, shown=progress) as bar,
-            ):
-                for name, result in self._performed(missing, workers, retries):
-                    rows[name] = row_of(result)
-                    bar.end(name, result)
-        return with_place(self._table(rows), self.directory)
+            with registrations_kept(), self._saved(rows), self._bar(missing, progress) as bar:
+                tasks = [Task(name, scenario) for name, scenario in missing.items()]
+                working = self._store.working
+                for task, result in workers(tasks, partial(perform, retries=retries), working):
+                    recorded = self._store.keep(working / task.id, result)
+                    rows[task.id] = row_of(recorded)
+                    bar.end(task.id, recorded)
+        return self._table(rows)
 
     def table(self) -> pd.DataFrame:
         """Return the table as it is now; a run that is not done has the status `missing`."""
-        return with_place(self._table(dict(self._rows())), self.directory)
+        return self._table(self._rows())
 
     def empty_table(self) -> pd.DataFrame:
         """Return a table without rows, which has the columns that are known before a run."""
-        table = self._table({}).iloc[:0]
-        empty = make_table([], self._plan.labels, self._plan.measures)
-        return with_place(empty.astype(table.dtypes.to_dict()), self.directory)
-
-    def status(self) -> dict[str, int]:
-        """Return how many runs there are, of each status and missing; shared ones count once."""
-        rows = dict(self._rows())
-        counts = Counter(row["status"] for row in rows.values())
-        counts["missing"] = len(self._plan.scenarios) - len(rows)
-        names = ("ok", *AGAIN, "missing")
-        return {"runs": len(self._plan.scenarios), **{name: counts[name] for name in names}}
+        return self._table({}, DETAILS).iloc[:0]
 
     def expected_s(self) -> dict[Clock, tuple[int, float]]:
         """Return the number of runs that are not done by their clock, and their rough time in s.
 
         On the virtual clock the time is that of the network, which passes faster.
         """
-        done = dict(self._rows())
-        found: dict[Clock, tuple[int, float]] = {}
-        for name, scenario in self._plan.scenarios.items():
-            if name not in done:
-                number, seconds = found.get(scenario.clock, (0, 0.0))
-                found[scenario.clock] = number + 1, seconds + expected_s(scenario)
-        return found
+        expected: dict[Clock, tuple[int, float]] = {}
+        for scenario in self._missing(self._rows()).values():
+            number, seconds = expected.get(scenario.clock, (0, 0.0))
+            expected[scenario.clock] = number + 1, seconds + expected_s(scenario)
+        return expected
 
     @property
     def label_values(self) -> frozenset[str]:
         """Return all values of all labels, as text."""
         return frozenset(str(value) for row in self._plan.rows for value in row.labels.values())
 
-    def _rows(self) -> Iterator[tuple[str, Row]]:
-        for name in self._plan.scenarios:
-            result = self._store.read(name)
-            if isinstance(result, RunResult):
-                yield name, row_of(result)
+    def _rows(self) -> dict[str, Row]:
+        """Return what the table has of the runs that are done, by their identity."""
+        results = {name: self._store.read(name) for name in self._plan.scenarios}
+        return {name: row_of(run) for name, run in results.items() if isinstance(run, RunResult)}
 
-    def _table(self, rows: dict[str, Row]) -> pd.DataFrame:
-        missing = row_of(None)
-        return make_table(
-            [
-                {
-                    **rows.get(name, missing),
-                    **{label: labels.get(label) for label in self._plan.labels},
-                    "seed": seed,
-                    "run": f"{self._store.runs.name}/{name}",
-                }
-                for name, labels, seed in self._plan.rows
-            ],
-            self._plan.labels,
-            [name for name in self._plan.measures if name not in DETAILS],
-        )
+    def _missing(self, rows: Collection[str]) -> dict[str, Scenario]:
+        return {name: run for name, run in self._plan.scenarios.items() if name not in rows}
+
+    def _table(self, rows: Mapping[str, Row], measures: Iterable[str] = ()) -> pd.DataFrame:
+        """Return the table with these runs done; `measures` are columns that it gets beside its."""
+        known = [name for name in self._plan.measures if name not in DETAILS]
+        unlabelled = dict.fromkeys(self._plan.labels)
+        table = [
+            {**rows.get(name, MISSING), **unlabelled, **labels, "seed": seed, "run": f"runs/{name}"}
+            for name, labels, seed in self._plan.rows
+        ]
+        return make_table(table, self._plan.labels, [*known, *measures], self.directory)
 
     def _workers(
         self, jobs: int | None, executor: Executor | Workers | None, again: Collection[str]
@@ -203,16 +191,13 @@ class Campaign:
         if executor is not None:
             if jobs is not None:
                 raise InputError("jobs: not with an executor, which has its own number")
-            return Futures(executor) if isinstance(executor, Executor) else executor
-        clocks = {
-            scenario.clock
-            for name, scenario in self._plan.scenarios.items()
-            if again or not (self._store.runs / name).exists()
-        }
+            return partial(executed, executor) if isinstance(executor, Executor) else executor
+        done = () if again else [path.name for path in self._store.runs.glob("*")]
+        clocks = {scenario.clock for scenario in self._missing(done).values()}
         for clock in clocks:
             require_clock(clock)
         number = chosen_jobs(jobs, "real" if "real" in clocks else "virtual")
-        return Serial() if number == 1 else Processes(number)
+        return serial if number == 1 else partial(processes, number)
 
     def _finished(self, again: Collection[str]) -> dict[str, Row]:
         """Return the rows of the runs that stay; remove damaged ones and those to be run again."""
@@ -225,51 +210,29 @@ class Campaign:
                 self._store.forget(name)
         return rows
 
-    def _performed(
-        self, missing: Sequence[str], workers: Workers, retries: Retries
-    ) -> Iterator[tuple[str, RunResult]]:
-        """Yield each run that has ended and is kept."""
-        tasks = [Task(name, self._plan.scenarios[name]) for name in missing]
-        performed = partial(perform, execute=run_checked, retries=retries)
-        try:
-            for task, result in workers(tasks, performed, self._store.working):
-                directory = self._store.working / task.id
-                if result.status == "failed":
-                    self._store.check_room(directory, result.reason)
-                yield task.id, self._store.keep(directory, result)
-        except DiskFullError:
-            raise full_disk(self.directory) from None
-
     @contextmanager
-    def _tables(self, rows: dict[str, Row]) -> Iterator[None]:
-        """Write the table before the runs, and again at the end, however that comes."""
-        self._save(rows)
+    def _saved(self, rows: Mapping[str, Row]) -> Iterator[None]:
+        """Write facts and table before the runs, and the table at the end, however that comes."""
+        cause = "the table cannot be written"
+        with explained(self.directory, cause):
+            self._facts.save(self.directory)
+            save_table(self._table(rows), self.directory)
         try:
             yield
         except BaseException:
-            with suppress(StoreError, OSError):
-                self._save(rows)
-            raise
-        self._save(rows)
-
-    def _save(self, rows: dict[str, Row]) -> None:
-        """Write table and facts; StoreError where they cannot be written."""
-        try:
-            with reporting_full_disk(self.directory):
-                self._facts.save(self.directory)
+            with suppress(OSError):
                 save_table(self._table(rows), self.directory)
-        except OSError as error:
-            where = error.filename2 or error.filename or self.directory
-            raise StoreError(f"{where}: {error.strerror}; the table cannot be written") from None
+            raise
+        with explained(self.directory, cause):
+            save_table(self._table(rows), self.directory)
 
     @contextmanager
-    def _bar(self, missing: Sequence[str], *, shown: bool) -> Iterator[Bar]:
+    def _bar(self, missing: Mapping[str, Scenario], shown: bool) -> Iterator[Bar]:
         """Show a bar; on Ctrl-C say in one line what is kept."""
-        scenarios = [self._plan.scenarios[name] for name in missing]
-        if all(scenario.clock == "real" for scenario in scenarios):
-            weights = dict(zip(missing, map(expected_s, scenarios), strict=True))
-        else:  # there time depends on more than size and rate
-            weights = dict.fromkeys(missing, 1.0)
+        weights = dict.fromkeys(missing, 1.0)
+        if all(scenario.clock == "real" for scenario in missing.values()):
+            # On the virtual clock time depends on more than size and rate.
+            weights = {name: expected_s(scenario) for name, scenario in missing.items()}
         bar = Bar(weights, done=len(self._plan.scenarios) - len(missing), shown=shown)
         try:
             with bar:

@@ -55,23 +55,17 @@ class Program:
     def cases(self, version: str) -> list[Any]:
         """Return the cases of a version; ProgramError shows a mistake in making them."""
         with _shown(self.path):
-            return list(self._module.cases(version))
+            return list(self._function("cases")(version))
 
     def seeds(self, version: str) -> list[int]:
         """Return the seeds of each case; empty: each has its scenario's own."""
-        if not hasattr(self._module, "seeds"):
-            return []
         with _shown(self.path):
-            return list(self._module.seeds(version))
+            return list(self._function("seeds")(version))
 
     def sections(self, runs: pd.DataFrame) -> list[Section]:
         """Return what `report(runs)` yields; empty without that function."""
-        found = []
         with _shown(self.path):
-            for each in self._report()(runs):
-                found.append(_section(self.path, each))
-                _forget_figures()  # pyplot keeps those that nobody closes
-        return found
+            return list(self._sections(runs))
 
     def try_report(self, runs: pd.DataFrame, values: Collection[str]) -> None:
         """Make a report of a table without rows, so that a misspelt column is found before a run.
@@ -87,29 +81,35 @@ class Program:
         try:
             with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
-                for each in self._report()(runs):
-                    _section(self.path, each)
+                list(self._sections(runs))
         except Exception as error:
             if (hint := _mistake(error, runs, values)) is not None:
                 raise ProgramError(_as_python_shows(error, self.path) + hint) from None
+
+    def _sections(self, runs: pd.DataFrame) -> Iterator[Section]:
+        try:
+            for section in self._function("report")(runs):
+                if not _is_section(section):
+                    raise InputError(
+                        f"{self.path}: report yields {quoted(repr(section))}; allowed: pairs of a "
+                        "title and its content"
+                    )
+                yield section
         finally:
-            _forget_figures()
+            if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+                pyplot.close("all")  # it keeps figures, which can still be drawn and written
 
-    def _report(self) -> Callable[[pd.DataFrame], Iterable[Any]]:
-        return getattr(self._module, "report", lambda _: ())
+    def _function(self, name: str) -> Callable[..., Iterable[Any]]:
+        return getattr(self._module, name, lambda _: ())
 
 
-def _forget_figures() -> None:
-    """Take pyplot's hands off all figures, which can still be drawn and written."""
-    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
-        pyplot.close("all")
+def _is_section(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
 def find_program(name: str) -> Path | None:
     """Return the file of a campaign by its path or the name of a study; None if there is none."""
-    if name.endswith(".py"):
-        return Path(name)
-    return studies().get(name)
+    return Path(name) if name.endswith(".py") else studies().get(name)
 
 
 def studies() -> dict[str, Path]:
@@ -140,55 +140,38 @@ def load_program(path: Path) -> Program:
     """
     path = path.resolve()
     if not path.is_file():
-        raise InputError(f"{quoted(path)}: no such file; allowed: a campaign's Python file")
+        raise InputError(f"{quoted(path)}: no such regular file; allowed: a campaign's Python file")
     module = _imported(path)
     for name, parameter in (("cases", "version"), ("seeds", "version"), ("report", "runs")):
-        function = getattr(module, name, None)
-        if (function is None and name == "cases") or not _takes_one(function):
-            raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})")
+        try:
+            if name == "cases" or hasattr(module, name):
+                inspect.signature(getattr(module, name, None)).bind(None)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})") from None
     title, _, notes = inspect.cleandoc(module.__doc__ or "").partition("\n")
     return Program(path, title.rstrip(".") or path.parent.name, notes.strip(), module)
 
 
-def _takes_one(function: Any) -> bool:
-    if function is None:
-        return True
-    try:
-        inspect.signature(function).bind(None)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-_before: list[Path] = []
-"""The folder of the campaign's file that was imported last."""
+_folders: list[str] = []
+"""The folder of the campaign's file that was imported last, alone."""
 
 
 def _imported(path: Path) -> ModuleType:
     for name, module in list(sys.modules.items()):  # another campaign's `report`, for example
-        file = getattr(module, "__file__", None)
-        if file is not None and Path(file).parent in _before and name != "__main__":
+        folder = str(Path(getattr(module, "__file__", None) or "/").parent)
+        if folder in _folders and name != "__main__":
             del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if Path(place) not in _before]
-    _before[:] = [path.parent]
-    sys.path.insert(0, str(path.parent))
+    folder = str(path.parent)
+    sys.path[:] = [folder, *(place for place in sys.path if place not in _folders)]
+    _folders[:] = [folder]
     name = f"campaign_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     with _shown(path):
         spec.loader.exec_module(module)
     return module
-
-
-def _section(path: Path, given: Any) -> Section:
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
-        return given
-    raise InputError(
-        f"{path}: report yields {quoted(repr(given))}; allowed: pairs of a title and its content"
-    )
 
 
 @contextmanager
@@ -202,11 +185,11 @@ def _shown(path: Path) -> Iterator[None]:
 
 def _as_python_shows(error: Exception, path: Path) -> str:
     """Return a traceback from the file's first line to the last one of the user's own files."""
-    found = traceback.TracebackException.from_exception(error)
-    places = [place for place, frame in enumerate(found.stack) if frame.filename == str(path)]
-    own = [place for place, frame in enumerate(found.stack) if _is_own(frame.filename)]
-    found.stack[:] = found.stack[places[0] : own[-1] + 1] if places else []
-    return f"{path} has a mistake\n{''.join(found.format(chain=False)).rstrip()}"
+    shown = traceback.TracebackException.from_exception(error)
+    begin = [place for place, frame in enumerate(shown.stack) if frame.filename == str(path)]
+    own = [place for place, frame in enumerate(shown.stack) if _is_own(frame.filename)]
+    shown.stack[:] = shown.stack[begin[0] : own[-1] + 1] if begin else []
+    return f"{path} has a mistake\n{''.join(shown.format(chain=False)).rstrip()}"
 
 
 def _is_own(file: str) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc import Scenario
 from minitopo_dc.campaign.plan import Case
+from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.runs.results import RunResult
 from tests import REPOSITORY
 
 LEGS = [{"rate_mbps": 20, "delay_ms": 10}, {"rate_mbps": 20, "delay_ms": 20}]
@@ -73,3 +76,22 @@ def run(text: str, directory: Path, *, stdin: bool = False) -> str:
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     return out
+
+
+def pretend(scenario: Scenario, directory: Path) -> RunResult:
+    """A run that went well at once: 10 MB in 4 s, whatever was asked for."""
+    scenario.save(directory / "scenario.yaml")
+    return replace(
+        blank_result(scenario, directory),
+        status="ok",
+        goodput_mbps=20.0,
+        completion_s=4.0,
+        leg_bytes=[5_300_000, 5_200_000],
+        capacity_share=0.5,
+    )
+
+
+def fail(scenario: Scenario, directory: Path) -> RunResult:
+    """A run that failed at once."""
+    scenario.save(directory / "scenario.yaml")
+    return replace(blank_result(scenario, directory), reason="it broke")

@@ -17,11 +17,11 @@ from pandas.testing import assert_frame_equal
 
 from minitopo_dc import Campaign, InputError, Retries, Scenario, load
 from minitopo_dc.campaign import campaign as engine
+from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.results import RunResult
-from tests.campaign.campaigns import fail, pretend
-from tests.campaign.cases import BASE, batches, program, scenario, start
+from tests.campaign.cases import BASE, batches, fail, pretend, program, scenario, start
 
 MANY = """
 dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 16)).run(jobs=JOBS, progress=False)
@@ -34,9 +34,10 @@ def pretended(monkeypatch: pytest.MonkeyPatch, execute: Any = pretend) -> list[S
 
     def run(one: Scenario, directory: Path) -> RunResult:
         ran.append(one)
+        directory.mkdir(parents=True)
         return execute(one, directory)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(engine, "run_checked", run)
+    monkeypatch.setattr(executors, "run_checked", run)
     return ran
 
 
@@ -69,7 +70,6 @@ def test_cases_that_mean_the_same_scenario_share_their_runs(
     campaign = Campaign(tmp_path / "c", cases, seeds=(1, 2))
     runs = campaign.run(jobs=1)
     assert (len(runs), runs["run"].nunique(), len(ran)) == (4, 2, 2)
-    assert campaign.status()["ok"] == 2
 
 
 def test_without_seeds_those_of_the_scenarios_come_in_order(
@@ -165,7 +165,7 @@ def test_a_wrong_scenario_is_refused_before_anything_is_run(
         ([{"seed": 1}], "label seed: that is a column of every table"),
         ([{"goodput_mbps": 1}], "case goodput_mbps 1: label goodput_mbps: that is a measure"),
         ([{"leg_bytes_2": 1}], "label leg_bytes_2: that is a measure"),
-        ([{"ratio": (1, 1)}], r"label ratio: \(1, 1\); allowed: text, a number"),
+        ([{"ratio": (1, 1)}], r"label ratio: \(1, 1\); allowed: values of one kind"),
         ([{"x": 1}, {"x": "one"}], "label x: 1 and 'one'; allowed: values of one kind"),
         ([{"a-b": 1}], "label 'a-b': allowed are names of letters"),
     ],
@@ -218,7 +218,7 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
 
     pretended(monkeypatch)
     campaign = Campaign(tmp_path / "c", batches(2, 5, 9))
-    with Losing(1) as executor, pytest.raises(StoreError, match=r"1 runs are not done, .* ended"):
+    with Losing(1) as executor, pytest.raises(StoreError, match=r"1 runs are not done .* ended"):
         campaign.run(executor=executor)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
 
@@ -283,7 +283,7 @@ def test_a_killed_campaign_goes_on_with_equal_rows(jobs: str, tmp_path: Path) ->
     finished = killed[killed["status"] == "ok"]
     assert 5 <= len(finished) < len(killed) == 60
     campaign = Campaign(tmp_path / "c", batches(*range(1, 5)), seeds=range(1, 16))
-    before = campaign.status()["ok"]
+    before = (campaign.table()["status"] == "ok").sum()
     runs = campaign.run(jobs=1, progress=False)
     assert before >= len(finished)
     assert (runs["status"] == "ok").all()

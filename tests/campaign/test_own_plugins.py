@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import plugins
-from minitopo_dc.campaign.plan import Task
+from minitopo_dc.campaign.executors import Task
 from minitopo_dc.plugin_source import SourceError, source_of
 from minitopo_dc.runs.own_plugins import plugin_file
 from tests.campaign.cases import program, run, scenario
