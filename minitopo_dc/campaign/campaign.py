@@ -11,38 +11,19 @@ with what is missing.
 
 from __future__ import annotations
 
-import builtins
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
-from minitopo_dc.campaign.executors import (
-    Task,
-    Workers,
-    executed,
-    perform,
-    processes,
-    serial,
-)
+from minitopo_dc.campaign.executors import Task, Workers, executed, processes, serial
 from minitopo_dc.campaign.plan import Case, Plan
-from minitopo_dc.campaign.progress import Bar
+from minitopo_dc.campaign.progress import Bar, expected_s
 from minitopo_dc.campaign.store import Store, explained
-from minitopo_dc.campaign.table import (
-    DETAILS,
-    MISSING,
-    Facts,
-    Row,
-    make_table,
-    row_of,
-    save_table,
-)
-from minitopo_dc.campaign.timing import expected_s
+from minitopo_dc.campaign.table import DETAILS, MISSING, Facts, Row, make_table, row_of, save
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.plugins import registrations_kept
@@ -54,12 +35,6 @@ Version = Literal["full", "quick", "sample"]
 """All of a campaign; all kinds of its cases but less of each; a few cases that show its range."""
 AGAIN = ("failed", "disturbed", "unsupported")
 """Statuses of runs that can be run again."""
-INTERRUPTED = 130
-"""The exit status of a program that Ctrl-C has ended: 128 plus the signal's number."""
-
-
-class Interrupted(SystemExit, KeyboardInterrupt):
-    """Ctrl-C during a campaign: all has been said, so that a script ends without a traceback."""
 
 
 class Campaign:
@@ -91,14 +66,10 @@ class Campaign:
         self.directory = Path(directory)
         self._store = Store(self.directory)
         self._plan = Plan(cases, seeds)
+        title, count = title or self.directory.name, self._plan.cases
         labels, seeds = list(self._plan.labels), list(self._plan.seeds)
         self._facts = Facts(
-            title=title or self.directory.name,
-            notes=notes,
-            labels=labels,
-            cases=self._plan.cases,
-            seeds=seeds,
-            version=version,
+            title=title, notes=notes, labels=labels, cases=count, seeds=seeds, version=version
         )
 
     def run(
@@ -123,23 +94,27 @@ class Campaign:
             InputError: a clock cannot run here, or the directory cannot be used; nothing has been
                 run then.
             StoreError: the disk is full, or runs were lost; what was recorded is kept.
-            Interrupted: Ctrl-C; what was recorded is kept.
+            progress.Interrupted: Ctrl-C; what was recorded is kept.
         """
         check_retries(retries.disturbed)
-        _check_again(again)
+        if isinstance(again, str) or not {*AGAIN}.issuperset(again):
+            raise InputError(f"again: {again!r}; allowed: a list of {', '.join(AGAIN)}")
         workers = self._workers(jobs, executor, again)
         with self._store.held():
             rows = self._finished(again)
             missing = self._missing(rows)
-            if executor is None and any(scenario.clock == "real" for scenario in missing.values()):
+            if executor is None and any(run.clock == "real" for run in missing.values()):
                 clean_killed("real")
-            with registrations_kept(), self._saved(rows), self._bar(missing, progress) as bar:
-                tasks = [Task(name, scenario) for name, scenario in missing.items()]
-                working = self._store.working
-                for task, result in workers(tasks, partial(perform, retries=retries), working):
-                    recorded = self._store.keep(working / task.id, result)
-                    rows[task.id] = row_of(recorded)
-                    bar.end(task.id, recorded)
+            tasks = [Task(name, scenario) for name, scenario in missing.items()]
+            self._save(rows)
+            try:
+                with registrations_kept(), Bar(missing, len(rows), shown=progress) as bar:
+                    for name, result in workers(tasks, retries, self._store.working):
+                        recorded = self._store.keep(name, result)
+                        rows[name] = row_of(recorded)
+                        bar.end(name, recorded)
+            finally:
+                self._save(rows)
         return self._table(rows)
 
     def table(self) -> pd.DataFrame:
@@ -171,8 +146,8 @@ class Campaign:
         results = {name: self._store.read(name) for name in self._plan.scenarios}
         return {name: row_of(run) for name, run in results.items() if isinstance(run, RunResult)}
 
-    def _missing(self, rows: Collection[str]) -> dict[str, Scenario]:
-        return {name: run for name, run in self._plan.scenarios.items() if name not in rows}
+    def _missing(self, done: Collection[str]) -> dict[str, Scenario]:
+        return {name: run for name, run in self._plan.scenarios.items() if name not in done}
 
     def _table(self, rows: Mapping[str, Row], measures: Iterable[str] = ()) -> pd.DataFrame:
         """Return the table with these runs done; `measures` are columns that it gets beside its."""
@@ -192,7 +167,7 @@ class Campaign:
             if jobs is not None:
                 raise InputError("jobs: not with an executor, which has its own number")
             return partial(executed, executor) if isinstance(executor, Executor) else executor
-        done = () if again else [path.name for path in self._store.runs.glob("*")]
+        done = () if again else {path.name for path in self._store.runs.glob("*")}
         clocks = {scenario.clock for scenario in self._missing(done).values()}
         for clock in clocks:
             require_clock(clock)
@@ -210,41 +185,6 @@ class Campaign:
                 self._store.forget(name)
         return rows
 
-    @contextmanager
-    def _saved(self, rows: Mapping[str, Row]) -> Iterator[None]:
-        """Write facts and table before the runs, and the table at the end, however that comes."""
-        cause = "the table cannot be written"
-        with explained(self.directory, cause):
-            self._facts.save(self.directory)
-            save_table(self._table(rows), self.directory)
-        try:
-            yield
-        except BaseException:
-            with suppress(OSError):
-                save_table(self._table(rows), self.directory)
-            raise
-        with explained(self.directory, cause):
-            save_table(self._table(rows), self.directory)
-
-    @contextmanager
-    def _bar(self, missing: Mapping[str, Scenario], shown: bool) -> Iterator[Bar]:
-        """Show a bar; on Ctrl-C say in one line what is kept."""
-        weights = dict.fromkeys(missing, 1.0)
-        if all(scenario.clock == "real" for scenario in missing.values()):
-            # On the virtual clock time depends on more than size and rate.
-            weights = {name: expected_s(scenario) for name, scenario in missing.items()}
-        bar = Bar(weights, done=len(self._plan.scenarios) - len(missing), shown=shown)
-        try:
-            with bar:
-                yield bar
-        except KeyboardInterrupt:
-            words = f"interrupted; {bar.state}; the same lines go on with the others"
-            print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
-            notebook = hasattr(builtins, "__IPYTHON__")  # which would explain how to exit
-            raise KeyboardInterrupt if notebook else Interrupted(INTERRUPTED) from None
-
-
-def _check_again(again: Collection[str]) -> None:
-    unknown = [status for status in again if status not in AGAIN]
-    if isinstance(again, str) or unknown:
-        raise InputError(f"again: {unknown or again!r}; allowed: a list of {', '.join(AGAIN)}")
+    def _save(self, rows: Mapping[str, Row]) -> None:
+        with explained(self.directory, "the table cannot be written"):
+            save(self._table(rows), self._facts, self.directory)

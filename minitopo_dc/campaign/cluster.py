@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import logging
 import socket
 import sys
@@ -13,8 +11,9 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from minitopo_dc.campaign.executors import Perform, Results, Task, perform_elsewhere, received
+from minitopo_dc.campaign.executors import GONE, Results, Task, perform_elsewhere, received
 from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 REAL_CLOCK = "real-clock"
 """The Dask resource of which a worker has one where it may run on the real clock."""
 CONNECT_TIMEOUT = "10s"
-GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
-"""The errors of runs whose scheduler has gone; which of the two depends on the version of Dask."""
 LOGS = ("distributed.client", "distributed.core", "distributed.comm")
 ENCRYPTED = ("tls", "wss")
 """Dask's protocols with TLS."""
@@ -50,14 +47,14 @@ class Cluster:
         self._name = f"{option} {address}"
         self._is_waiting = False
 
-    def __call__(self, tasks: Sequence[Task], perform: Perform, working: Path) -> Results:
+    def __call__(self, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
         """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
             StoreError: no scheduler answers, or no longer; no worker may run on the real clock;
                 runs killed their workers again and again (raised when all others have ended).
         """
-        with self._connect() as client:  # which gives up what is left when it closes
+        with self._connected() as client:  # which gives up what is left when it closes
             real = any(task.scenario.clock == "real" for task in tasks)
             self._check_workers(client, needs_real=real)
             executors = {
@@ -65,7 +62,7 @@ class Cluster:
                 "real": client.get_executor(pure=False, resources={REAL_CLOCK: 1}),
             }
             waiting = {
-                executors[task.scenario.clock].submit(perform_elsewhere, task, perform): task
+                executors[task.scenario.clock].submit(perform_elsewhere, task, retries): task
                 for task in tasks
             }
             yield from received(waiting, working, partial(self._watch, client))
@@ -85,7 +82,7 @@ class Cluster:
             )
         self._is_waiting = is_waiting
 
-    def _connect(self) -> Client:
+    def _connected(self) -> Client:
         from distributed import Client  # noqa: PLC0415 (a second that others need not wait)
 
         for name in LOGS:  # tracebacks, of what is told in a line

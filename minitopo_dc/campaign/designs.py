@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import opened
+from minitopo_dc.files import naming, opened
 from minitopo_dc.settings.base import quoted
 
 Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
@@ -75,42 +75,26 @@ def latin_hypercube(points: int, factors: Mapping[str, Factor], *, seed: int = 1
     return _points(sampler.random(points), factors)
 
 
-def wsp(
-    points: int, factors: Mapping[str, Factor], *, seed: int = 1, candidates: int | None = None
-) -> list[Point]:
-    """Return points of which none is near another.
+def wsp(points: int, factors: Mapping[str, Factor], *, seed: int = 1) -> list[Point]:
+    """Return points of which none is near another; errors are those of `sobol`.
 
     Wootton, Sergent and Phan-Tan-Luu's selection, as described by Santiago, Claeys-Bruno and
     Sergent, "Construction of space-filling designs using WSP algorithm for high dimensional
     spaces", Chemometrics and Intelligent Laboratory Systems 113 (2012).
-
-    Args:
-        points: their number.
-        factors: their ranges.
-        seed: of the candidates.
-        candidates: random points of which the design is chosen; None: 40 per point.
-
-    Raises:
-        InputError: as `sobol`, or fewer candidates than points.
     """
     _check(points, factors)
-    count = CANDIDATES_PER_POINT * points if candidates is None else candidates
-    if count < points:
-        raise InputError(
-            f"wsp: {points} points of {count} candidates; allowed: as many candidates as points"
-        )
-    return _points(_wsp(points, len(factors), seed, count), factors)
+    return _points(_wsp(points, len(factors), seed), factors)
 
 
 @cache
-def _wsp(points: int, dimensions: int, seed: int, count: int) -> Shares:
-    """Return points of the unit cube in the order in which they are kept.
+def _wsp(points: int, dimensions: int, seed: int) -> Shares:
+    """Return points of the unit cube in the order in which they are kept, of random candidates.
 
     How many points a distance leaves scatters: a distance is searched that leaves as many as are
     asked for, or a few more; then the later one of the two points nearest to each other is removed
     until the number is right.
     """
-    cloud = np.random.default_rng(seed).random((count, dimensions))
+    cloud = np.random.default_rng(seed).random((CANDIDATES_PER_POINT * points, dimensions))
     least, most = 0.0, math.sqrt(dimensions)
     for _ in range(_HALVINGS):
         middle = (least + most) / 2
@@ -160,9 +144,9 @@ def points_of(
         InputError: the file has no such columns or rows, or a value is out of range; the message
             has file, line and column.
     """
-    path, chosen = Path(file), dict(where or {})
-    try:
-        with opened(path, MAX_BYTES) as content:
+    chosen = dict(where or {})
+    with naming(Path(file)):
+        with opened(Path(file), MAX_BYTES) as content:
             table = pd.read_csv(content, dtype=str, skipinitialspace=True)
         for name in (*(column for column, *_ in columns.values()), *chosen):
             if name not in table:
@@ -170,12 +154,10 @@ def points_of(
         rows = table[(table[list(chosen)] == pd.Series(chosen)).all(axis=1)]
         if rows.empty:
             raise ValueError(f"no rows with {chosen}" if chosen else "no rows")
-        values = {factor: _numbers(rows, *column) for factor, column in columns.items()}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{quoted(path)}: {getattr(error, 'strerror', None) or error}") from None
+        values = [_numbers(rows, *column) for column in columns.values()]
     return [
-        {"point": number, **dict(zip(values, row, strict=True))}
-        for number, row in enumerate(zip(*values.values(), strict=True), start=1)
+        {"point": number, **dict(zip(columns, row, strict=True))}
+        for number, row in enumerate(zip(*values, strict=True), start=1)
     ]
 
 

@@ -1,18 +1,18 @@
 """The places where runs take place: this process, processes of this machine, or any executor.
 
-(`cluster` has the workers of a Dask scheduler.) Each is a function of tasks, the function that
-performs one, and the directory below which each has its own; it yields the tasks with their results
-as they end, in any order.
+(`cluster` has the workers of a Dask scheduler.) Each is a function of tasks, of how often they are
+tried again, and of the directory below which each has its own.
 """
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
 import io
 import shutil
 import tempfile
 import time
 import zipfile
-from asyncio import CancelledError
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, as_completed
 from contextlib import suppress
@@ -52,14 +52,14 @@ def _task(identity: str, values: dict[str, Any], files: dict[str, str]) -> Task:
     return Task(identity, restored(values, files))
 
 
-Perform = Callable[[Task, Path], RunResult]
-"""The function `perform` with its other arguments bound; another process must be able to import
-it."""
-Results = Iterator[tuple[Task, RunResult]]
-Workers = Callable[[Sequence[Task], Perform, Path], Results]
+Results = Iterator[tuple[str, RunResult]]
+"""The identity and the result of each run, as it ends."""
+Workers = Callable[[Sequence[Task], Retries, Path], Results]
+Packed = tuple[RunResult, bytes]
+"""A result with its directory as a zip archive."""
 
 
-def perform(task: Task, directory: Path, *, retries: Retries) -> RunResult:
+def perform(task: Task, directory: Path, retries: Retries) -> RunResult:
     """Run a scenario, and again as `retries` say; add the time of all in real s as `wall_s`.
 
     Args:
@@ -73,13 +73,13 @@ def perform(task: Task, directory: Path, *, retries: Retries) -> RunResult:
     return replace(result, details=result.details | {"wall_s": round(time.monotonic() - begin, 3)})
 
 
-def serial(tasks: Sequence[Task], perform: Perform, working: Path) -> Results:
+def serial(tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
     """Perform one run at a time, in this process."""
     for task in tasks:
-        yield task, perform(task, working / task.id)
+        yield task.id, perform(task, working / task.id, retries)
 
 
-def processes(number: int, tasks: Sequence[Task], perform: Perform, working: Path) -> Results:
+def processes(number: int, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
     """Perform `number` runs at a time, each in a process; begin again those that were killed.
 
     Raises:
@@ -87,23 +87,23 @@ def processes(number: int, tasks: Sequence[Task], perform: Perform, working: Pat
     """
     for _ in range(MAX_KILLS):
         killed = []
-        arguments = [(task, working / task.id) for task in tasks]
+        arguments = [(task, working / task.id, retries) for task in tasks]
         for place, outcome in in_processes(perform, arguments, number):
             if isinstance(outcome, Exception):
                 raise outcome
             if isinstance(outcome, Killed):
                 killed.append(tasks[place])
             else:
-                yield tasks[place], outcome
+                yield tasks[place].id, outcome
         tasks = killed
     if tasks:
         why = "their processes were killed again and again, maybe for want of memory"
         raise _lost(tasks, f"{why}: give the same command again, with fewer --jobs")
 
 
-def executed(executor: Executor, tasks: Sequence[Task], perform: Perform, working: Path) -> Results:
+def executed(executor: Executor, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
     """Let an executor perform the runs, maybe on other machines; errors are those of `received`."""
-    waiting = {executor.submit(perform_elsewhere, task, perform): task for task in tasks}
+    waiting = {executor.submit(perform_elsewhere, task, retries): task for task in tasks}
     try:
         yield from received(waiting, working)
     finally:
@@ -111,9 +111,10 @@ def executed(executor: Executor, tasks: Sequence[Task], perform: Perform, workin
             future.cancel()
 
 
+GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
+"""The errors of runs that were given up; which of the two depends on the version of Dask."""
 WATCH_S = 5.0
 """How often `watch` is called, whether or not runs end."""
-Packed = tuple[RunResult, bytes]
 
 
 def received(
@@ -137,14 +138,14 @@ def received(
         task = waiting.pop(future)
         try:
             result, packed = future.result()
-        except (Exception, CancelledError) as error:
+        except (Exception, *GONE) as error:
             watch(error)
             lost.append(task)
             causes.append(error)
         else:
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
                 archive.extractall(working / task.id)
-            yield task, result
+            yield task.id, result
     if lost:
         words = f"{type(causes[0]).__name__}: {causes[0]}"
         raise _lost(lost, f"the executor lost them: {words}")
@@ -167,9 +168,9 @@ def _lost(tasks: Sequence[Task], why: str) -> StoreError:
     )
 
 
-def perform_elsewhere(task: Task, perform: Perform) -> Packed:
+def perform_elsewhere(task: Task, retries: Retries) -> Packed:
     """Run in a temporary directory; return the result and the directory as a zip archive."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         run = Path(name, task.id)
-        result = perform(task, run)
+        result = perform(task, run, retries)
         return result, Path(shutil.make_archive(f"{run}-packed", "zip", run)).read_bytes()

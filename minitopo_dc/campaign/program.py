@@ -8,7 +8,6 @@ list of those. `version` is `full`, `quick` or `sample`.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import io
@@ -16,7 +15,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +33,11 @@ FILE = "campaign.py"
 """The campaign of a study that has one only, named like its folder."""
 MISTAKES = (AttributeError, ImportError, InputError, NameError, TypeError)
 """Errors of a report that a table without rows does not excuse."""
-Section = tuple[str, Any]
 _QUOTED = re.compile("'([^']+)'")
 """A name among several in the words of a KeyError of pandas."""
+
+
+_CASES = re.compile(r"^def cases\(", re.MULTILINE)
 
 
 class ProgramError(InputError):
@@ -54,16 +55,18 @@ class Program:
 
     def cases(self, version: str) -> list[Any]:
         """Return the cases of a version; ProgramError shows a mistake in making them."""
-        with _shown(self.path):
-            return list(self._function("cases")(version))
+        return self._listed("cases", version)
 
     def seeds(self, version: str) -> list[int]:
         """Return the seeds of each case; empty: each has its scenario's own."""
-        with _shown(self.path):
-            return list(self._function("seeds")(version))
+        return self._listed("seeds", version)
 
-    def sections(self, runs: pd.DataFrame) -> list[Section]:
-        """Return what `report(runs)` yields; empty without that function."""
+    def _listed(self, name: str, version: str) -> list[Any]:
+        with _shown(self.path):
+            return list(getattr(self._module, name, lambda _: ())(version))
+
+    def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
+        """Return what `report(runs)` yields, titles and contents; empty without that function."""
         with _shown(self.path):
             return list(self._sections(runs))
 
@@ -86,25 +89,20 @@ class Program:
             if (hint := _mistake(error, runs, values)) is not None:
                 raise ProgramError(_as_python_shows(error, self.path) + hint) from None
 
-    def _sections(self, runs: pd.DataFrame) -> Iterator[Section]:
+    def _sections(self, runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         try:
-            for section in self._function("report")(runs):
-                if not _is_section(section):
-                    raise InputError(
-                        f"{self.path}: report yields {quoted(repr(section))}; allowed: pairs of a "
-                        "title and its content"
-                    )
-                yield section
+            for section in getattr(self._module, "report", lambda _: ())(runs):
+                match section:
+                    case (str(), _):
+                        yield section
+                    case _:
+                        raise InputError(
+                            f"{self.path}: report yields {quoted(repr(section))}; allowed: pairs "
+                            "of a title and its content"
+                        )
         finally:
             if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
                 pyplot.close("all")  # it keeps figures, which can still be drawn and written
-
-    def _function(self, name: str) -> Callable[..., Iterable[Any]]:
-        return getattr(self._module, name, lambda _: ())
-
-
-def _is_section(value: Any) -> bool:
-    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str)
 
 
 def find_program(name: str) -> Path | None:
@@ -118,17 +116,12 @@ def studies() -> dict[str, Path]:
     `studies/mesh/campaign.py` is `mesh`; any other file there with a function `cases` is
     `FOLDER/FILE`, e.g. `thesis/fairness`. The files are read, not run.
     """
-    root = checkout() or PACKAGE / "data"
-    return {_study(path): path for path in sorted(root.glob("studies/*/*.py")) if _has_cases(path)}
-
-
-def _study(path: Path) -> str:
-    return path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}"
-
-
-def _has_cases(path: Path) -> bool:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return any(isinstance(part, ast.FunctionDef) and part.name == "cases" for part in tree.body)
+    files = sorted((checkout() or PACKAGE / "data").glob("studies/*/*.py"))
+    return {
+        path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}": path
+        for path in files
+        if _CASES.search(path.read_text(encoding="utf-8"))
+    }
 
 
 def load_program(path: Path) -> Program:

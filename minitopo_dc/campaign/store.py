@@ -1,20 +1,8 @@
-"""The directory of a campaign.
-
-    data-model.json         the version of what is here
-    campaign.json           title, notes, names of labels, numbers of cases and seeds
-    runs.parquet runs.csv   the table: a row a run
-    runs/ID/                a run each, whole: scenario, environment, result, series, logs
-    working/ID/             runs under way; what an interrupted one has left
-    traces/                 a copy of each trace of the runs, under its digest
-    lock                    held by the process that runs the campaign
-
-Rules:
+"""The directory of a campaign, whose files are listed in docs/data-model.md.
 
 * A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
   So the campaign's state is which directories are there, and no crash can make it wrong.
 * It has a digest of each of its files: one that was changed since is damaged, and done again.
-* The table has a row for each planned run from the beginning, and is written again at the end;
-  `table.load` completes it from the runs.
 * One process at a time writes: it holds a lock that ends with it, however it ends.
 """
 
@@ -26,10 +14,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
@@ -87,49 +74,46 @@ class Store:
         Raises:
             StoreError: another process holds it, it cannot be made or written, or the disk is full.
         """
-        with explained(self.root):
+        with explained(self.root), ExitStack() as open_files:
             with explained(self.root, "give another directory"):
-                lock = self._locked()
-            with lock:
-                yield
+                if self.runs.is_symlink():  # runs are removed and made there
+                    raise StoreError(
+                        f"{self.runs}: a link; allowed: a directory of this campaign's"
+                    )
+                self.runs.mkdir(parents=True, exist_ok=True)
+                # Without following a link or waiting for a pipe.
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                lock = open_files.enter_context(
+                    os.fdopen(os.open(self.root / "lock", flags, 0o644))
+                )
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise StoreError(f"{self.root}: another process runs this campaign") from None
+                shutil.rmtree(self.working, ignore_errors=True)
+                self.working.mkdir()
+                write_version(self.root)
+            yield
 
-    def _locked(self) -> TextIO:
-        """Return the file that is locked until it is closed, once the directory can be used."""
-        if self.runs.is_symlink():  # runs are removed and made there
-            raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
-        self.runs.mkdir(parents=True, exist_ok=True)
-        # Without following a link or waiting for a pipe.
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        lock = os.fdopen(os.open(self.root / "lock", flags, 0o644), "w")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            lock.close()
-            raise StoreError(f"{self.root}: another process runs this campaign") from None
-        shutil.rmtree(self.working, ignore_errors=True)
-        self.working.mkdir()
-        write_version(self.root)
-        return lock
-
-    def keep(self, directory: Path, result: RunResult) -> RunResult:
-        """Move a run that has ended to where it counts; return its result as recorded.
+    def keep(self, identity: str, result: RunResult) -> RunResult:
+        """Move a run that has ended below `working` to where it counts; return its result there.
 
         Raises:
             StoreError: the disk is full, or it was when the run failed, which then is no result.
         """
-        if result.status == "failed" and self._lacked_room(directory, result.reason):
-            shutil.rmtree(directory, ignore_errors=True)
-            raise full_disk(self.root)
-        final = self.runs / directory.name
+        directory, final = self.working / identity, self.runs / identity
         recorded = replace(result, directory=str(final))
         with explained(self.root):
+            if result.status == "failed" and self._lacked_room(directory, result.reason):
+                shutil.rmtree(directory, ignore_errors=True)
+                raise OSError(errno.ENOSPC, "in a run")
             recorded.save(directory)
             share_traces(directory, self.root)
             seal(directory)
             for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
                 with (directory / name).open("rb") as file:
                     os.fsync(file.fileno())
-            self.forget(directory.name)
+            self.forget(identity)
             directory.rename(final)
         return recorded
 
@@ -171,14 +155,6 @@ def _end(log: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def full_disk(root: Path) -> StoreError:
-    """Return the error for a full disk."""
-    return StoreError(
-        f"{root}: the disk is full; every run that was recorded is kept: "
-        "make room, then give the same command again"
-    )
-
-
 @contextmanager
 def explained(root: Path, remedy: str | None = None) -> Iterator[None]:
     """Turn an OSError for a full disk into a `StoreError`, with a remedy any other one, too."""
@@ -186,7 +162,10 @@ def explained(root: Path, remedy: str | None = None) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in FULL:
-            raise full_disk(root) from None
+            raise StoreError(
+                f"{root}: the disk is full; every run that was recorded is kept: make room, then "
+                "give the same command again"
+            ) from None
         if remedy is None:
             raise
         where = error.filename2 or error.filename or root

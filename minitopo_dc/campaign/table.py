@@ -15,11 +15,10 @@ import pandas as pd
 
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
-from minitopo_dc.errors import InputError
-from minitopo_dc.files import opened, parse_json, read_text, replacing, write_whole
+from minitopo_dc.files import naming, opened, parse_json, read_text, replacing, write_whole
 from minitopo_dc.runs.results import COLUMNS, NUMBERS, RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import Settings, SettingsError
+from minitopo_dc.settings import Settings
 
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")
@@ -47,10 +46,6 @@ class Facts(Settings):
     seeds: list[int]
     version: str
     """`full`, `quick` or `sample`."""
-
-    def save(self, directory: Path) -> None:
-        """Write them into a directory as `campaign.json`."""
-        write_whole(directory / FACTS, self.model_dump_json(indent=1))
 
 
 def measure_names(scenario: Scenario) -> Iterator[str]:
@@ -100,12 +95,13 @@ def make_table(
     return table
 
 
-def save_table(table: pd.DataFrame, directory: Path) -> None:
-    """Write `runs.parquet` and `runs.csv`, each at once.
+def save(table: pd.DataFrame, facts: Facts, directory: Path) -> None:
+    """Write `campaign.json`, `runs.parquet` and `runs.csv`, each at once.
 
     Raises:
         OSError: one of them cannot be written.
     """
+    write_whole(directory / FACTS, facts.model_dump_json(indent=1))
     plain = table.copy(deep=False)
     plain.attrs = {}  # a file is not told where it is, as it may be moved
     with replacing(directory / TABLE) as partial:
@@ -118,20 +114,15 @@ def load_facts(directory: Path) -> Facts:
     """Read `campaign.json`.
 
     Raises:
-        StoreError: no campaign was run here, or the file cannot be read.
-        SettingsError: the file is damaged.
-        DataModelError: this program does not read the version of what is there.
+        InputError: no campaign was run here, the file is damaged, or this program does not read the
+            version of what is there.
     """
     path = directory / FACTS
     check_version(directory)
-    try:
+    if not path.exists():
+        raise StoreError(f"{directory}: no campaign was run here ({FACTS} is missing)")
+    with naming(path):
         return Facts.check(parse_json(read_text(path, MAX_FACTS, within=directory)), str(path))
-    except FileNotFoundError:
-        raise StoreError(f"{directory}: no campaign was run here ({FACTS} is missing)") from None
-    except SettingsError:
-        raise
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def load(directory: str | Path) -> pd.DataFrame:
@@ -142,22 +133,18 @@ def load(directory: str | Path) -> pd.DataFrame:
     `reason`; measures, NaN where a run has none; `run`, its directory relative to this one.
 
     Raises:
-        StoreError: there is no campaign here, or its files are damaged.
-        DataModelError: this program does not read the version of what is there.
+        InputError: there is no campaign here, its files are damaged, or this program does not read
+            the version of what is there.
     """
     directory = Path(directory)
     labels, path, store = load_facts(directory).labels, directory / TABLE, Store(directory)
-    try:
+    with naming(path):
         with opened(path, MAX_TABLE, within=directory) as file:
             table = pd.read_parquet(file)
         rows = [_completed(row, store) for row in table.astype(object).to_dict("records")]
         measures = [name for name in map(str, table) if name not in {*labels, *RESERVED}]
         kinds = table[labels].dtypes.to_dict()
         return make_table(rows, labels, measures, directory).astype(kinds)
-    except InputError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def _completed(row: Mapping[Any, Any], store: Store) -> Row:

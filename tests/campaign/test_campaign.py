@@ -18,6 +18,7 @@ from pandas.testing import assert_frame_equal
 from minitopo_dc import Campaign, InputError, Retries, Scenario, load
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign import executors
+from minitopo_dc.campaign.executors import Task
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.results import RunResult
@@ -221,6 +222,27 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
     with Losing(1) as executor, pytest.raises(StoreError, match=r"1 runs are not done .* ended"):
         campaign.run(executor=executor)
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
+
+
+def die_or_live(task: Task, directory: Path, _: Retries) -> RunResult:
+    """A process that the kernel ends, always at batch 5, else at the first time."""
+    mark = directory.parent / f"{task.id}.mark"
+    if task.scenario.pdcp.batch == 5 or not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    directory.mkdir()
+    return pretend(task.scenario, directory)
+
+
+def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executors, "MAX_KILLS", 2)
+    monkeypatch.setattr(executors, "perform", die_or_live)
+    campaign = Campaign(tmp_path / "c", batches(2, 5))
+    with pytest.raises(StoreError, match=r"1 runs are not done .* were killed again and again"):
+        campaign.run(jobs=2)
+    assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing"]
 
 
 def test_more_than_one_job_is_refused_on_the_real_clock(
