@@ -19,16 +19,16 @@ from typing import Literal
 
 import pandas as pd
 
-from minitopo_dc.campaign.executors import Task, Workers, executed, processes, serial
+from minitopo_dc.campaign.executors import Workers, executed, processes, serial
 from minitopo_dc.campaign.plan import Case, Plan
 from minitopo_dc.campaign.progress import Bar, expected_s
 from minitopo_dc.campaign.store import Store, explained
-from minitopo_dc.campaign.table import DETAILS, MISSING, Facts, Row, make_table, row_of, save
+from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.plugins import registrations_kept
 from minitopo_dc.runs.attempts import Retries, check_retries
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.results import DETAILS, RunResult
 from minitopo_dc.scenario import Clock, Scenario
 
 Version = Literal["full", "quick", "sample"]
@@ -105,11 +105,10 @@ class Campaign:
             missing = self._missing(rows)
             if executor is None and any(run.clock == "real" for run in missing.values()):
                 clean_killed("real")
-            tasks = [Task(name, scenario) for name, scenario in missing.items()]
             self._save(rows)
             try:
                 with registrations_kept(), Bar(missing, len(rows), shown=progress) as bar:
-                    for name, result in workers(tasks, retries, self._store.working):
+                    for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
                         rows[name] = row_of(recorded)
                         bar.end(name, recorded)
@@ -130,11 +129,10 @@ class Campaign:
 
         On the virtual clock the time is that of the network, which passes faster.
         """
-        expected: dict[Clock, tuple[int, float]] = {}
+        times: dict[Clock, list[float]] = {}
         for scenario in self._missing(self._rows()).values():
-            number, seconds = expected.get(scenario.clock, (0, 0.0))
-            expected[scenario.clock] = number + 1, seconds + expected_s(scenario)
-        return expected
+            times.setdefault(scenario.clock, []).append(expected_s(scenario))
+        return {clock: (len(seconds), sum(seconds)) for clock, seconds in times.items()}
 
     @property
     def label_values(self) -> frozenset[str]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from minitopo_dc.campaign.executors import GONE, Results, Task, perform_elsewhere, received
+from minitopo_dc.campaign.executors import GONE, Results, Scenarios, received, submitted
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -42,12 +43,12 @@ class Cluster:
             SettingsError: its host is on the Internet, without TLS, and `without_tls` is not set.
         """
         if not without_tls:
-            refuse_public(address, option)
+            _refuse_public(address, option)
         self._address = address
         self._name = f"{option} {address}"
         self._is_waiting = False
 
-    def __call__(self, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
+    def __call__(self, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
         """Yield each run with its result; when a run kills its workers, the others go on.
 
         Raises:
@@ -55,15 +56,14 @@ class Cluster:
                 runs killed their workers again and again (raised when all others have ended).
         """
         with self._connected() as client:  # which gives up what is left when it closes
-            real = any(task.scenario.clock == "real" for task in tasks)
-            self._check_workers(client, needs_real=real)
+            self._check_workers(client, {scenario.clock for scenario in scenarios.values()})
             executors = {
                 "virtual": client.get_executor(pure=False),
                 "real": client.get_executor(pure=False, resources={REAL_CLOCK: 1}),
             }
             waiting = {
-                executors[task.scenario.clock].submit(perform_elsewhere, task, retries): task
-                for task in tasks
+                submitted(executors[scenario.clock], scenario, retries): name
+                for name, scenario in scenarios.items()
             }
             yield from received(waiting, working, partial(self._watch, client))
 
@@ -74,12 +74,10 @@ class Cluster:
                 f"{self._name}: has gone; every run that was recorded is kept: start it "
                 "again, then give the same command again"
             ) from None
-        is_waiting = not _workers(client)
+        is_waiting = not client.scheduler_info(n_workers=-1)["workers"]
         if is_waiting and not self._is_waiting:
-            words = f"{self._name}: has no worker left; waiting for one"
-            print(  # noqa: T201
-                f"minitopo-dc: {words} (Ctrl-C ends; the same command goes on)", file=sys.stderr
-            )
+            words = "has no worker left; waiting for one (Ctrl-C ends; the same command goes on)"
+            print(f"minitopo-dc: {self._name}: {words}", file=sys.stderr)  # noqa: T201
         self._is_waiting = is_waiting
 
     def _connected(self) -> Client:
@@ -87,37 +85,29 @@ class Cluster:
 
         for name in LOGS:  # tracebacks, of what is told in a line
             logging.getLogger(name).setLevel(logging.CRITICAL)
+        options = {"timeout": CONNECT_TIMEOUT}
         try:
-            return Client(  # type: ignore[no-untyped-call]
-                self._address, timeout=CONNECT_TIMEOUT
-            )
+            return Client(self._address, **options)  # type: ignore[no-untyped-call]
         except (OSError, ValueError) as error:
             raise StoreError(f"{self._name}: no answer: {error}") from None
 
-    def _check_workers(self, client: Client, *, needs_real: bool) -> None:
+    def _check_workers(self, client: Client, clocks: Collection[Clock]) -> None:
         """Refuse to start without a worker that can do the runs, which would wait for ever."""
-        workers = _workers(client)
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not workers:
             raise StoreError(f"{self._name}: has no worker; start one: dask worker {self._address}")
-        if needs_real and not any(worker["resources"].get(REAL_CLOCK) for worker in workers):
+        if "real" in clocks and not any(worker["resources"].get(REAL_CLOCK) for worker in workers):
             raise StoreError(
                 f"{self._name}: no worker may run on the real clock; on each machine that may, as "
                 f"root: dask worker {self._address} --nworkers 1 --resources {REAL_CLOCK}=1"
             )
 
 
-def _workers(client: Client) -> list[dict[str, Any]]:
-    return list(client.scheduler_info(n_workers=-1)["workers"].values())
-
-
-def refuse_public(address: str, option: str = "--dask") -> None:
+def _refuse_public(address: str, option: str) -> None:
     """Refuse a scheduler on the Internet without TLS.
 
     Whoever reaches it, or the way to it, can run anything as its workers' user: root on the real
     clock.
-
-    Raises:
-        SettingsError: the address is refused; the message says what is allowed.
     """
     scheme, _, rest = address.rpartition("://")
     if scheme in ENCRYPTED:

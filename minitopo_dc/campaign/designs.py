@@ -181,24 +181,21 @@ def spread(points: Sequence[T], kept: int) -> list[T]:
 def _check(points: int, factors: Mapping[str, Factor]) -> None:
     """Refuse a design without points or factors, and a factor without a range."""
     if points < 1 or not factors:
-        raise InputError(
-            f"design: {points} points, {len(factors)} factors; allowed: 1 or more of each"
-        )
+        count = f"{points} points, {len(factors)} factors"
+        raise InputError(f"design: {count}; allowed: 1 or more of each")
     for name, factor in factors.items():
-        if factor == []:
-            raise InputError(f"factor {name}: no levels; allowed: one or more")
-        if isinstance(factor, list):
-            continue
-        low, high, *scale = factor
-        if (
-            not low < high
-            or scale not in ([], ["linear"], ["log"])
-            or (scale == ["log"] and low <= 0)
-        ):
+        if not _is_factor(factor):
             raise InputError(
                 f"factor {name}: {factor}; allowed: (low, high) with low below high, (low, high, "
-                '"log") with low above 0, or a list of levels'
+                '"log") with low above 0, or a list of one level or more'
             )
+
+
+def _is_factor(factor: Factor) -> bool:
+    if isinstance(factor, list):
+        return bool(factor)
+    low, high, *scale = factor
+    return low < high and (scale in ([], ["linear"]) or (scale == ["log"] and low > 0))
 
 
 def _points(shares: Shares, factors: Mapping[str, Factor]) -> list[Point]:

@@ -1,22 +1,21 @@
 """The places where runs take place: this process, processes of this machine, or any executor.
 
-(`cluster` has the workers of a Dask scheduler.) Each is a function of tasks, of how often they are
-tried again, and of the directory below which each has its own.
+(`cluster` has the workers of a Dask scheduler.) Each is a function of the scenarios by their
+identities, of how often they are tried again, and of the directory below which each has its own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import io
 import shutil
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Executor, Future, as_completed
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,77 +32,62 @@ from minitopo_dc.scenario import Scenario
 MAX_KILLS = 3
 """The most times that the process of one run may be killed; Dask's own default (`allowed-failures`)
 is 3, too."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """A scenario to be run, on this machine or another."""
-
-    id: str
-    """Its identity, which is the name of its directory."""
-    scenario: Scenario
-
-    def __reduce__(self) -> tuple[Callable[..., Task], tuple[Any, ...]]:
-        """Pickle as plain values, with the files of the user's own plugins."""
-        return _task, (self.id, self.scenario.model_dump(mode="json"), own_files(self.scenario))
-
-
-def _task(identity: str, values: dict[str, Any], files: dict[str, str]) -> Task:
-    return Task(identity, restored(values, files))
-
-
 Results = Iterator[tuple[str, RunResult]]
 """The identity and the result of each run, as it ends."""
-Workers = Callable[[Sequence[Task], Retries, Path], Results]
+Scenarios = Mapping[str, Scenario]
+Workers = Callable[[Scenarios, Retries, Path], Results]
+Watch = Callable[[BaseException | None], None]
+"""A function that is called now and then, and with the error of a run that is lost."""
 Packed = tuple[RunResult, bytes]
 """A result with its directory as a zip archive."""
 
 
-def perform(task: Task, directory: Path, retries: Retries) -> RunResult:
+def perform(scenario: Scenario, directory: Path, retries: Retries) -> RunResult:
     """Run a scenario, and again as `retries` say; add the time of all in real s as `wall_s`.
 
     Args:
-        task: the run.
+        scenario: what is run.
         directory: where it takes place; made, and emptied before each attempt.
         retries: how often it is tried again.
     """
     begin = time.monotonic()
-    load_plugins(task.scenario.plugins)  # also where another version of one was loaded since
-    result = tried(lambda: attempt(run_checked, task.scenario, directory), directory, retries)
+    load_plugins(scenario.plugins)  # also where another version of one was loaded since
+    result = tried(lambda: attempt(run_checked, scenario, directory), directory, retries)
     return replace(result, details=result.details | {"wall_s": round(time.monotonic() - begin, 3)})
 
 
-def serial(tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
+def serial(scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Perform one run at a time, in this process."""
-    for task in tasks:
-        yield task.id, perform(task, working / task.id, retries)
+    for name, scenario in scenarios.items():
+        yield name, perform(scenario, working / name, retries)
 
 
-def processes(number: int, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
+def processes(number: int, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Perform `number` runs at a time, each in a process; begin again those that were killed.
 
     Raises:
         StoreError: some were killed `MAX_KILLS` times; raised when all others have ended.
     """
+    names = list(scenarios)
     for _ in range(MAX_KILLS):
         killed = []
-        arguments = [(task, working / task.id, retries) for task in tasks]
+        arguments = [(scenarios[name], working / name, retries) for name in names]
         for place, outcome in in_processes(perform, arguments, number):
             if isinstance(outcome, Exception):
                 raise outcome
             if isinstance(outcome, Killed):
-                killed.append(tasks[place])
+                killed.append(names[place])
             else:
-                yield tasks[place].id, outcome
-        tasks = killed
-    if tasks:
+                yield names[place], outcome
+        names = killed
+    if names:
         why = "their processes were killed again and again, maybe for want of memory"
-        raise _lost(tasks, f"{why}: give the same command again, with fewer --jobs")
+        raise _lost(names, f"{why}: give the same command again, with fewer --jobs")
 
 
-def executed(executor: Executor, tasks: Sequence[Task], retries: Retries, working: Path) -> Results:
+def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Let an executor perform the runs, maybe on other machines; errors are those of `received`."""
-    waiting = {executor.submit(perform_elsewhere, task, retries): task for task in tasks}
+    waiting = {submitted(executor, run, retries): name for name, run in scenarios.items()}
     try:
         yield from received(waiting, working)
     finally:
@@ -111,49 +95,56 @@ def executed(executor: Executor, tasks: Sequence[Task], retries: Retries, workin
             future.cancel()
 
 
-GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
+def submitted(executor: Executor, scenario: Scenario, retries: Retries) -> Future[Packed]:
+    """Submit a run as plain values, with the files of the user's own plugins."""
+    values, files = scenario.model_dump(mode="json"), own_files(scenario)
+    return executor.submit(perform_elsewhere, values, files, retries)
+
+
+def perform_elsewhere(values: dict[str, Any], files: dict[str, str], retries: Retries) -> Packed:
+    """Run in a temporary directory; return the result and the directory as a zip archive."""
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        run = Path(name, "run")
+        result = perform(restored(values, files), run, retries)
+        return result, Path(shutil.make_archive(f"{run}-packed", "zip", run)).read_bytes()
+
+
+GONE = (asyncio.CancelledError, CancelledError)
 """The errors of runs that were given up; which of the two depends on the version of Dask."""
 WATCH_S = 5.0
 """How often `watch` is called, whether or not runs end."""
 
 
 def received(
-    waiting: dict[Future[Packed], Task],
-    working: Path,
-    watch: Callable[[BaseException | None], None] = lambda _: None,
+    waiting: dict[Future[Packed], str], working: Path, watch: Watch = lambda _: None
 ) -> Results:
-    """Yield runs of `perform_elsewhere` as they end; one that is lost does not end the others.
+    """Yield runs that were `submitted` as they end; one that is lost does not end the others.
 
     Args:
-        waiting: the futures of all runs; those that have ended are removed.
+        waiting: the identity of each run by its future; those that have ended are removed.
         working: where the directories are made that were sent.
-        watch: called now and then, and with the error of a run that is lost.
+        watch: looks after whoever performs them.
 
     Raises:
         StoreError: runs are lost; raised when all others have ended.
     """
-    lost: list[Task] = []
-    causes: list[BaseException] = []
+    lost: dict[str, BaseException] = {}
     for future in _ended(waiting, watch):
-        task = waiting.pop(future)
+        name = waiting.pop(future)
         try:
             result, packed = future.result()
         except (Exception, *GONE) as error:
             watch(error)
-            lost.append(task)
-            causes.append(error)
+            lost[name] = error
         else:
             with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-                archive.extractall(working / task.id)
-            yield task.id, result
-    if lost:
-        words = f"{type(causes[0]).__name__}: {causes[0]}"
-        raise _lost(lost, f"the executor lost them: {words}")
+                archive.extractall(working / name)
+            yield name, result
+    for cause in lost.values():
+        raise _lost([*lost], f"the executor lost them: {type(cause).__name__}: {cause}")
 
 
-def _ended(
-    waiting: dict[Future[Packed], Task], watch: Callable[[BaseException | None], None]
-) -> Iterator[Future[Packed]]:
+def _ended(waiting: Mapping[Future[Packed], str], watch: Watch) -> Iterator[Future[Packed]]:
     """Yield futures as they end, until none is left; whoever gets one removes it."""
     while waiting:
         with suppress(TimeoutError):
@@ -161,16 +152,7 @@ def _ended(
         watch(None)
 
 
-def _lost(tasks: Sequence[Task], why: str) -> StoreError:
-    first = f"{tasks[0].id}, {tasks[0].scenario.label}"
+def _lost(names: Sequence[str], why: str) -> StoreError:
     return StoreError(
-        f"{len(tasks)} runs are not done (the first: {first}), all others are kept: {why}"
+        f"{len(names)} runs are not done (the first: {names[0]}), all others are kept: {why}"
     )
-
-
-def perform_elsewhere(task: Task, retries: Retries) -> Packed:
-    """Run in a temporary directory; return the result and the directory as a zip archive."""
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        run = Path(name, task.id)
-        result = perform(task, run, retries)
-        return result, Path(shutil.make_archive(f"{run}-packed", "zip", run)).read_bytes()

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from pandas.api.types import infer_dtype
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.campaign.table import RESERVED, measure_names
+from minitopo_dc.campaign.table import RESERVED
 from minitopo_dc.errors import InputError
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.runs.own_plugins import Own, own_things, with_own_plugins
+from minitopo_dc.runs.results import measure_names
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError
@@ -24,7 +25,7 @@ Case = tuple[Scenario, Mapping[str, Any]]
 """A scenario, and the labels that tell it from the others: `delay_ms`, `way`, ..."""
 Label = str | int | float | bool | None
 MAX_RUNS = 1_000_000
-_SEED: TypeAdapter[int] = TypeAdapter(Seed)
+_SEEDS = TypeAdapter(list[Seed])
 _NAME = re.compile(r"[^\W\d]\w*( \w+)*")
 """The name of a label: words of letters, digits and underscores."""
 KINDS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
@@ -54,7 +55,10 @@ class Plan:
         own = own_things()
         self._cases = [_case(number, case, own) for number, case in enumerate(cases, start=1)]
         self.labels = tuple(dict.fromkeys(name for _, labels in self._cases for name in labels))
-        self.seeds = tuple(dict.fromkeys(map(_seed, seeds)))
+        try:
+            self.seeds = tuple(dict.fromkeys(_SEEDS.validate_python([*seeds])))
+        except ValidationError as error:
+            raise InputError(f"seeds: {error_text(error.errors()[0])}") from None
         self.cases = len(self._cases)
         for name in self.labels:
             _check_label(name, [labels.get(name) for _, labels in self._cases])
@@ -88,41 +92,33 @@ class Plan:
             measures |= names
         return measures
 
-    def _rows(self) -> Iterator[PlannedRun]:
-        """Yield all rows with the first seed, then those with the second, ...; none twice."""
+    def _rows(self) -> Iterable[PlannedRun]:
+        """Return all rows with the first seed, then those with the second, ...; none twice."""
         runs = [(seed, *case) for seed in self.seeds for case in self._cases]
         if not self.seeds:
             runs = [(scenario.seed, scenario, labels) for scenario, labels in self._cases]
             runs.sort(key=lambda run: run[0])
         if len(runs) > MAX_RUNS:
             raise InputError(f"cases: {len(runs)} runs; allowed: {MAX_RUNS}")
-        known: set[tuple[Any, ...]] = set()
+        rows: dict[tuple[Any, ...], PlannedRun] = {}
         for seed, scenario, labels in runs:
             seeded = scenario.model_copy(update={"seed": seed})  # a seed makes nothing else wrong
             identity = run_id(seeded)
-            row = identity, *labels.items()
-            if row not in known:
-                known.add(row)
-                self.scenarios.setdefault(identity, seeded)
-                yield PlannedRun(identity, labels, seed)
-
-
-def _seed(value: Any) -> int:
-    try:
-        return _SEED.validate_python(value)
-    except ValidationError as error:
-        raise InputError(f"seeds: {error_text(error.errors()[0])}") from None
+            self.scenarios.setdefault(identity, seeded)
+            rows.setdefault((identity, *labels.items()), PlannedRun(identity, labels, seed))
+        return rows.values()
 
 
 def _case(number: int, case: Any, own: Own) -> tuple[Scenario, dict[str, Label]]:
     """Return a case after a check of what it is made of."""
-    pair = isinstance(case, tuple) and len(case) == 2
-    if not pair or not isinstance(case[0], Scenario) or not isinstance(case[1], Mapping):
-        raise InputError(
-            f"cases: number {number} is {quoted(repr(case))}; allowed: a tuple of a Scenario and "
-            "a mapping of labels to values"
-        )
-    scenario, labels = case
+    match case:
+        case (Scenario() as scenario, Mapping() as labels):
+            pass
+        case _:
+            raise InputError(
+                f"cases: number {number} is {quoted(repr(case))}; allowed: a tuple of a Scenario "
+                "and a mapping of labels to values"
+            )
     plain = {
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in labels.items()
@@ -138,14 +134,11 @@ def _check_label(name: Any, values: Sequence[Any]) -> None:
         values: those of all cases, None where a case lacks it.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InputError(
-            f"label {quoted(repr(name))}: allowed are names of letters, digits and underscores"
-        )
+        allowed = "allowed are names of letters, digits and underscores"
+        raise InputError(f"label {quoted(repr(name))}: {allowed}")
     if name in RESERVED:
-        raise InputError(
-            f"label {name}: that is a column of every table; allowed: another name, not "
-            f"{', '.join(RESERVED)}"
-        )
+        allowed = f"allowed: another name, not {', '.join(RESERVED)}"
+        raise InputError(f"label {name}: that is a column of every table; {allowed}")
     if infer_dtype(values, skipna=True) not in KINDS:
         kinds = {type(value): quoted(repr(value)) for value in values if value is not None}
         raise InputError(

@@ -35,8 +35,6 @@ MISTAKES = (AttributeError, ImportError, InputError, NameError, TypeError)
 """Errors of a report that a table without rows does not excuse."""
 _QUOTED = re.compile("'([^']+)'")
 """A name among several in the words of a KeyError of pandas."""
-
-
 _CASES = re.compile(r"^def cases\(", re.MULTILINE)
 
 
@@ -90,16 +88,15 @@ class Program:
                 raise ProgramError(_as_python_shows(error, self.path) + hint) from None
 
     def _sections(self, runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+        allowed = "allowed: pairs of a title and its content"
         try:
             for section in getattr(self._module, "report", lambda _: ())(runs):
                 match section:
                     case (str(), _):
                         yield section
                     case _:
-                        raise InputError(
-                            f"{self.path}: report yields {quoted(repr(section))}; allowed: pairs "
-                            "of a title and its content"
-                        )
+                        shown = quoted(repr(section))
+                        raise InputError(f"{self.path}: report yields {shown}; {allowed}")
         finally:
             if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
                 pyplot.close("all")  # it keeps figures, which can still be drawn and written

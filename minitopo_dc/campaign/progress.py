@@ -51,9 +51,7 @@ class Bar:
     def __init__(self, scenarios: Mapping[str, Scenario], done: int, *, shown: bool) -> None:
         # On the virtual clock time depends on more than size and rate: there all runs are alike.
         real = all(scenario.clock == "real" for scenario in scenarios.values())
-        self._weights = {
-            name: expected_s(scenario) if real else 1.0 for name, scenario in scenarios.items()
-        }
+        self._weights = {name: expected_s(run) if real else 1.0 for name, run in scenarios.items()}
         self._left = self._total = sum(self._weights.values())
         self._done, self._runs = done, done + len(scenarios)
         self._statuses: Counter[str] = Counter()
@@ -132,9 +130,8 @@ def _notebook() -> Show | None:
 
     if type(get_ipython()).__name__ != "ZMQInteractiveShell":
         return None
-    handle = display(  # type: ignore[no-untyped-call]
-        {"text/plain": ""}, raw=True, display_id=True
-    )
+    options = {"raw": True, "display_id": True}
+    handle = display({"text/plain": ""}, **options)  # type: ignore[no-untyped-call]
 
     def show(share: float, text: str) -> None:
         bar = ("█" * round(share * NOTEBOOK_WIDTH)).ljust(NOTEBOOK_WIDTH, "░")

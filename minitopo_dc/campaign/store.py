@@ -25,10 +25,6 @@ from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.seal import CHECKSUMS, damage, seal
 from minitopo_dc.runs.traces import share_traces
 
-FLOOR_BYTES = 1 << 20
-"""With less free space than this, a failed run counts as failed for want of space: one log may be
-so long."""
-
 
 class StoreError(InputError):
     """A campaign's directory that cannot be used as asked; the message says what to do."""
@@ -60,10 +56,10 @@ class Store:
         try:
             check_version(run)
             return damage(run, None if whole else "result.json") or load_result(run)
-        except NoVersionError as error:
+        except DataModelError as error:
+            if not isinstance(error, NoVersionError):
+                raise
             return str(error)
-        except DataModelError:
-            raise
         except (OSError, ValueError) as error:
             return f"malformed run: {error}"
 
@@ -145,6 +141,9 @@ class Store:
 
 FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
 """Error numbers of a full disk and of a used-up quota, with their words."""
+FLOOR_BYTES = 1 << 20
+"""With less free space than this, a failed run counts as failed for want of space: one log may be
+so long."""
 LOG_END_BYTES = 10_000
 """The size of a log's end, in which a process says why it ended."""
 

@@ -7,7 +7,7 @@ results directory holds.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,22 +16,15 @@ import pandas as pd
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
 from minitopo_dc.files import naming, opened, parse_json, read_text, replacing, write_whole
-from minitopo_dc.runs.results import COLUMNS, NUMBERS, RunResult
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.runs.results import MAX_BYTES, SIZE, RunResult
 from minitopo_dc.settings import Settings
 
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")
 """Columns of every table that are neither labels nor measures."""
-SIZE: Final = "size_bytes"
-"""The bytes of use: of a download, of what was watched, of frames in time."""
-DETAILS: Final = ("started_s", "client_cpu_s", "server_cpu_s", "wall_s")
-"""Measures of most runs that are none of their workload."""
 MAX_TABLE = 1 << 30
 """The most bytes of a table: 1,000,000 runs of 1 kB."""
-MAX_FACTS = 16 << 20
 _RUN = re.compile(r"runs/([0-9a-f]{16})")
-
 Row = dict[str, Any]
 
 
@@ -46,24 +39,6 @@ class Facts(Settings):
     seeds: list[int]
     version: str
     """`full`, `quick` or `sample`."""
-
-
-def measure_names(scenario: Scenario) -> Iterator[str]:
-    """Yield the names of the measures that a scenario's runs are known to have, some maybe twice.
-
-    A runner may report more of them.
-    """
-    yield from NUMBERS
-    yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
-    yield SIZE
-    if not scenario.flows:
-        yield from (name for name in scenario.workload.reported_measures if name not in COLUMNS)
-        yield from DETAILS
-        return
-    for number, flow in enumerate(scenario.resolved_flows, start=1):
-        names = ("goodput_mbps", "completion_s", "bytes_received", *flow.workload.reported_measures)
-        yield from (f"flow_{number}_{name}" for name in names)
-    yield from ("jain_index", "wall_s")
 
 
 MISSING: Final[Row] = {"status": "missing", "reason": ""}
@@ -122,7 +97,7 @@ def load_facts(directory: Path) -> Facts:
     if not path.exists():
         raise StoreError(f"{directory}: no campaign was run here ({FACTS} is missing)")
     with naming(path):
-        return Facts.check(parse_json(read_text(path, MAX_FACTS, within=directory)), str(path))
+        return Facts.check(parse_json(read_text(path, MAX_BYTES, within=directory)), str(path))
 
 
 def load(directory: str | Path) -> pd.DataFrame:

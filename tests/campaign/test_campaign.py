@@ -18,7 +18,6 @@ from pandas.testing import assert_frame_equal
 from minitopo_dc import Campaign, InputError, Retries, Scenario, load
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign import executors
-from minitopo_dc.campaign.executors import Task
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.results import RunResult
@@ -211,7 +210,7 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
 ) -> None:
     class Losing(ThreadPoolExecutor):
         def submit(self, call: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
-            if arguments[0].scenario.pdcp.batch != 5:
+            if arguments[0]["pdcp"]["batch"] != 5:
                 return super().submit(call, *arguments)
             lost: Future[Any] = Future()
             lost.set_exception(BrokenExecutor("its process ended"))
@@ -224,14 +223,14 @@ def test_an_executor_that_loses_a_run_keeps_the_others(
     assert load(tmp_path / "c")["status"].tolist() == ["ok", "missing", "ok"]
 
 
-def die_or_live(task: Task, directory: Path, _: Retries) -> RunResult:
+def die_or_live(one: Scenario, directory: Path, _: Retries) -> RunResult:
     """A process that the kernel ends, always at batch 5, else at the first time."""
-    mark = directory.parent / f"{task.id}.mark"
-    if task.scenario.pdcp.batch == 5 or not mark.exists():
+    mark = directory.with_suffix(".mark")
+    if one.pdcp.batch == 5 or not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     directory.mkdir()
-    return pretend(task.scenario, directory)
+    return pretend(one, directory)
 
 
 def test_a_run_whose_process_is_killed_is_begun_again_and_in_the_end_is_one_error(

@@ -21,7 +21,8 @@ from distributed import KilledWorker, LocalCluster
 from minitopo_dc import Campaign, InputError, Scenario, load
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
-from minitopo_dc.campaign.executors import Task, received
+from minitopo_dc.campaign.executors import received
+from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.results import RunResult
@@ -103,7 +104,7 @@ def test_a_worker_has_one_run_on_the_real_clock_at_a_time(
             dashboard_address=":0",
             resources=resources,
         ) as made:
-            cases = [(scenario(clock=clock), {})]
+            cases: list[Case] = [(scenario(clock=clock), {})]
             campaign = Campaign(tmp_path / f"{clock}{resources}", cases, seeds=range(4))
             workers = Cluster(made.scheduler_address)
             if clock == "real" and resources is None:
@@ -137,7 +138,7 @@ class Client:
 def awaited(outcome: Any, directory: Path) -> None:
     """Wait for a run that has this outcome."""
     watch = partial(Cluster(ADDRESS)._watch, Client())  # type: ignore[arg-type]
-    list(received({ended(outcome): Task("a", scenario())}, directory, watch))
+    list(received({ended(outcome): "a"}, directory, watch))
 
 
 def test_it_is_said_once_that_there_is_no_worker(
@@ -155,7 +156,7 @@ def test_it_is_said_once_that_there_is_no_worker(
         (asyncio.CancelledError(), "has gone; every run"),
         (
             KilledWorker("a", SimpleNamespace(address="tcp://x:1"), 3),  # type: ignore[arg-type]
-            r"1 runs are not done \(the first: a, .*KilledWorker: ",
+            r"1 runs are not done \(the first: a\), .*KilledWorker: ",
         ),
     ],
 )
@@ -169,7 +170,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error(
 ) -> None:
     monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
     with pytest.raises(StoreError, match=r"--dask tcp://127\.0\.0\.1:9: no answer"):
-        next(iter(Cluster("tcp://127.0.0.1:9")([], Retries(), tmp_path)))
+        next(iter(Cluster("tcp://127.0.0.1:9")({}, Retries(), tmp_path)))
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2001:4860:4860::8888]", "scheduler.example"])
