@@ -59,7 +59,7 @@ def test_a_few_points_are_spread_evenly() -> None:
     [
         ((2, 1), "low below high"),
         ((0, 1, "log"), "low above 0"),
-        ([], "no levels"),
+        ([], "a list of one level or more"),
         ((1, 2, "cubic"), "allowed"),
     ],
 )
