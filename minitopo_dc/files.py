@@ -13,7 +13,7 @@ from pathlib import Path
 from posixpath import islink
 from typing import Any
 
-from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.errors import InputError, MinitopoDcError
 
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
@@ -39,6 +39,17 @@ def write_whole(path: Path, text: str) -> None:
 
 class UnreadableError(MinitopoDcError, ValueError):
     """A file that may not be read here; the message gives the reason without the path."""
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Turn an error of a file or of its content into an InputError that names the file."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 @contextmanager

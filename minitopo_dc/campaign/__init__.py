@@ -7,6 +7,4 @@ A case goes this way, from a user's lines to the table:
   `RunResult` to `store`;
 * `table` makes of both one table, and reads it again;
 * `program` loads a campaign's file; `designs` has the points of space-filling designs.
-
-Campaigns of YAML files are in `file`, `execution`, `condensed` and `report`.
 """

@@ -1,4 +1,4 @@
-"""Space-filling designs, for campaigns in which many factors matter at once.
+"""Designs: the points at which a campaign measures, many factors at once.
 
 A factor has a range, `(low, high)` or `(low, high, "log")`, or a list of levels, each of which is
 as frequent as the others. A point is a mapping of each factor to its value, with its number, from 1
@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,9 +21,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from minitopo_dc.campaign import wsp as by_wsp
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import opened
+from minitopo_dc.files import naming, opened
 from minitopo_dc.settings.base import quoted
 
 Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
@@ -34,6 +34,16 @@ MAX_BYTES = 100_000_000
 """The most bytes of a file of points: far above 10,000 points of a thousand factors."""
 DIGITS = 6
 """Significant digits of a value: as fine as any field needs, and the same on every platform."""
+CANDIDATES_PER_POINT = 40
+"""10,000 candidates of eight dimensions leave 257 points at the least distance of the design in
+"Multipath QUIC: Design and Evaluation", which has 253 (reference/mpquic_design_findings.csv)."""
+_HALVINGS = 12
+"""Halvings of the interval that holds WSP's distance, until it is below the scatter of how many
+points it leaves."""
+_STEP = 5e-4
+"""The relative step of the search below the distance, which changes the number of points by a
+few."""
+_STEPS = 20
 
 
 def grid(**factors: Iterable[Any]) -> Iterator[Point]:
@@ -48,33 +58,73 @@ def sobol(points: int, factors: Mapping[str, Factor], *, seed: int = 1) -> list[
     Raises:
         InputError: no point or factor, or a factor has no such range.
     """
-    return _points(_sobol(points, len(factors), seed), factors)
+    from scipy.stats import qmc  # noqa: PLC0415 (a second that others need not wait)
+
+    _check(points, factors)
+    sequence = qmc.Sobol(len(factors), rng=np.random.default_rng(seed))
+    # A power of 2 is drawn, at which a Sobol sequence is balanced; its beginning is taken.
+    return _points(sequence.random_base2(math.ceil(math.log2(points)))[:points], factors)
 
 
 def latin_hypercube(points: int, factors: Mapping[str, Factor], *, seed: int = 1) -> list[Point]:
     """Return a Latin hypercube; errors are those of `sobol`."""
-    return _points(_latin_hypercube(points, len(factors), seed), factors)
+    from scipy.stats import qmc  # noqa: PLC0415
+
+    _check(points, factors)
+    sampler = qmc.LatinHypercube(len(factors), rng=np.random.default_rng(seed))
+    return _points(sampler.random(points), factors)
 
 
-def wsp(
-    points: int, factors: Mapping[str, Factor], *, seed: int = 1, candidates: int | None = None
-) -> list[Point]:
-    """Return points of which none is near another (`campaign.wsp`).
+def wsp(points: int, factors: Mapping[str, Factor], *, seed: int = 1) -> list[Point]:
+    """Return points of which none is near another; errors are those of `sobol`.
 
-    Args:
-        points: their number.
-        factors: their ranges.
-        seed: of the candidates.
-        candidates: random points of which the design is chosen; None: 40 per point.
-
-    Raises:
-        InputError: as `sobol`, or fewer candidates than points.
+    Wootton, Sergent and Phan-Tan-Luu's selection, as described by Santiago, Claeys-Bruno and
+    Sergent, "Construction of space-filling designs using WSP algorithm for high dimensional
+    spaces", Chemometrics and Intelligent Laboratory Systems 113 (2012).
     """
-    try:
-        shares = by_wsp.wsp(points, len(factors), seed=seed, candidates=candidates)
-    except ValueError as error:
-        raise InputError(f"wsp: {error}") from None
-    return _points(shares, factors)
+    _check(points, factors)
+    return _points(_wsp(points, len(factors), seed), factors)
+
+
+@cache
+def _wsp(points: int, dimensions: int, seed: int) -> Shares:
+    """Return points of the unit cube in the order in which they are kept, of random candidates.
+
+    How many points a distance leaves scatters: a distance is searched that leaves as many as are
+    asked for, or a few more; then the later one of the two points nearest to each other is removed
+    until the number is right.
+    """
+    cloud = np.random.default_rng(seed).random((CANDIDATES_PER_POINT * points, dimensions))
+    least, most = 0.0, math.sqrt(dimensions)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        too_few = len(_apart(cloud, middle)) < points
+        least, most = (least, middle) if too_few else (middle, most)
+    choices = (_apart(cloud, least / (1 + step * _STEP)) for step in range(_STEPS))
+    kept = cloud[min((rows for rows in choices if len(rows) >= points), key=len)]
+    while len(kept) > points:
+        squared = ((kept[:, None] - kept[None]) ** 2).sum(axis=2)
+        squared[np.tril_indices(len(kept))] = np.inf
+        kept = np.delete(kept, np.unravel_index(np.argmin(squared), squared.shape)[1], axis=0)
+    return kept
+
+
+def _apart(cloud: Shares, distance: float) -> list[int]:
+    """Return the rows that are kept: the one nearest to the centre, then the one nearest to it, ...
+
+    Those nearer to a kept one than the distance are dropped.
+    """
+    left = np.arange(len(cloud))
+    squared = ((cloud - 0.5) ** 2).sum(axis=1)
+    kept: list[int] = []
+    while len(left):
+        nearest = int(np.argmin(squared))
+        kept.append(int(left[nearest]))
+        squared = ((cloud[left] - cloud[kept[-1]]) ** 2).sum(axis=1)
+        far = squared >= distance**2
+        far[nearest] = False  # also at a distance of 0
+        left, squared = left[far], squared[far]
+    return kept
 
 
 def points_of(
@@ -94,9 +144,9 @@ def points_of(
         InputError: the file has no such columns or rows, or a value is out of range; the message
             has file, line and column.
     """
-    path, chosen = Path(file), dict(where or {})
-    try:
-        with opened(path, MAX_BYTES) as content:
+    chosen = dict(where or {})
+    with naming(Path(file)):
+        with opened(Path(file), MAX_BYTES) as content:
             table = pd.read_csv(content, dtype=str, skipinitialspace=True)
         for name in (*(column for column, *_ in columns.values()), *chosen):
             if name not in table:
@@ -104,11 +154,11 @@ def points_of(
         rows = table[(table[list(chosen)] == pd.Series(chosen)).all(axis=1)]
         if rows.empty:
             raise ValueError(f"no rows with {chosen}" if chosen else "no rows")
-        values = {name: _numbers(rows, *column) for name, column in columns.items()}
-    except (OSError, ValueError) as error:
-        raise InputError(f"{quoted(path)}: {getattr(error, 'strerror', None) or error}") from None
-    made = (dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True))
-    return [{"point": number, **point} for number, point in enumerate(made, start=1)]
+        values = [_numbers(rows, *column) for column in columns.values()]
+    return [
+        {"point": number, **dict(zip(columns, row, strict=True))}
+        for number, row in enumerate(zip(*values, strict=True), start=1)
+    ]
 
 
 def _numbers(rows: pd.DataFrame, name: str, low: float, high: float) -> list[float]:
@@ -128,65 +178,34 @@ def spread(points: Sequence[T], kept: int) -> list[T]:
     return [points[index * count // kept] for index in range(kept)] if kept < count else [*points]
 
 
-def shares(method: str, points: int, dimensions: int, seed: int) -> Shares:
-    """Return points in the unit cube by `sobol` or `latin-hypercube`."""
-    made = _latin_hypercube if method == "latin-hypercube" else _sobol
-    return made(points, dimensions, seed)
-
-
-def _sobol(points: int, dimensions: int, seed: int) -> Shares:
-    from scipy.stats import qmc  # noqa: PLC0415 (a second that others need not wait)
-
-    _check_size(points, dimensions)
-    sequence = qmc.Sobol(dimensions, rng=np.random.default_rng(seed))
-    # A power of 2 is drawn, at which a Sobol sequence is balanced; its beginning is taken.
-    return np.asarray(sequence.random_base2(math.ceil(math.log2(points)))[:points], dtype=float)
-
-
-def _latin_hypercube(points: int, dimensions: int, seed: int) -> Shares:
-    from scipy.stats import qmc  # noqa: PLC0415
-
-    _check_size(points, dimensions)
-    sampler = qmc.LatinHypercube(dimensions, rng=np.random.default_rng(seed))
-    return np.asarray(sampler.random(points), dtype=float)
-
-
-def _check_size(points: int, dimensions: int) -> None:
-    if points < 1 or dimensions < 1:
-        raise InputError(
-            f"design: {points} points, {dimensions} factors; allowed: 1 or more of each"
-        )
-
-
-def _points(rows: Shares, factors: Mapping[str, Factor]) -> list[Point]:
+def _check(points: int, factors: Mapping[str, Factor]) -> None:
+    """Refuse a design without points or factors, and a factor without a range."""
+    if points < 1 or not factors:
+        count = f"{points} points, {len(factors)} factors"
+        raise InputError(f"design: {count}; allowed: 1 or more of each")
     for name, factor in factors.items():
-        _check_factor(name, factor)
+        if not _is_factor(factor):
+            raise InputError(
+                f"factor {name}: {factor}; allowed: (low, high) with low below high, (low, high, "
+                '"log") with low above 0, or a list of one level or more'
+            )
+
+
+def _is_factor(factor: Factor) -> bool:
+    if isinstance(factor, list):
+        return bool(factor)
+    low, high, *scale = factor
+    return low < high and (scale in ([], ["linear"]) or (scale == ["log"] and low > 0))
+
+
+def _points(shares: Shares, factors: Mapping[str, Factor]) -> list[Point]:
     return [
-        {
-            "point": number,
-            **{
-                name: value_at(float(share), factor)
-                for share, (name, factor) in zip(row, factors.items(), strict=True)
-            },
-        }
-        for number, row in enumerate(rows, start=1)
+        {"point": number} | dict(zip(factors, map(_value_at, row, factors.values()), strict=True))
+        for number, row in enumerate(shares.tolist(), start=1)
     ]
 
 
-def _check_factor(name: str, factor: Factor) -> None:
-    if isinstance(factor, list):
-        if not factor:
-            raise InputError(f"factor {name}: no levels; allowed: one or more")
-        return
-    low, high, *scale = factor
-    if not low < high or scale not in ([], ["linear"], ["log"]) or (scale == ["log"] and low <= 0):
-        raise InputError(
-            f"factor {name}: {factor}; allowed: (low, high) with low below high, (low, high, "
-            '"log") with low above 0, or a list of levels'
-        )
-
-
-def value_at(share: float, factor: Factor) -> Any:
+def _value_at(share: float, factor: Factor) -> Any:
     """Return a factor's value at a share, 0 to 1, of its range."""
     if isinstance(factor, list):
         return factor[min(int(share * len(factor)), len(factor) - 1)]

@@ -8,7 +8,6 @@ list of those. `version` is `full`, `quick` or `sample`.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import io
@@ -16,7 +15,7 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,9 +33,9 @@ FILE = "campaign.py"
 """The campaign of a study that has one only, named like its folder."""
 MISTAKES = (AttributeError, ImportError, InputError, NameError, TypeError)
 """Errors of a report that a table without rows does not excuse."""
-Section = tuple[str, Any]
 _QUOTED = re.compile("'([^']+)'")
 """A name among several in the words of a KeyError of pandas."""
+_CASES = re.compile(r"^def cases\(", re.MULTILINE)
 
 
 class ProgramError(InputError):
@@ -54,24 +53,20 @@ class Program:
 
     def cases(self, version: str) -> list[Any]:
         """Return the cases of a version; ProgramError shows a mistake in making them."""
-        with _shown(self.path):
-            return list(self._module.cases(version))
+        return self._listed("cases", version)
 
     def seeds(self, version: str) -> list[int]:
         """Return the seeds of each case; empty: each has its scenario's own."""
-        if not hasattr(self._module, "seeds"):
-            return []
-        with _shown(self.path):
-            return list(self._module.seeds(version))
+        return self._listed("seeds", version)
 
-    def sections(self, runs: pd.DataFrame) -> list[Section]:
-        """Return what `report(runs)` yields; empty without that function."""
-        found = []
+    def _listed(self, name: str, version: str) -> list[Any]:
         with _shown(self.path):
-            for each in self._report()(runs):
-                found.append(_section(self.path, each))
-                _forget_figures()  # pyplot keeps those that nobody closes
-        return found
+            return list(getattr(self._module, name, lambda _: ())(version))
+
+    def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
+        """Return what `report(runs)` yields, titles and contents; empty without that function."""
+        with _shown(self.path):
+            return list(self._sections(runs))
 
     def try_report(self, runs: pd.DataFrame, values: Collection[str]) -> None:
         """Make a report of a table without rows, so that a misspelt column is found before a run.
@@ -87,29 +82,29 @@ class Program:
         try:
             with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
-                for each in self._report()(runs):
-                    _section(self.path, each)
+                list(self._sections(runs))
         except Exception as error:
             if (hint := _mistake(error, runs, values)) is not None:
                 raise ProgramError(_as_python_shows(error, self.path) + hint) from None
+
+    def _sections(self, runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+        allowed = "allowed: pairs of a title and its content"
+        try:
+            for section in getattr(self._module, "report", lambda _: ())(runs):
+                match section:
+                    case (str(), _):
+                        yield section
+                    case _:
+                        shown = quoted(repr(section))
+                        raise InputError(f"{self.path}: report yields {shown}; {allowed}")
         finally:
-            _forget_figures()
-
-    def _report(self) -> Callable[[pd.DataFrame], Iterable[Any]]:
-        return getattr(self._module, "report", lambda _: ())
-
-
-def _forget_figures() -> None:
-    """Take pyplot's hands off all figures, which can still be drawn and written."""
-    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
-        pyplot.close("all")
+            if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+                pyplot.close("all")  # it keeps figures, which can still be drawn and written
 
 
 def find_program(name: str) -> Path | None:
     """Return the file of a campaign by its path or the name of a study; None if there is none."""
-    if name.endswith(".py"):
-        return Path(name)
-    return studies().get(name)
+    return Path(name) if name.endswith(".py") else studies().get(name)
 
 
 def studies() -> dict[str, Path]:
@@ -118,17 +113,12 @@ def studies() -> dict[str, Path]:
     `studies/mesh/campaign.py` is `mesh`; any other file there with a function `cases` is
     `FOLDER/FILE`, e.g. `thesis/fairness`. The files are read, not run.
     """
-    root = checkout() or PACKAGE / "data"
-    return {_study(path): path for path in sorted(root.glob("studies/*/*.py")) if _has_cases(path)}
-
-
-def _study(path: Path) -> str:
-    return path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}"
-
-
-def _has_cases(path: Path) -> bool:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return any(isinstance(part, ast.FunctionDef) and part.name == "cases" for part in tree.body)
+    files = sorted((checkout() or PACKAGE / "data").glob("studies/*/*.py"))
+    return {
+        path.parent.name if path.name == FILE else f"{path.parent.name}/{path.stem}": path
+        for path in files
+        if _CASES.search(path.read_text(encoding="utf-8"))
+    }
 
 
 def load_program(path: Path) -> Program:
@@ -143,52 +133,35 @@ def load_program(path: Path) -> Program:
         raise InputError(f"{quoted(path)}: no such regular file; allowed: a campaign's Python file")
     module = _imported(path)
     for name, parameter in (("cases", "version"), ("seeds", "version"), ("report", "runs")):
-        function = getattr(module, name, None)
-        if (function is None and name == "cases") or not _takes_one(function):
-            raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})")
+        try:
+            if name == "cases" or hasattr(module, name):
+                inspect.signature(getattr(module, name, None)).bind(None)  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            raise InputError(f"{path}: {name}: allowed is a function {name}({parameter})") from None
     title, _, notes = inspect.cleandoc(module.__doc__ or "").partition("\n")
     return Program(path, title.rstrip(".") or path.parent.name, notes.strip(), module)
 
 
-def _takes_one(function: Any) -> bool:
-    if function is None:
-        return True
-    try:
-        inspect.signature(function).bind(None)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-_before: list[Path] = []
-"""The folder of the campaign's file that was imported last."""
+_folders: list[str] = []
+"""The folder of the campaign's file that was imported last, alone."""
 
 
 def _imported(path: Path) -> ModuleType:
     for name, module in list(sys.modules.items()):  # another campaign's `report`, for example
-        file = getattr(module, "__file__", None)
-        if file is not None and Path(file).parent in _before and name != "__main__":
+        folder = str(Path(getattr(module, "__file__", None) or "/").parent)
+        if folder in _folders and name != "__main__":
             del sys.modules[name]
-    sys.path[:] = [place for place in sys.path if Path(place) not in _before]
-    _before[:] = [path.parent]
-    sys.path.insert(0, str(path.parent))
+    folder = str(path.parent)
+    sys.path[:] = [folder, *(place for place in sys.path if place not in _folders)]
+    _folders[:] = [folder]
     name = f"campaign_{path.parent.name}_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     with _shown(path):
         spec.loader.exec_module(module)
     return module
-
-
-def _section(path: Path, given: Any) -> Section:
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str):
-        return given
-    raise InputError(
-        f"{path}: report yields {quoted(repr(given))}; allowed: pairs of a title and its content"
-    )
 
 
 @contextmanager
@@ -202,11 +175,11 @@ def _shown(path: Path) -> Iterator[None]:
 
 def _as_python_shows(error: Exception, path: Path) -> str:
     """Return a traceback from the file's first line to the last one of the user's own files."""
-    found = traceback.TracebackException.from_exception(error)
-    places = [place for place, frame in enumerate(found.stack) if frame.filename == str(path)]
-    own = [place for place, frame in enumerate(found.stack) if _is_own(frame.filename)]
-    found.stack[:] = found.stack[places[0] : own[-1] + 1] if places else []
-    return f"{path} has a mistake\n{''.join(found.format(chain=False)).rstrip()}"
+    shown = traceback.TracebackException.from_exception(error)
+    begin = [place for place, frame in enumerate(shown.stack) if frame.filename == str(path)]
+    own = [place for place, frame in enumerate(shown.stack) if _is_own(frame.filename)]
+    shown.stack[:] = shown.stack[begin[0] : own[-1] + 1] if begin else []
+    return f"{path} has a mistake\n{''.join(shown.format(chain=False)).rstrip()}"
 
 
 def _is_own(file: str) -> bool:

@@ -1,20 +1,8 @@
-"""The directory of a campaign.
-
-    data-model.json         the version of what is here
-    campaign.json           title, notes, names of labels, numbers of cases and seeds
-    runs.parquet runs.csv   the table: a row a run
-    runs/ID/                a run each, whole: scenario, environment, result, series, logs
-    working/ID/             runs under way; what an interrupted one has left
-    traces/                 a copy of each trace of the runs, under its digest
-    lock                    held by the process that runs the campaign
-
-Rules:
+"""The directory of a campaign, whose files are listed in docs/data-model.md.
 
 * A run is under `runs/` if, and only if, it is complete: it is made below `working/` and moved.
   So the campaign's state is which directories are there, and no crash can make it wrong.
 * It has a digest of each of its files: one that was changed since is damaged, and done again.
-* The table has a row for each planned run from the beginning, and is written again at the end;
-  `table.load` completes it from the runs.
 * One process at a time writes: it holds a lock that ends with it, however it ends.
 """
 
@@ -25,11 +13,10 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
 
 from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
@@ -37,10 +24,6 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.seal import CHECKSUMS, damage, seal
 from minitopo_dc.runs.traces import share_traces
-
-FLOOR_BYTES = 1 << 20
-"""With less free space than this, a failed run counts as failed for want of space: one log may be
-so long."""
 
 
 class StoreError(InputError):
@@ -61,74 +44,72 @@ class Store:
         Args:
             identity: which run.
             whole: check all its files, not the result's alone.
+
+        Raises:
+            DataModelError: this program does not read its version; to do it again would destroy it.
         """
         run = self.runs / identity
-        if not run.is_dir() and not run.is_symlink():
-            return None
-        return self._result(run, None if whole else "result.json")
-
-    def _check_inside(self) -> None:
-        """Refuse a link as the directory of runs, as runs are removed and made only inside."""
-        if self.runs.is_symlink():
-            raise StoreError(f"{self.runs}: a link; allowed: a directory of this campaign's")
-
-    def _result(self, directory: Path, only: str | None = None) -> RunResult | str:
-        """Return a run's result, or the reason why it is damaged; `only` is that of `damage`."""
-        if directory.is_symlink():
+        if run.is_symlink():
             return "a link, not a run of this campaign's"
+        if not run.is_dir():
+            return None
         try:
-            check_version(directory)
-            return damage(directory, only) or load_result(directory)
-        except NoVersionError as error:
+            check_version(run)
+            return damage(run, None if whole else "result.json") or load_result(run)
+        except DataModelError as error:
+            if not isinstance(error, NoVersionError):
+                raise
             return str(error)
-        except DataModelError:  # it is not damaged: to do it again would destroy it
-            raise
         except (OSError, ValueError) as error:
             return f"malformed run: {error}"
 
     @contextmanager
-    def held(self, take: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """Hold the directory, new or resumed, and remove what was under way.
 
-        Args:
-            take: called once the directory is held, before anything is removed.
-
         Raises:
-            StoreError: another process holds it, or it cannot be made or written.
+            StoreError: another process holds it, it cannot be made or written, or the disk is full.
         """
-        with reporting_full_disk(self.root):
-            with self._usable():
-                self._check_inside()
+        with explained(self.root), ExitStack() as open_files:
+            with explained(self.root, "give another directory"):
+                if self.runs.is_symlink():  # runs are removed and made there
+                    raise StoreError(
+                        f"{self.runs}: a link; allowed: a directory of this campaign's"
+                    )
                 self.runs.mkdir(parents=True, exist_ok=True)
-                lock = self._lock()
-            with lock:
+                # Without following a link or waiting for a pipe.
+                flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+                lock = open_files.enter_context(
+                    os.fdopen(os.open(self.root / "lock", flags, 0o644))
+                )
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
+                except BlockingIOError:
                     raise StoreError(f"{self.root}: another process runs this campaign") from None
-                with self._usable():
-                    take()
-                    shutil.rmtree(self.working, ignore_errors=True)
-                    self.working.mkdir()
-                    write_version(self.root)
-                yield
+                shutil.rmtree(self.working, ignore_errors=True)
+                self.working.mkdir()
+                write_version(self.root)
+            yield
 
-    def _lock(self) -> TextIO:
-        """Open the file that is locked, without following a link or waiting for a pipe."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        return os.fdopen(os.open(self.root / "lock", flags, 0o644), "w")
+    def keep(self, identity: str, result: RunResult) -> RunResult:
+        """Move a run that has ended below `working` to where it counts; return its result there.
 
-    def keep(self, directory: Path, result: RunResult) -> RunResult:
-        """Move a run that has ended to where it counts; return its result as recorded."""
-        final = self.runs / directory.name
+        Raises:
+            StoreError: the disk is full, or it was when the run failed, which then is no result.
+        """
+        directory, final = self.working / identity, self.runs / identity
         recorded = replace(result, directory=str(final))
-        with reporting_full_disk(self.root):
+        with explained(self.root):
+            if result.status == "failed" and self._lacked_room(directory, result.reason):
+                shutil.rmtree(directory, ignore_errors=True)
+                raise OSError(errno.ENOSPC, "in a run")
             recorded.save(directory)
             share_traces(directory, self.root)
             seal(directory)
-            _flush(directory / "result.json")
-            _flush(directory / CHECKSUMS)
-            self.forget(directory.name)
+            for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
+                with (directory / name).open("rb") as file:
+                    os.fsync(file.fileno())
+            self.forget(identity)
             directory.rename(final)
         return recorded
 
@@ -140,48 +121,31 @@ class Store:
         else:
             run.unlink(missing_ok=True)
 
-    def check_room(self, directory: Path, reason: str) -> None:
-        """Raise an error when a run failed for want of disk space, as that is no result.
+    def _lacked_room(self, directory: Path, reason: str) -> bool:
+        """Return whether a run failed for want of space: it says so, or there is none now.
 
-        Args:
-            directory: the failed run's directory.
-            reason: the reason of its failure.
-
-        Raises:
-            StoreError: the disk is full, or it was when the run failed.
+        What it had written may be gone when it has ended: then there is space again. The free space
+        that a file system reports need not be this user's (a quota, root's share).
         """
-        if disk_was_full(directory, reason) or not _has_room(self.working):
-            shutil.rmtree(directory, ignore_errors=True)
-            raise full_disk(self.root)
-
-    @contextmanager
-    def _usable(self) -> Iterator[None]:
-        """Turn errors of the directory into one message; a full disk is reported elsewhere."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno in FULL:
-                raise
-            raise StoreError(f"{self.root}: {error.strerror}; give another directory") from None
+        logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
+        ends = (_end(path) for path in logs if path.is_file())
+        if any(words in text for text in (reason, *ends) for words in FULL.values()):
+            return True
+        with tempfile.TemporaryFile(dir=self.working) as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
+            except OSError as error:
+                return error.errno in FULL
+        return False
 
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
-"""Error numbers of a full disk, and of a used-up quota."""
-
-
-WORDS = tuple(os.strerror(number) for number in FULL)
+FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
+"""Error numbers of a full disk and of a used-up quota, with their words."""
+FLOOR_BYTES = 1 << 20
+"""With less free space than this, a failed run counts as failed for want of space: one log may be
+so long."""
 LOG_END_BYTES = 10_000
 """The size of a log's end, in which a process says why it ended."""
-
-
-def disk_was_full(directory: Path, reason: str) -> bool:
-    """Return whether a process of a failed run reports that it could not write for want of space.
-
-    What it had written may be gone when the run has ended: then there is space again.
-    """
-    logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
-    said = (_end(path) for path in logs if path.is_file())
-    return any(words in text for text in (reason, *said) for words in WORDS)
 
 
 def _end(log: Path) -> str:
@@ -190,39 +154,18 @@ def _end(log: Path) -> str:
         return file.read().decode("utf-8", "replace")
 
 
-def _has_room(directory: Path) -> bool:
-    """Return whether a file can be written.
-
-    The free space that a file system reports need not be this user's (a quota, root's share).
-    """
-    with tempfile.TemporaryFile(dir=directory) as file:
-        try:
-            os.posix_fallocate(file.fileno(), 0, FLOOR_BYTES)
-        except OSError as error:
-            return error.errno not in FULL
-    return True
-
-
-def full_disk(root: Path) -> StoreError:
-    """Return the error for a full disk."""
-    return StoreError(
-        f"{root}: the disk is full; every run that was recorded is kept: "
-        "make room, then give the same command again"
-    )
-
-
 @contextmanager
-def reporting_full_disk(root: Path) -> Iterator[None]:
-    """Turn an OSError for a full disk into the `StoreError` for it."""
+def explained(root: Path, remedy: str | None = None) -> Iterator[None]:
+    """Turn an OSError for a full disk into a `StoreError`, with a remedy any other one, too."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
-            raise full_disk(root) from None
-        raise
-
-
-def _flush(path: Path) -> None:
-    """Flush files to the disk before the run counts: a power cut must not leave an empty result."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+            raise StoreError(
+                f"{root}: the disk is full; every run that was recorded is kept: make room, then "
+                "give the same command again"
+            ) from None
+        if remedy is None:
+            raise
+        where = error.filename2 or error.filename or root
+        raise StoreError(f"{where}: {error.strerror}; {remedy}") from None

@@ -249,8 +249,7 @@ def check_scenario(scenario: Scenario) -> None:
         SettingsError, TraceError: something is refused; the message says what is allowed.
         TransportLimitError: a transport cannot do what is asked of it.
     """
-    check_fields(scenario)
-    resolved = resolve_scenario(scenario).scenario
+    resolved = check_fields(scenario)
     resolved.read_traces()
     for _, direction in scenario.directions():
         tell_doubts(direction)
@@ -284,10 +283,10 @@ def check_rows(rows: Sequence[Scenario]) -> None:
         raise limits[0]
 
 
-def check_fields(scenario: Scenario) -> None:
-    """Do the checks of `check_scenario`, except those of traces, which several scenarios may share.
+def check_fields(scenario: Scenario) -> Scenario:
+    """Return the scenario that is run, after the checks of `check_scenario` but those of traces.
 
-    Traces are read only where a handover rule needs them.
+    Several scenarios may share traces. They are read only where a handover rule needs them.
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
@@ -297,6 +296,7 @@ def check_fields(scenario: Scenario) -> None:
     runners = _known_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
     _check_limits(scenario, runners)
+    return scenario
 
 
 def runners_of(scenario: Scenario) -> tuple[Runner, ...]:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -99,15 +99,15 @@ class RunResult:
     def measures(self) -> dict[str, float]:
         """Return the numbers of a run that is ok, by the names that a table's columns have.
 
-        These are `NUMBERS`, `leg_bytes_1`, ..., `flow_1_goodput_mbps`, ... of several flows, and
-        the numbers in `details`. One of these that has the name of another column is `client_NAME`:
-        the HTTP `status` that a client got is `client_status`.
+        These are `NUMBERS`, `leg_bytes_1`, ..., the numbers in `details`, and those of several
+        flows as `flow_1_goodput_mbps`, ... One of these that has the name of another column is
+        `client_NAME`: the HTTP `status` that a client got is `client_status`.
         """
         if self.status != "ok":
             return {}
         values = {f"client_{k}" if k in COLUMNS else k: v for k, v in self.details.items()}
         for number, flow in enumerate(self.details.get("flows", ()), start=1):
-            values[f"flow_{number}_goodput_mbps"] = flow["goodput_mbps"]
+            values |= {f"flow_{number}_{name}": value for name, value in flow.items()}
         for number, count in enumerate(self.leg_bytes or (), start=1):
             values[f"leg_bytes_{number}"] = count
         values |= {name: getattr(self, name) for name in NUMBERS}
@@ -144,6 +144,30 @@ COLUMNS: Final = frozenset(each.name for each in fields(RunResult)) | {
     *("id", "run", "experiments", "configuration", "trust", "repeats")
 }
 """Columns of every table of runs, whose names no detail takes."""
+
+
+SIZE: Final = "size_bytes"
+"""The bytes of use: of a download, of what was watched, of frames in time."""
+DETAILS: Final = ("started_s", "client_cpu_s", "server_cpu_s", "wall_s")
+"""Measures of most runs that are none of their workload."""
+
+
+def measure_names(scenario: Scenario) -> Iterator[str]:
+    """Yield the names of the measures that a scenario's runs are known to have, some maybe twice.
+
+    A runner may report more of them.
+    """
+    yield from NUMBERS
+    yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
+    yield SIZE
+    if not scenario.flows:
+        yield from (name for name in scenario.workload.reported_measures if name not in COLUMNS)
+        yield from DETAILS
+        return
+    for number, flow in enumerate(scenario.resolved_flows, start=1):
+        names = ("goodput_mbps", "completion_s", "bytes_received", *flow.workload.reported_measures)
+        yield from (f"flow_{number}_{name}" for name in names)
+    yield from ("jain_index", "wall_s")
 
 
 def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,22 +1,34 @@
-"""A campaign of Python cases on two Dask workers, one of which is killed."""
+"""A campaign of Python cases on Dask workers, which may be killed, leave and return."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from distributed import LocalCluster
+from distributed import KilledWorker, LocalCluster
 
-from minitopo_dc import Campaign, load
-from minitopo_dc.campaign.cluster import Cluster
-from tests.campaign.cases import batches
+from minitopo_dc import Campaign, InputError, Scenario, load
+from minitopo_dc.campaign import executors
+from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
+from minitopo_dc.campaign.executors import received
+from minitopo_dc.campaign.plan import Case
+from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.results import RunResult
+from tests.campaign.cases import batches, pretend, scenario
 
-pytestmark = pytest.mark.slow
+ADDRESS = "tcp://127.0.0.1:8786"
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +40,7 @@ def cluster() -> Iterator[LocalCluster]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_run(tmp_path: Path, cluster: LocalCluster) -> None:
     here = Campaign(tmp_path / "here", batches(2, 50), seeds=range(1, 11)).run(jobs=1)
     there = Campaign(tmp_path / "there", batches(2, 50), seeds=range(1, 11))
@@ -40,16 +53,142 @@ def test_a_worker_that_is_killed_costs_no_run(tmp_path: Path, cluster: LocalClus
 
     killer = threading.Thread(target=kill)
     killer.start()
-    runs = there.run(executor=Cluster(cluster.scheduler_address, option="--dask"))
+    runs = there.run(executor=Cluster(cluster.scheduler_address))
     killer.join()
     same = ["batch", "seed", "status", "goodput_mbps", "leg_bytes_1", "run"]
     assert runs[same].equals(here[same])
     assert victim not in {worker.process.pid for worker in cluster.workers.values()}
 
 
+@pytest.mark.slow
 def test_a_client_s_executor_is_one(tmp_path: Path, cluster: LocalCluster) -> None:
     with cluster.get_client() as client:  # type: ignore[no-untyped-call]
         campaign = Campaign(tmp_path / "c", batches(2, 50), seeds=(1, 2))
         runs = campaign.run(executor=client.get_executor())
     assert (runs["status"] == "ok").all()
     assert load(tmp_path / "c").equals(runs)
+
+
+_lock = threading.Lock()
+_now = 0
+_most = 0
+
+
+def overlapping(one: Scenario, directory: Path) -> RunResult:
+    """Count how many of it are under way."""
+    global _now, _most  # noqa: PLW0603
+    with _lock:
+        _now += 1
+        _most = max(_most, _now)
+    time.sleep(0.05)
+    with _lock:
+        _now -= 1
+    directory.mkdir()
+    return pretend(one, directory)
+
+
+@pytest.mark.slow
+def test_a_worker_has_one_run_on_the_real_clock_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    global _most  # noqa: PLW0603
+    monkeypatch.setattr(executors, "run_checked", overlapping)
+    for clock, resources in (("virtual", None), ("real", None), ("real", {REAL_CLOCK: 1})):
+        _most = 0
+        with LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=1,
+            threads_per_worker=4,
+            processes=False,
+            protocol="tcp://",
+            host="127.0.0.1",
+            dashboard_address=":0",
+            resources=resources,
+        ) as made:
+            cases: list[Case] = [(scenario(clock=clock), {})]
+            campaign = Campaign(tmp_path / f"{clock}{resources}", cases, seeds=range(4))
+            workers = Cluster(made.scheduler_address)
+            if clock == "real" and resources is None:
+                with pytest.raises(StoreError, match="--resources real-clock=1"):
+                    campaign.run(executor=workers, progress=False)
+            else:
+                campaign.run(executor=workers, progress=False)
+                assert (_most == 1) == (clock == "real")
+
+
+def ended(outcome: Any) -> Future[Any]:
+    """Return a future that has this outcome; None: it has none yet."""
+    future: Future[Any] = Future()
+    if isinstance(outcome, BaseException):
+        future.set_exception(outcome)
+    return future
+
+
+class Client:
+    """A client that has no worker, and from its third answer on no scheduler."""
+
+    status = "running"
+    asked = 0
+
+    def scheduler_info(self, **_: Any) -> dict[str, Any]:
+        self.asked += 1
+        self.status = "connecting" if self.asked == 3 else "running"
+        return {"workers": {}}
+
+
+def awaited(outcome: Any, directory: Path) -> None:
+    """Wait for a run that has this outcome."""
+    watch = partial(Cluster(ADDRESS)._watch, Client())  # type: ignore[arg-type]
+    list(received({ended(outcome): "a"}, directory, watch))
+
+
+def test_it_is_said_once_that_there_is_no_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(executors, "WATCH_S", 0.01)
+    with pytest.raises(StoreError, match=f"--dask {ADDRESS}: has gone; every run"):
+        awaited(None, tmp_path)
+    assert capsys.readouterr().err.count("has no worker left; waiting for one") == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [
+        (asyncio.CancelledError(), "has gone; every run"),
+        (
+            KilledWorker("a", SimpleNamespace(address="tcp://x:1"), 3),  # type: ignore[arg-type]
+            r"1 runs are not done \(the first: a\), .*KilledWorker: ",
+        ),
+    ],
+)
+def test_a_run_that_is_lost_is_one_error(outcome: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=words):
+        awaited(outcome, tmp_path)
+
+
+def test_a_scheduler_that_does_not_answer_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
+    with pytest.raises(StoreError, match=r"--dask tcp://127\.0\.0\.1:9: no answer"):
+        next(iter(Cluster("tcp://127.0.0.1:9")({}, Retries(), tmp_path)))
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "[2001:4860:4860::8888]", "scheduler.example"])
+def test_a_public_address_without_tls_is_refused(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answers(name: str, _port: None) -> list[Any]:
+        return [(0, 0, 0, "", ("9.9.9.9" if name == "scheduler.example" else name, 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answers)
+    with pytest.raises(InputError, match="is a public address, and the connection has no TLS"):
+        Cluster(f"tcp://{host}:8786")
+    with pytest.raises(InputError):
+        Cluster(f"{host}:8786")
+    Cluster(f"tls://{host}:8786")
+    Cluster(f"tcp://{host}:8786", without_tls=True)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.1.2.3", "192.168.0.9", "[::1]", "[fd00::1]"])
+def test_a_private_address_is_not_refused(host: str) -> None:
+    Cluster(f"tcp://{host}:8786")

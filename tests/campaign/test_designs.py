@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
 
 from minitopo_dc import InputError, grid, latin_hypercube, points_of, sobol, spread, wsp
 
@@ -54,7 +59,7 @@ def test_a_few_points_are_spread_evenly() -> None:
     [
         ((2, 1), "low below high"),
         ((0, 1, "log"), "low above 0"),
-        ([], "no levels"),
+        ([], "a list of one level or more"),
         ((1, 2, "cubic"), "allowed"),
     ],
 )
@@ -66,8 +71,25 @@ def test_a_factor_without_a_range_is_refused(factor: Any, words: str) -> None:
 def test_a_design_has_points_and_factors() -> None:
     with pytest.raises(InputError, match="0 points, 1 factors; allowed: 1 or more of each"):
         sobol(0, {"x": (0, 1)})
-    with pytest.raises(InputError, match="5 points of 2 candidates"):
-        wsp(5, FACTORS, candidates=2)
+
+
+@given(st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_points_of_wsp_are_as_many_as_asked_for(points: int, factors: int, seed: int) -> None:
+    values = unit_wsp(points, factors, seed)
+    assert values.shape == (points, factors)
+    assert 0 <= values.min() <= values.max() <= 1
+    assert min(pdist(values), default=1) > 0
+
+
+def test_points_of_wsp_are_further_apart_than_random_ones() -> None:
+    random = np.random.default_rng(1).random((50, 4))
+    assert min(pdist(unit_wsp(50, 4, 1))) > 3 * min(pdist(random))
+
+
+def unit_wsp(points: int, factors: int, seed: int) -> Any:
+    """Return the points of WSP in the unit cube, a row each."""
+    design = wsp(points, dict.fromkeys("abcd"[:factors], (0, 1)), seed=seed)
+    return pd.DataFrame(design).drop(columns="point").to_numpy()
 
 
 def test_points_of_a_file(tmp_path: Path) -> None:

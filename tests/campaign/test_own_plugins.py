@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import plugins
-from minitopo_dc.campaign.plan import Task
 from minitopo_dc.plugin_source import SourceError, source_of
-from minitopo_dc.runs.own_plugins import plugin_file
+from minitopo_dc.runs.own_plugins import own_files, plugin_file, restored
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """
@@ -126,7 +125,7 @@ def test_registrations_inside_a_block_are_undone() -> None:
     assert table == before
 
 
-def test_a_task_brings_its_plugin_to_another_machine() -> None:
+def test_a_scenario_brings_its_plugin_to_another_machine() -> None:
     text = """from minitopo_dc import split_policy
 
 @split_policy("test-brought")
@@ -138,9 +137,9 @@ class Brought:
     with plugins.registrations_kept():
         path = plugin_file("test-brought", text)
         one = scenario(plugins=(str(path),), pdcp={"split": "test-brought"})
-        packed = pickle.dumps(Task("a", one))
+        sent = pickle.dumps((one.model_dump(mode="json"), own_files(one)))
         path.unlink()
     with plugins.registrations_kept():  # where nobody has heard of it
-        assert pickle.loads(packed).scenario == one
+        assert restored(*pickle.loads(sent)) == one
         assert path.read_text() == text
         assert "test-brought" in plugins.TABLES["split policy"]
