@@ -71,11 +71,6 @@ class Criterion:
         return f"{' to '.join(values)} {self.difference_unit}"
 
     @property
-    def comparative(self) -> str:
-        """Return the word behind a difference."""
-        return "faster" if self.is_ratio else "better"
-
-    @property
     def margin_shown(self) -> str:
         """Return the margin with its unit."""
         return f"{self.in_unit(self.limit):g} {self.difference_unit}"

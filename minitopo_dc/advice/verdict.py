@@ -111,7 +111,8 @@ class Verdict:
         better = names[difference.first < difference.second]
         return (
             f"{names[0]} {first}, {names[1]} {second} {judged.unit}{judged.words}: "
-            f"{WORDS[difference.outcome]}{better} is {judged.shown(by)} {judged.comparative}"
+            f"{WORDS[difference.outcome]}{better} is {judged.shown(by)} "
+            f"{'faster' if judged.is_ratio else 'better'}"
         )
 
     def _how_sure(self, difference: Difference) -> str:
