@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice import Request, advise_on, base_of
-from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.runs import Runs, Wanted
-from minitopo_dc.advice.sides import Row, Sides
-from minitopo_dc.campaign.designs import latin_hypercube
-from minitopo_dc.clocks import run_checked
+from minitopo_dc.advice import Limits, advise_on, base_of
+from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.advice.sequence import Runs
+from minitopo_dc.advice.sides import QUIC, Sides, sides_of
+from minitopo_dc.campaign.designs import Factor, latin_hypercube
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.statistics import Outcome
+from minitopo_dc.statistics import Interval, Outcome, outcome
 
 SEEDS = 20
 FIRST_SEED = 1001
 """Of those that `advise` does not have."""
-FACTORS: dict[str, Any] = {
+FACTORS: dict[str, Factor] = {
     "total": (4, 100, "log"),
     "share": (0.5, 0.95),
     "delay_sum": (10, 300, "log"),
@@ -63,45 +61,37 @@ def network(point: dict[str, Any]) -> Scenario:
     return base_of(legs, workload=workload, congestion_control=point["control"])
 
 
-def reference(
-    base: Scenario, sides: Sides, criterion: Criterion, root: Path
-) -> tuple[Outcome, float]:
-    """Return the outcome of the means of `SEEDS` seeds, and the difference in %."""
-    later = base.model_copy(update={"seed": FIRST_SEED})
-    wanted = [
-        Wanted.of(row, later, each) for each in range(1, SEEDS + 1) for row in sides.competing
-    ]
-    values: dict[str, list[float]] = {}
-    with Runs(1, run_checked) as runs:
-        for done in runs.make(wanted, root, math.inf):
-            values.setdefault(done.wanted.row.name, []).append(criterion.value(done.result))
-    difference = criterion.difference(_best(sides.dual, values), _best(sides.multipath, values))
-    return criterion.outcome_of(difference), criterion.in_unit(difference)
-
-
-def _best(rows: Sequence[Row], values: dict[str, list[float]]) -> float:
-    means = [statistics.geometric_mean(values[row.name]) for row in rows]
-    return max(mean for mean in means if not math.isnan(mean))
+def reference(sides: Sides, judged: Runs) -> tuple[Outcome, float]:
+    """Return the outcome of the mean scores of `SEEDS` seeds, and the difference in its unit."""
+    base = judged.base.model_copy(update={"seed": FIRST_SEED})
+    runs = replace(judged, base=base, root=judged.root / "reference")
+    runs.make((*sides.dual, *sides.multipath), range(1, SEEDS + 1))
+    dual, multipath = (
+        runs.scores(*rows).mean(skipna=False).max() for rows in (sides.dual, sides.multipath)
+    )
+    difference = float(dual - multipath)
+    as_it_is = Interval(difference, difference, "none")
+    return outcome(as_it_is, runs.criterion.limit), runs.criterion.in_unit(difference)
 
 
 def measure(number: int, seed: int, seconds: float, skip: int = 0) -> list[dict[str, Any]]:
     """Return of each network but the first ones both outcomes, and what the first one took."""
-    points = latin_hypercube(number, FACTORS, seed=seed)
     found = []
-    for point in points[skip:]:
-        request = Request(network(point), seconds=seconds, jobs=1)
-        (sides,) = request.sides()
+    for point in latin_hypercube(number, FACTORS, seed=seed)[skip:]:
+        base = network(point)
+        (sides,) = sides_of(base, QUIC)
         with tempfile.TemporaryDirectory() as name:
+            runs = Runs(base, criterion(base.workload), Path(name))
             wall, cpu = time.monotonic(), time.process_time()
-            (verdict,) = advise_on(request, [sides], Path(name)).verdicts
+            (verdict,) = advise_on(runs, [sides], Limits(seconds, jobs=1)).verdicts
             took = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
-            outcome, difference = reference(request.base, sides, verdict.criterion, Path(name))
+            right, difference = reference(sides, runs)
         told = {
             "outcome": verdict.outcome,
             "sentence": verdict.sentence,
             "stopped": verdict.stopped,
         }
-        found.append({**told, **took, "reference": outcome, "difference": difference})
+        found.append({**told, **took, "reference": right, "difference": difference})
         print(json.dumps(found[-1]), flush=True)  # noqa: T201
     return found
 

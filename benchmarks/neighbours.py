@@ -1,6 +1,6 @@
-"""Whether neighbours foretell a network's outcome: `python -m benchmarks.neighbours` (seconds).
+"""Whether neighbours predict a network's outcome: `python -m benchmarks.neighbours` (seconds).
 
-Each network of the study is foretold by the nearest other ones (leave one out), and those of
+Each network of the study is predicted by the nearest other ones (leave one out), and those of
 `download-unseen` by the ones of `download`. Beside it stand the shares of all networks. Two
 numbers tell: how often the most frequent outcome is right, and Brier's score (the sum over the
 three outcomes of the squared difference of share and truth, 0 to 2, less is better; Monthly
@@ -19,25 +19,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from minitopo_dc.advice.criterion import MARGINS
-from minitopo_dc.advice.neighbours import (
-    COLUMNS,
-    NETWORKS,
-    OUTCOMES,
-    Networks,
-    read_networks,
-    shares,
-)
+from minitopo_dc.advice.criterion import CRITERIA
+from minitopo_dc.advice.neighbours import COLUMNS, NETWORKS, nearest, read_networks
 from minitopo_dc.shipped import shipped
 from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, signs
 
-MARGIN = MARGINS["download"]
+MARGIN = CRITERIA["download"].margin
+OUTCOMES = np.array([1.0, 0.0, -1.0])
+"""Dual Connectivity is better, a tie, multipath is better: as of `signs`."""
 NUMBERS = (10, 20, 40)
 """Of neighbours; `advise` tells of the middle one, which was chosen before this was run."""
 EXPERIMENTS = ("download", "download-unseen", "tcp")
 LABELS = {"label.control": "control", "label.share": "share", "label.delay_ratio": "delay_ratio"}
 Numbers = npt.NDArray[np.float64]
-Known = Callable[[Networks, int], Numbers]
+Known = Callable[[pd.DataFrame, int], Numbers]
 """The ratios that are known of the network of a number."""
 
 
@@ -55,45 +50,51 @@ def _table(report: Path, experiment: str) -> pd.DataFrame:
     return chosen
 
 
-def foretold(tested: Networks, known: Known) -> tuple[npt.NDArray[np.bool_], Numbers]:
+def predicted(tested: pd.DataFrame, known: Known) -> tuple[npt.NDArray[np.bool_], Numbers]:
     """Return for each network whether the most frequent outcome is right, and Brier's score."""
-    truth = signs(tested.ratios, MARGIN)[:, np.newaxis] == OUTCOMES
-    told = np.array([shares(known(tested, index), MARGIN) for index in range(len(truth))])
+    truth = signs(tested["ratio"].to_numpy(float), MARGIN)[:, np.newaxis] == OUTCOMES
+    told = np.array([_shares(known(tested, index)) for index in range(len(truth))])
     right = truth[np.arange(len(truth)), told.argmax(axis=1)]
     return right, ((told - truth) ** 2).sum(axis=1)
 
 
+def _shares(ratios: Numbers) -> Numbers:
+    shares: Numbers = (signs(ratios, MARGIN)[:, np.newaxis] == OUTCOMES).mean(axis=0)
+    return shares
+
+
 def ways(experiment: str, *, leave_out: bool) -> Iterator[tuple[str, Known]]:
-    """Yield ways to foretell, by name: all networks first, then the nearest ones."""
+    """Yield ways to predict, by name: all networks first, then the nearest ones."""
     every = read_networks(experiment)
 
-    def others(tested: Networks, index: int, *, same: bool) -> Networks:
+    def others(tested: pd.DataFrame, index: int, *, same: bool) -> pd.DataFrame:
         """Return the networks that may be known, without the tested one."""
-        kept = every.but(index) if leave_out else every
-        return kept.with_control(tested.controls[index]) if same else kept
+        kept = every.drop(index) if leave_out else every
+        return kept[kept["control"] == tested.loc[index, "control"]] if same else kept
 
     for same, words in ((True, "same control"), (False, "any control")):
 
-        def overall(tested: Networks, index: int, same: bool = same) -> Numbers:
-            return others(tested, index, same=same).ratios
+        def overall(tested: pd.DataFrame, index: int, same: bool = same) -> Numbers:
+            return others(tested, index, same=same)["ratio"].to_numpy(float)
 
         yield f"all, {words}", overall
         for number in NUMBERS:
 
             def near(
-                tested: Networks, index: int, same: bool = same, number: int = number
+                tested: pd.DataFrame, index: int, same: bool = same, number: int = number
             ) -> Numbers:
-                return others(tested, index, same=same).nearest(tested.places[index], number)
+                here = tested.loc[index, COLUMNS].to_numpy(float)
+                return nearest(others(tested, index, same=same), here, number)
 
             yield f"{number} nearest, {words}", near
 
 
 def check(experiment: str, known: str) -> Iterator[str]:
-    """Yield a row of a table for each way to foretell the networks of an experiment."""
+    """Yield a row of a table for each way to predict the networks of an experiment."""
     tested = read_networks(experiment)
     baseline: Numbers | None = None
     for name, way in ways(known, leave_out=experiment == known):
-        right, brier = foretold(tested, way)
+        right, brier = predicted(tested, way)
         baseline = brier if name.startswith("all") else baseline
         assert baseline is not None
         gain = baseline - brier
@@ -121,7 +122,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.write is not None:
         write(arguments.write)
-    lines = ["| networks | foretold by | points | right (%) | Brier's score | less by |"]
+    lines = ["| networks | predicted by | points | right (%) | Brier's score | less by |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for experiment, known in (("download", "download"), ("download-unseen", "download"),
                               ("tcp", "tcp")):  # fmt: skip

@@ -7,153 +7,101 @@ real packets differ by: who decides more finely decides on an artefact of the cl
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import asdict, dataclass, replace
 
 from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.numbers import significant
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.statistics import Interval, Outcome, outcome
 from minitopo_dc.workloads import Video, Workload
-
-MARGINS = {"download": 0.05, "request-response": 0.10, "video": 0.05, "realtime": 0.01}
-"""By workload. Goodput: means on both clocks differ by up to 3.0 % in most rows (docs/advise.md has
-where not), a ratio of two by the square root of 2 times that, rounded up. Answers: up to a tenth,
-as real processes take time (docs/measurements/policies.md). Video and calls: a twentieth of the
-highest bitrate, and one frame of 100, are this project's choice of what matters."""
-MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
-Kind = Literal["ratio", "difference"]
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """A number of a run, and when two of them are a tie."""
+    """A measure of a run as a score, of which more is better, and when two scores are a tie.
 
-    name: str
-    """Of the measure: a field of the result, or a measure of campaigns."""
+    The score of a measure whose ratios count is its logarithm, so that means are geometric.
+    """
+
+    measure: str
     words: str
+    """Behind the unit, where it is not the goodput."""
     unit: str
-    """Of the number."""
-    kind: Kind
-    """Of a ratio the difference is the logarithm of one to the other."""
-    lower_is_better: bool
+    is_ratio: bool
+    sign: int
+    """1, or -1 where less of the measure is better."""
     margin: float
-    """Of a ratio the part by which it may differ from 1; of a difference in the number's unit."""
+    """Of a ratio the part by which it may differ from 1; of a difference in `unit`."""
 
-    def value(self, result: RunResult) -> float:
-        """Return a run's number; NaN where it has none, as it failed or left a request unanswered.
+    def score(self, result: RunResult) -> float:
+        """Return a run's score; NaN where it failed or left a request unanswered.
 
         Raises:
             ResultError: a file of the run is missing or broken.
         """
         if result.status != "ok":
             return math.nan
-        found = measure({**asdict(result), **result.details}, self.name)
-        known = math.isfinite(found) and (self.kind == "difference" or found > 0)
-        return found if known else math.nan
-
-    def difference(self, first: float, second: float) -> float:
-        """Return by how much the first is more than the second."""
-        return math.log(first / second) if self.kind == "ratio" else first - second
-
-    def mean(self, values: Sequence[float]) -> float:
-        """Return the mean of runs: geometric for a ratio, so that it fits `difference`.
-
-        It is NaN without runs, or where one has no number.
-        """
-        if not values or any(map(math.isnan, values)):
+        value = measure({**asdict(result), **result.details}, self.measure)
+        if not math.isfinite(value) or (self.is_ratio and value <= 0):
             return math.nan
-        ratio = self.kind == "ratio"
-        return statistics.geometric_mean(values) if ratio else statistics.fmean(values)
+        value *= 100 if self.unit == "%" else 1
+        return self.sign * (math.log(value) if self.is_ratio else value)
 
-    def best(self, means: Mapping[str, float]) -> str | None:
-        """Return the name of the best mean that is a number, of equal ones the first."""
-        sign = -1 if self.lower_is_better else 1
-        known = (name for name, mean in means.items() if not math.isnan(mean))
-        return max(known, key=lambda name: sign * means[name], default=None)
-
-    def outcome(self, interval: Interval) -> Outcome:
-        """Say what the interval of a difference shows of the first."""
-        if self.lower_is_better:
-            interval = Interval(-interval.high, -interval.low, interval.method)
-        return outcome(interval, self.limit)
+    def value(self, score: float) -> float:
+        """Return the measure that has a score."""
+        return math.exp(self.sign * score) if self.is_ratio else self.sign * score
 
     @property
     def limit(self) -> float:
-        """Return the difference up to which there is a tie."""
-        return math.log1p(self.margin) if self.kind == "ratio" else self.margin
-
-    def outcome_of(self, difference: float) -> Outcome:
-        """Say what a difference shows that is taken as it is."""
-        return self.outcome(Interval(difference, difference, "none"))
-
-    def shown(self, difference: float) -> str:
-        """Return a difference as people read it, without its unit: `+0.5`."""
-        value = self.in_unit(difference)
-        return f"{'+' if value > 0 else ''}{_short(value)}"
+        """Return the difference of scores up to which there is a tie."""
+        return math.log1p(self.margin) if self.is_ratio else self.margin
 
     def in_unit(self, difference: float) -> float:
-        """Return a difference in `difference_unit`."""
-        if self.kind == "ratio":
-            return 100 * math.expm1(difference)
-        return difference * self.scale
+        """Return a difference of scores in `difference_unit`."""
+        return 100 * math.expm1(difference) if self.is_ratio else difference
 
     @property
     def difference_unit(self) -> str:
-        """Return the unit of what `shown` returns."""
-        if self.kind == "ratio":
-            return "%"
-        return "percentage points" if self.unit == "%" else self.unit
+        """Return the unit of a difference."""
+        return "%" if self.is_ratio else self.unit.replace("%", "percentage points")
 
-    @property
-    def scale(self) -> float:
-        """Return what a number is to be multiplied by for its unit."""
-        return 100.0 if self.unit == "%" else 1.0
+    def shown(self, *differences: float) -> str:
+        """Return differences of scores as people read them: `4.1 to 7.6 %`."""
+        values = (significant(self.in_unit(each), 2) for each in differences)
+        return f"{' to '.join(values)} {self.difference_unit}"
 
     @property
     def margin_shown(self) -> str:
         """Return the margin with its unit."""
-        value = 100 * self.margin if self.kind == "ratio" else self.scale * self.margin
-        return f"{value:g} {self.difference_unit}"
+        return f"{self.in_unit(self.limit):g} {self.difference_unit}"
+
+
+CRITERIA = {
+    "download": Criterion("goodput_mbps", "", "Mbit/s", True, 1, 0.05),
+    "request-response": Criterion("answer_p95_ms", " (95th percentile of delays)", "ms",
+                                  True, -1, 0.10),
+    "video": Criterion("linear_qoe_mbps", " (quality of experience)", "Mbit/s", False, 1, 0.05),
+    "realtime": Criterion("late_share", " (late or lost frames)", "%", False, -1, 0.01),
+}  # fmt: skip
+"""By workload. Goodput: means on both clocks differ by up to 3.0 % in most rows (docs/advise.md has
+where not), a ratio of two by the square root of 2 times that, rounded up. Answers: up to a tenth,
+as real processes take time (docs/measurements/policies.md). Video (part of its highest bitrate) and
+calls (part of all frames): this project's choice of what matters."""
+MIN_MARGIN, MAX_MARGIN = 0.001, 1.0
 
 
 def criterion(workload: Workload, margin_percent: float | None = None) -> Criterion:
-    """Return what is judged of a workload.
-
-    Args:
-        workload: a download, requests and answers, a video or a call.
-        margin_percent: of goodput, of an answer's delay, of a video's highest bitrate, or of a
-            call's frames; None: `MARGINS`.
+    """Return what is judged of a workload; its margin is that of `CRITERIA` unless it is given.
 
     Raises:
         SettingsError: another workload, or a margin that makes no sense.
     """
-    if workload.kind not in MARGINS:
-        raise SettingsError(f"--workload: {workload.kind}; allowed: {', '.join(MARGINS)}")
-    margin = MARGINS[workload.kind] if margin_percent is None else margin_percent / 100
+    if workload.kind not in CRITERIA:
+        raise SettingsError(f"--workload: {workload.kind}; allowed: {', '.join(CRITERIA)}")
+    found = CRITERIA[workload.kind]
+    margin = found.margin if margin_percent is None else margin_percent / 100
     if not MIN_MARGIN <= margin <= MAX_MARGIN:
         allowed = f"{100 * MIN_MARGIN:g} to {100 * MAX_MARGIN:g} %"
         raise SettingsError(f"--margin: {margin_percent:g}; allowed: {allowed}")
-    common: dict[str, Any] = {"margin": margin, "kind": "ratio", "lower_is_better": False}
-    if isinstance(workload, Video):
-        common |= {"kind": "difference", "margin": margin * _highest_mbps(workload)}
-        return Criterion("linear_qoe_mbps", "quality of experience", "Mbit/s", **common)
-    if workload.kind == "request-response":
-        common |= {"lower_is_better": True}
-        return Criterion("answer_p95_ms", "95th percentile of the answers' delays", "ms", **common)
-    if workload.kind == "realtime":
-        common |= {"kind": "difference", "lower_is_better": True}
-        return Criterion("late_share", "late or lost frames", "%", **common)
-    return Criterion("goodput_mbps", "goodput", "Mbit/s", **common)
-
-
-def _highest_mbps(video: Video) -> float:
-    return video.content.bitrates_kbps[-1] / 1000
-
-
-def _short(value: float) -> str:
-    """Return a difference with two digits, and no more than one behind the point from 1 on."""
-    return f"{value:.1f}" if abs(value) >= 1 else significant(value, 1 if abs(value) < 0.1 else 2)
+    highest_mbps = workload.content.bitrates_kbps[-1] / 1000 if isinstance(workload, Video) else 1
+    return replace(found, margin=margin * (100 if found.unit == "%" else highest_mbps))

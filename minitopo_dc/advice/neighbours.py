@@ -6,246 +6,141 @@ Only those with the same congestion control count: the study has a model for eac
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from minitopo_dc.advice.position import Position, round_trip_ms
-from minitopo_dc.advice.verdict import Verdict
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.settings import LegSettings
 from minitopo_dc.shipped import shipped
-from minitopo_dc.statistics import Outcomes, Proportion, outcomes, signs
+from minitopo_dc.statistics import Proportion, outcomes
+from minitopo_dc.trace import read_trace, trace_info
+from minitopo_dc.workloads import Download
 
 NETWORKS = "study_networks.csv"
 """In `reference/`: a line for each network of the study, from the report of its campaign."""
 EXPERIMENTS = {"picoquic": ("download", "MP-QUIC"), "Linux": ("tcp", "MPTCP")}
-"""The experiment of the campaign `study` that has the transports of a stack, and its multipath."""
+"""The experiment of the study that has the transports of a stack, and its multipath."""
 NEIGHBOURS = 20
 """The number of networks that count: with fewer, the shares' intervals would be wider."""
 FEW_LOSSES = 0.001
-"""Lost packets per window up to which networks count as equal, as a logarithm needs a least value:
-a download of a thousand windows loses one packet."""
+"""Lost packets per BDP up to which networks count as equal, as a logarithm needs a least value: a
+download of a thousand BDPs loses one packet."""
 EDGE = 0.25
-"""In standard deviations: how far beyond all networks a place may be and still have neighbours."""
-COLUMNS: Mapping[str, str] = {
-    "share": "faster leg's share",
-    "delay_ratio": "ratio of round trips",
-    "windows": "size over rate times round trip",
-    "queueing": "queue over round trip",
-    "lost_per_window": "losses per window",
-}
-"""The columns of the file that make a place, and their names in a sentence."""
-OUTCOMES = np.array([1.0, 0.0, -1.0])
-"""Dual Connectivity is better, a tie, multipath is better: as of `signs`."""
+"""In standard deviations: how far beyond all networks one may be and still have neighbours."""
+COLUMNS = ["share", "delay_ratio", "windows", "queueing", "lost_per_window"]
+"""Of the file, which make a place: the faster leg's share of the rate, the other leg's round trip
+over that leg's, the size and the queues in BDPs, packets lost at random per BDP."""
+PACKET_BITS = 12_000
+"""An IP packet of 1,500 bytes."""
 Numbers = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Networks:
-    """The networks of an experiment."""
-
-    controls: tuple[str, ...]
-    places: Numbers
-    """A row of `place` for each."""
-    ratios: Numbers
-    """Goodput of Dual Connectivity over that of multipath."""
-
-    def with_control(self, control: str) -> Networks:
-        """Return those with a congestion control; all of them where none has it."""
-        chosen = np.array([each == control for each in self.controls])
-        return self.only(chosen) if chosen.any() else self
-
-    def only(self, chosen: npt.NDArray[np.bool_]) -> Networks:
-        """Return those that are chosen."""
-        controls = tuple(each for each, kept in zip(self.controls, chosen, strict=True) if kept)
-        return Networks(controls, self.places[chosen], self.ratios[chosen])
-
-    def but(self, index: int) -> Networks:
-        """Return all of them but one."""
-        return self.only(np.arange(len(self.ratios)) != index)
-
-    def nearest(self, place: Numbers, number: int = NEIGHBOURS) -> Numbers:
-        """Return the ratios of the nearest networks, by the distance in standard deviations."""
-        apart = (self.places - place) / self.places.std(axis=0)
-        order = np.argsort((apart**2).sum(axis=1), kind="stable")
-        return self.ratios[order[:number]]
-
-    def foretold(self, margin: float) -> Proportion:
-        """Return for how many networks the most frequent outcome of the nearest others is right."""
-        told = [
-            shares(self.but(index).nearest(place), margin).argmax()
-            for index, place in enumerate(self.places)
-        ]
-        right = OUTCOMES[told] == signs(self.ratios, margin)
-        return Proportion(int(right.sum()), len(right))
-
-    def outside(self, place: Numbers) -> tuple[str, ...]:
-        """Return the columns in which a place lies outside the range of the networks."""
-        edge = EDGE * self.places.std(axis=0)
-        low, high = self.places.min(axis=0) - edge, self.places.max(axis=0) + edge
-        beyond = (place < low) | (place > high)
-        return tuple(name for name, far in zip(COLUMNS, beyond, strict=True) if far)
+@cache
+def read_networks(experiment: str) -> pd.DataFrame:
+    """Return `control`, `ratio` and the place in `COLUMNS` of an experiment's networks."""
+    table = pd.read_csv(shipped("reference") / NETWORKS)
+    table = table[table["experiment"] == experiment].reset_index(drop=True)
+    return table.assign(**places(table))
 
 
-def shares(ratios: Numbers, margin: float) -> Numbers:
-    """Return the shares of the three outcomes."""
-    found: Numbers = (signs(ratios, margin)[:, np.newaxis] == OUTCOMES).mean(axis=0)
-    return found
+def places(networks: pd.DataFrame) -> pd.DataFrame:
+    """Return coordinates in which distances count: logarithms of all `COLUMNS` but the share."""
+    table = networks[COLUMNS].clip(lower=FEW_LOSSES)
+    table[COLUMNS[1:]] = np.log(table[COLUMNS[1:]])
+    return table
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """What the networks near to one came to, and what all of them came to."""
-
-    stack: str
-    control: str
-    """The congestion control that all of them have; empty: they have different ones."""
-    near: Outcomes
-    """Of Dual Connectivity."""
-    all: Outcomes
-    foretold: Proportion
-    """For how many of all the most frequent outcome of such neighbours is right."""
-    outside: tuple[str, ...]
-    """Columns in which the position lies outside the range of all."""
-
-    @property
-    def sentence(self) -> str:
-        """Return the shares in words, with what they are worth."""
-        found, multipath = self.near, EXPERIMENTS[self.stack][1]
-        known = (self.all.better, self.all.tie, self.all.worse)
-        control = f" with {self.control}" if self.control else ""
-        better, tie, worse = (f"{100 * each.share:.0f}" for each in known)
-        said = [
-            f"Of the {found.tie.points} networks of the study{control} nearest to this position, "
-            f"Dual Connectivity is better in {_share(found.better)}, a tie in {_share(found.tie)}, "
-            f"{multipath} better in {_share(found.worse)}; of all {self.foretold.points}: "
-            f"{better}, {tie} and {worse} %."
-        ]
-        said += [f"The position is outside their range ({_words(self.outside)}): none is near."
-                 ] if self.outside else [self._worth]  # fmt: skip
-        return " ".join(said)
-
-    @property
-    def majority(self) -> float:
-        """Return the share of the most frequent outcome of all."""
-        return max(each.share for each in (self.all.better, self.all.tie, self.all.worse))
-
-    @property
-    def _worth(self) -> str:
-        """Say how often such neighbours foretell an outcome, and whether that is of use."""
-        right = self.foretold
-        ends = f"{100 * right.low:.0f} to {100 * right.high:.0f}"
-        text = (
-            f"The most frequent outcome near a network foretells {100 * right.share:.0f} % "
-            f"({ends}) of them, that of all {100 * self.majority:.0f} %"
-        )
-        useless = right.low <= self.majority
-        return f"{text}: no clear difference." if useless else f"{text}."
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the counts and shares for programs."""
-        return {
-            "stack": self.stack,
-            "experiment": EXPERIMENTS[self.stack][0],
-            "congestion_control": self.control or None,
-            "near": _outcomes(self.near),
-            "all": _outcomes(self.all),
-            "foretold": _proportion(self.foretold),
-            "majority": self.majority,
-            "outside": list(self.outside),
-        }
+def nearest(networks: pd.DataFrame, place: Numbers, number: int = NEIGHBOURS) -> Numbers:
+    """Return the ratios of the nearest networks, by the distance in standard deviations."""
+    known = networks[COLUMNS].to_numpy(float)
+    apart = (((known - place) / known.std(axis=0)) ** 2).sum(axis=1)
+    return networks["ratio"].to_numpy(float)[np.argsort(apart, kind="stable")[:number]]
 
 
-def _words(columns: Sequence[str]) -> str:
-    return ", ".join(COLUMNS[each] for each in columns)
+def position_of(base: Scenario) -> dict[str, float]:
+    """Return `COLUMNS` of a scenario by its downlinks, of legs by their rates; NaN: not known.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    radios = [leg.downlink for leg in base.legs]
+    rates = np.array([_mean_mbps(radio) for radio in radios])
+    trips = np.array([_round_trip_ms(leg) for leg in base.legs])
+    queues_ms = np.array([_queue_bits(radio) for radio in radios]) / rates / 1000
+    losses = [radio.mean_loss_percent() / 100 for radio in radios]
+    fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
+    bdp_bits = rates.sum() * 1000 * trip
+    size_bits = 8 * base.workload.size_bytes if isinstance(base.workload, Download) else 0
+    numbers = (
+        rates.max() / rates.sum(),
+        np.delete(trips, fastest).max() / trips[fastest],
+        size_bits / bdp_bits or math.nan,
+        np.average(queues_ms, weights=rates) / trip,
+        bdp_bits / PACKET_BITS * np.average(losses, weights=rates),
+    )
+    return dict(zip(COLUMNS, map(float, numbers), strict=True))
+
+
+def _round_trip_ms(leg: Leg) -> float:
+    """Return what both directions take; NaN: nothing, or they follow a capacity."""
+    trip_ms = leg.downlink.delay_ms + leg.uplink.delay_ms
+    return math.nan if leg.downlink.delay_curve or not trip_ms else trip_ms
+
+
+def _mean_mbps(radio: LegSettings) -> float:
+    if radio.trace is None or radio.trace_mean_mbps:
+        return radio.rate_mbps or radio.trace_mean_mbps or math.nan
+    column, time_column = radio.trace_column, radio.trace_time_column
+    return trace_info(read_trace(radio.trace, column=column, time_column=time_column)).mean_mbps
+
+
+def _queue_bits(radio: LegSettings) -> float:
+    """Return what a queue holds; NaN without a limit."""
+    limit = radio.queue_limit_bytes()
+    return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.nan)
+
+
+def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] | None:
+    """Return what the study found near a network, up to a margin a tie, with a sentence.
+
+    None: the study has no networks of such legs or workloads, or of the transports' stack.
+    """
+    position = pd.DataFrame([position_of(base)])
+    here = places(position).to_numpy()[0]
+    if stack not in EXPERIMENTS or len(base.legs) != 2 or not np.isfinite(here).all():
+        return None
+    experiment, multipath = EXPERIMENTS[stack]
+    known, control = read_networks(experiment), base.congestion_control
+    if has_control := control in set(known["control"]):
+        known = known[known["control"] == control]
+    near = outcomes(nearest(known, here), margin)
+    total = outcomes(known["ratio"].to_numpy(float), margin)
+    better, tie, worse = (_share(each) for each in (near.better, near.tie, near.worse))
+    shares = [f"{100 * each.share:.0f}" for each in (total.better, total.tie, total.worse)]
+    low, high = known[COLUMNS].min(), known[COLUMNS].max()
+    is_outside = np.maximum(low - here, here - high).gt(EDGE * known[COLUMNS].std(ddof=0)).any()
+    return {
+        "stack": stack,
+        "congestion_control": control if has_control else None,
+        "position": position.iloc[0].to_dict(),
+        "near": asdict(near),
+        "all": asdict(total),
+        "is_outside": bool(is_outside),
+        "sentence": f"Of the {NEIGHBOURS} networks of the study{f' with {control}' * has_control} "
+        f"that are most like this one, DC is better in {better}, a tie in {tie}, {multipath} "
+        f"better in {worse}; of all {len(known)} in {', '.join(shares[:2])} and {shares[2]} %."
+        f"{' This network is outside their range, so none is near.' if is_outside else ''}",
+    }
 
 
 def _share(found: Proportion) -> str:
-    """Return a count and its share: `9 (45 %, 26 to 66)`."""
-    low, high = 100 * found.low, 100 * found.high
-    return f"{found.count:g} ({100 * found.share:.0f} %, {low:.0f} to {high:.0f})"
-
-
-def _outcomes(found: Outcomes) -> dict[str, Any]:
-    shares = {"dual_connectivity": found.better, "tie": found.tie, "multipath": found.worse}
-    return {name: _proportion(each) for name, each in shares.items()}
-
-
-def _proportion(found: Proportion) -> dict[str, float]:
-    return asdict(found) | {"share": found.share, "low": found.low, "high": found.high}
-
-
-def place(
-    share: float, delay_ratio: float, windows: float, queueing: float, lost_per_window: float
-) -> Numbers:
-    """Return coordinates in which distances count: logarithms, but for the share.
-
-    Args:
-        share: of the rate, that of the leg with the larger one.
-        delay_ratio: the other leg's round trip over that leg's.
-        windows: as of `Position`, and so the other ones.
-        queueing: of both legs.
-        lost_per_window: on both legs.
-    """
-    positive = (delay_ratio, windows, queueing, max(lost_per_window, FEW_LOSSES))
-    return np.array([share, *map(math.log, positive)])
-
-
-@cache
-def read_networks(experiment: str) -> Networks:
-    """Read the networks of an experiment of the study from the file of the package."""
-    path = shipped("reference") / NETWORKS
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["experiment"] == experiment]
-    return Networks(
-        tuple(row["control"] for row in rows),
-        np.array([place(*(float(row[name]) for name in COLUMNS)) for row in rows]),
-        np.array([float(row["ratio"]) for row in rows]),
-    )
-
-
-def neighbours_of(base: Scenario, position: Position, verdict: Verdict) -> Neighbours | None:
-    """Return what the study found near a network; None where it has no such networks.
-
-    Args:
-        base: the legs and the workload.
-        position: its own (`position_of`).
-        verdict: of the stack; its margin is that of the outcomes.
-    """
-    here = _place_of(base, position)
-    if here is None or verdict.stack not in EXPERIMENTS:
-        return None
-    every = read_networks(EXPERIMENTS[verdict.stack][0])
-    control = base.congestion_control if base.congestion_control in every.controls else ""
-    known, margin = every.with_control(control), verdict.criterion.margin
-    return Neighbours(
-        stack=verdict.stack,
-        control=control,
-        near=outcomes(known.nearest(here), margin),
-        all=outcomes(known.ratios, margin),
-        foretold=known.foretold(margin),
-        outside=known.outside(here),
-    )
-
-
-def _place_of(base: Scenario, position: Position) -> Numbers | None:
-    """Return where a network of two legs lies; None where it lacks a number."""
-    trips = [round_trip_ms(leg) for leg in base.legs]
-    if len(trips) != 2 or not min(trips) > 0:
-        return None
-    faster, other = trips if position.share >= 0.5 else trips[::-1]
-    numbers: Sequence[float] = (
-        max(position.share, 1 - position.share),
-        other / faster,
-        position.windows,
-        position.queueing,
-        position.lost_per_window,
-    )
-    known = all(map(math.isfinite, numbers)) and min(numbers[:4]) > 0
-    return place(*numbers) if known else None
+    """Return a count, its share and Wilson's 95 % interval: `9 (45 %, 26 to 66)`."""
+    share, low, high = (100 * each for each in (found.share, found.low, found.high))
+    return f"{found.count:g} ({share:.0f} %, {low:.0f} to {high:.0f})"

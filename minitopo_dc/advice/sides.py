@@ -1,17 +1,18 @@
 """Who is set against whom: of each stack Dual Connectivity in some variants, multipath in as many.
 
 The best of three is better than the best of one by chance alone. So on both sides the same number
-of variants competes, in an order that is fixed here before anything is run; what is left over of
-the longer list is run and shown, and competes with nobody.
+of variants competes, in an order that is fixed here before anything is run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from minitopo_dc.clocks import unavailable_reason
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
@@ -21,133 +22,108 @@ COUPLED = ("lia", "olia")
 """Coupled congestion controls (RFC 6356; Khalili et al., CoNEXT 2012), of transports that have
 them: variants of multipath beside the one that is asked for, whose windows are not coupled."""
 MULTIPATH_NAMES = {"mpquic-picoquic": "MP-QUIC", "mpquic": "MP-QUIC", "mptcp": "MPTCP"}
+SPLITS = {"least-delay": "least delay", "proportional": "proportional", "batch": "1:1"}
+"""Of Dual Connectivity, with their names: the adaptive ones first, which were the best ones in
+docs/measurements/designs.md; the papers'."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Row:
     """One way to use the legs."""
 
     name: str
-    """In sentences: `Dual Connectivity with least-delay`."""
+    """In sentences: `DC (least delay)`."""
     variant: str
     """In tables and names of directories: `least-delay`."""
     fields: Mapping[str, Any]
     """Of a scenario: what differs from the base."""
 
     def scenario(self, base: Scenario, seed: int) -> Scenario:
-        """Return the scenario of a run.
-
-        Raises:
-            SettingsError: the fields do not fit the base.
-        """
+        """Return the scenario of a run; SettingsError if the fields do not fit the base."""
         return Scenario.check({**base.model_dump(), **self.fields, "seed": seed}, "advise")
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(NamedTuple):
     """The rows of one stack; the first row of a side is the one that is expected to be its best."""
 
     stack: str
-    dual: tuple[Row, ...]
-    multipath: tuple[Row, ...]
+    alone: list[Row]
+    dual: list[Row]
+    multipath: list[Row]
     """As many as of Dual Connectivity."""
-    alone: tuple[Row, ...]
-    """Each leg."""
-    beside: tuple[Row, ...]
-    """Rows that compete with nobody."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
-        """Return the rows of all sides."""
-        return (*self.alone, *self.dual, *self.multipath, *self.beside)
-
-    @property
-    def competing(self) -> tuple[Row, ...]:
-        """Return the rows of both sides."""
-        return (*self.dual, *self.multipath)
+    def rows(self) -> list[Row]:
+        """Return the rows of the stack, as they are run."""
+        return [*self.alone, *self.dual, *self.multipath]
 
 
 def sides_of(base: Scenario, transports: Sequence[str]) -> list[Sides]:
     """Return the sides of each stack of these transports, in their order.
 
-    Args:
-        base: the legs, the workload, the congestion control.
-        transports: their names; of each stack one with Dual Connectivity and one with multipath.
-
     Raises:
-        SettingsError: a transport is unknown, or has no counterpart of its stack; or there are no
-            two legs.
+        SettingsError, TraceError: a transport is unknown, has no counterpart of its stack or cannot
+            run here; there are no two legs; or a scenario of a row is wrong.
     """
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     stacks: dict[str, list[Runner]] = {}
     for name in transports:
         if name not in runner_names():
-            known = ", ".join(runner_names())
-            raise SettingsError(f"--transports: {name}; allowed: {known}")
+            raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
         runner = get_runner(name)
         stacks.setdefault(runner.stack or runner.name, []).append(runner)
-    return [_sides(base, stack, runners) for stack, runners in stacks.items()]
+    found = [_sides(base, stack, runners) for stack, runners in stacks.items()]
+    for row in (row for sides in found for row in sides.rows):
+        scenario = row.scenario(base, base.seed)
+        check_scenario(scenario)
+        if (reason := unavailable_reason(scenario)) is not None:
+            raise SettingsError(f"--transports: {scenario.transport} cannot run here: {reason}")
+    return found
 
 
 def _sides(base: Scenario, stack: str, runners: Sequence[Runner]) -> Sides:
-    single = _with_mode("dc", runners)
-    several = _with_mode("multipath", runners)
-    alone = tuple(_alone(base, single))
+    single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
+    alone = [
+        Row(f"leg {leg} alone", f"leg {leg}", {**_own(base, single), "mode": "sc", "leg": leg})
+        for leg in range(1, len(base.legs) + 1)
+    ]
     dual, multipath = list(_dual(base, single)), list(_multipath(base, several))
     number = min(len(dual), len(multipath))
-    return Sides(
-        stack=stack,
-        dual=tuple(dual[:number]),
-        multipath=tuple(multipath[:number]),
-        alone=alone,
-        beside=(*dual[number:], *multipath[number:]),
-    )
+    return Sides(stack, alone, dual[:number], multipath[:number])
 
 
 def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
-    found = [each for each in runners if mode in each.modes()]
-    if len(found) != 1:
-        named = " ".join(each.name for each in runners)
+    able = [runner for runner in runners if mode in runner.modes()]
+    if len(able) != 1:
+        named = " ".join(runner.name for runner in runners)
         raise SettingsError(
-            f"--transports: {named}: {len(found)} of them can do mode {mode}; allowed: of a stack "
+            f"--transports: {named}: {len(able)} of them can do mode {mode}; allowed: of a stack "
             f"one that can do dc and one that can do multipath, e.g. {' '.join(QUIC)}, tcp mptcp"
         )
-    return found[0]
+    return able[0]
 
 
-def _alone(base: Scenario, runner: Runner) -> Iterator[Row]:
-    for leg in range(1, len(base.legs) + 1):
-        fields = {"mode": "sc", "leg": leg}
-        yield Row(f"leg {leg} alone", f"leg {leg}", _row_fields(base, runner) | fields)
+def _own(base: Scenario, runner: Runner) -> dict[str, Any]:
+    """Return a row's transport, with the options of the base that it knows."""
+    known = runner.options_type.model_fields
+    options = {name: value for name, value in base.options.items() if name in known}
+    return {"transport": runner.name, "options": options}
 
 
 def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
-    """Yield the adaptive splits first, with what makes them keep up with multipath; the papers'.
+    """Yield the splits; the adaptive ones with what makes them keep up with multipath.
 
-    The two were the best in campaign `dc-or-multipath` (docs/measurements/designs.md).
+    Legs that keep the order of packets tell by it what is lost.
     """
-    adaptive = {"numbering": "late", "t_reordering_ms": "adaptive", "legs_keep_order": _order(base)}
-    least_delay = {"split": "least-delay", **adaptive}
-    proportional = {"split": "proportional", **adaptive}
-    up = {"split_uplink": True, "uplink_pdcp": least_delay}
-    own: list[tuple[str, dict[str, Any]]] = [
-        ("least-delay", {"pdcp": least_delay, **up}),
-        ("proportional", {"pdcp": proportional, **up}),
-        ("batch", {"pdcp": {}}),
-    ]
-    for variant, fields in own:
-        name = "the papers' split" if variant == "batch" else variant
-        row = {"mode": "dc", **fields}
-        yield Row(f"Dual Connectivity with {name}", variant, _row_fields(base, runner) | row)
-
-
-def _order(base: Scenario) -> bool:
-    """Say whether every leg keeps the order of packets, so that it tells what is lost."""
-    return not any(
-        radio.reorder or (radio.rlc is not None and not radio.rlc.in_order)
-        for _, radio in base.directions()
-    )
+    radios = [radio for _, radio in base.directions()]
+    in_order = not any(each.reorder or (each.rlc and not each.rlc.in_order) for each in radios)
+    late = {"numbering": "late", "t_reordering_ms": "adaptive", "legs_keep_order": in_order}
+    uplink = {"split_uplink": True, "uplink_pdcp": {"split": "least-delay", **late}}
+    for split, name in SPLITS.items():
+        adaptive = {"pdcp": {"split": split, **late}, **uplink}
+        fields = {"pdcp": {}} if split == "batch" else adaptive
+        yield Row(f"DC ({name})", split, {**_own(base, runner), "mode": "dc", **fields})
 
 
 def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -158,15 +134,8 @@ def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
     paths = {"initial": list(range(1, len(base.legs) + 1)), "each_carries": False}
     name = MULTIPATH_NAMES.get(runner.name, runner.name)
     fields = {"mode": "multipath", "paths": paths if runner.takes_paths else None}
-    yield Row(name, "", _row_fields(base, runner) | fields)
+    yield Row(name, "", {**_own(base, runner), **fields})
     for control in COUPLED:
         if control in runner.congestion_controls and control != base.congestion_control:
-            own = {**fields, "congestion_control": control}
-            yield Row(f"{name} ({control})", control, _row_fields(base, runner) | own)
-
-
-def _row_fields(base: Scenario, runner: Runner) -> dict[str, Any]:
-    """Return a row's transport, with the options of the base that it knows."""
-    known = runner.options_type.model_fields
-    options = {name: value for name, value in base.options.items() if name in known}
-    return {"transport": runner.name, "options": options}
+            own = {**_own(base, runner), **fields, "congestion_control": control}
+            yield Row(f"{name} ({control.upper()})", control, own)

@@ -1,4 +1,4 @@
-"""What is found out about one stack, in sentences and for programs."""
+"""What one stack comes to: which side is better, how sure that is and why; and for programs."""
 
 from __future__ import annotations
 
@@ -8,39 +8,44 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.flips import Flip, flip_sentence
 from minitopo_dc.advice.sides import Row
 from minitopo_dc.numbers import significant
 from minitopo_dc.statistics import Interval, Outcome
 
-WORDS = {"better": "Dual Connectivity is better", "tie": "a tie"}
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
-PRECISE = 0.25
-"""Of the margin: an interval that is narrower and not on one side of a border is at the border."""
-NO_MORE_TIME = "more --time does not help; choose as for a tie, or set --margin."
-STOPPED_REASONS: Mapping[Stopped, str] = {
-    "decided": "The interval is on one side of the margin, so no more seeds were run.",
-    "border": "This is at the border of a tie: the interval is narrower than a quarter of the "
-    f"margin, so {NO_MORE_TIME}",
-    "time": "For more seeds repeat the command with this --output directory and a longer --time.",
-    "most seeds": f"These are the most seeds that a verdict is made on, so {NO_MORE_TIME}",
-}
 """Why no more seeds were run."""
+NO_MORE = "more --time does not help; choose as for a tie, or set --margin"
+ADVICE: Mapping[Stopped, str] = {
+    "border": f"; the difference is about as large as that, so {NO_MORE}",
+    "time": "; for more seeds repeat the command with this --output directory and a longer --time",
+    "most seeds": f"; no more seeds are run, so {NO_MORE}",
+}
+"""What to do where the evidence is not enough."""
+WHERE = {"tie": "within", "open": "not on one side of", "better": "beyond", "worse": "beyond"}
+WORDS = {"tie": "a tie; ", "open": "not enough evidence; ", "better": "", "worse": ""}
+PROGRAMS = {"better": "dual connectivity", "worse": "multipath", "tie": "tie", "open": "open"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one row's number is more than another's, over seeds that both have."""
+    """By how much one row is better than another, over the seeds of which both have a run."""
 
     first: float
     second: float
-    """The means of both: geometric ones where a ratio is judged."""
-    middle: float
-    """As `Criterion.difference`."""
+    """Their mean scores (`Criterion.score`)."""
     interval: Interval
+    """Of the difference of the scores."""
+    confidence: float
+    """Its level, which is higher the more often seeds were added (`sequence`)."""
     pairs: int
     outcome: Outcome
     """Of the first."""
+
+    @property
+    def of_the_better(self) -> tuple[float, float, float]:
+        """Return the mean difference and its interval, as seen from the better one."""
+        mean, low, high = self.first - self.second, self.interval.low, self.interval.high
+        return (mean, low, high) if mean >= 0 else (-mean, -high, -low)
 
 
 @dataclass(frozen=True)
@@ -52,166 +57,104 @@ class Verdict:
     dual: Row | None
     """The variant that did best in the first runs; None: none of them was ok."""
     multipath: Row | None
-    found: Difference | None
-    """Of these two, over seeds on which neither was chosen; None: no seed has both."""
-    confidence: float
-    """Level of its interval, which is made for the number of looks."""
-    looks: int
     stopped: Stopped
-    seconds: float
-    why: str
-    """Which one is worse, and what held it back; empty: a tie, or no counter tells."""
-    alone: tuple[Row, Difference] | None = None
-    """The best leg alone, against the better of both."""
+    difference: Difference | None = None
+    """Of these two, over seeds on which neither was chosen; None: no seed has both."""
+    why: str = ""
+    """What held the worse one back, in a sentence; empty: a tie, or no counter tells."""
+    alone: str = ""
+    """A warning that a leg alone is better than both."""
     failed: tuple[str, ...] = ()
     """Of runs that failed, in a sentence each."""
-    flips: tuple[Flip, ...] = ()
     real: Difference | None = None
     """The same two on packets."""
 
     @property
     def outcome(self) -> Outcome:
         """Return what it comes to, of Dual Connectivity."""
-        if self.found is not None:
-            return self.found.outcome
+        if self.difference is not None:
+            return self.difference.outcome
         if self.stopped == "time" or (self.dual is None) == (self.multipath is None):
             return "open"
         return "worse" if self.dual is None else "better"
 
     @property
     def sentence(self) -> str:
-        """Return the verdict in one sentence."""
-        if self.found is None or self.dual is None or self.multipath is None:
-            words = f"{self._prefix}{self._without_numbers()}"
-            return f"{words[0].upper()}{words[1:]}."
-        return f"{self._prefix}{self._difference_text(self.found)}."
+        """Return which side is better, in one sentence."""
+        stack = "" if self.stack == "picoquic" else f"{self.stack}: "
+        return f"{stack}{self._what(self.difference)}."
 
     def sentences(self) -> Iterator[str]:
-        """Yield the verdict, and what is to be known beside it."""
+        """Yield what is better, how sure that is, why, and what is to be known beside it."""
         yield self.sentence
-        if self.outcome == "open" and (reason := self.stopped_reason):
-            yield reason
-        if self.why:
-            yield f"Why: {self.why}."
-        yield from self._single_leg_sentences()
-        yield from self.failed
+        if self.difference is not None:
+            margin = f"{WHERE[self.outcome]} the margin of {self.criterion.margin_shown}"
+            advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
+            yield f"{self._how_sure(self.difference)}, {margin}{advice}."
+        yield from filter(None, (self.why, self.alone, *self.failed))
         if self.real is not None:
-            yield f"On packets: {self._difference_text(self.real)} (nominal interval)."
-        yield from (flip_sentence(each) for each in self.flips)
-        if self.found is not None:
-            level = f"{100 * self.confidence:.4g} %"
-            yield (
-                f"Seeds: {self.found.pairs}, look {self.looks}: the interval has a level of "
-                f"{level}, so that all looks together have 95 %; within "
-                f"{self.criterion.margin_shown} is a tie."
-            )
+            yield f"On packets: {self._what(self.real)}. {self._how_sure(self.real)}."
 
-    @property
-    def stopped_reason(self) -> str:
-        """Return in a sentence why no more seeds were run; empty where there is no more to say."""
-        return STOPPED_REASONS.get(self.stopped, "")
-
-    @property
-    def _prefix(self) -> str:
-        return "" if self.stack == "picoquic" else f"{self.stack}: "
-
-    def _difference_text(self, found: Difference) -> str:
-        """Say a difference of the two: names, numbers, outcome, interval."""
-        assert self.dual is not None
-        assert self.multipath is not None
-        numbers = (significant(self.criterion.scale * each) for each in (found.first, found.second))
-        first, second = numbers
-        what = self.criterion.unit
-        if self.criterion.words != "goodput":
-            what += f" ({self.criterion.words})"
-        ends = [self.criterion.shown(each) for each in (found.interval.low, found.interval.high)]
-        interval = f", {ends[0]} to {ends[1]}" if found.pairs > 1 else ", one seed"
+    def _what(self, difference: Difference | None) -> str:
+        if self.dual is None or self.multipath is None or difference is None:
+            why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
+            without = {
+                "better": "DC is better, as runs of multipath failed",
+                "worse": "Multipath is better, as runs of DC failed",
+            }
+            return without.get(self.outcome, f"Not enough evidence, as {why}")
+        judged, by = self.criterion, difference.of_the_better[0]
+        names = [self.dual.name, self.multipath.name]
+        first, second = (
+            significant(judged.value(x)) for x in (difference.first, difference.second)
+        )
+        better = names[difference.first < difference.second]
         return (
-            f"{self.dual.name} {first}, {self.multipath.name} {second} {what}: "
-            f"{self._word(found)} ({self.criterion.shown(found.middle)} "
-            f"{self.criterion.difference_unit}{interval.replace('+', '')})"
+            f"{names[0]} {first}, {names[1]} {second} {judged.unit}{judged.words}: "
+            f"{WORDS[difference.outcome]}{better} is {judged.shown(by)} "
+            f"{'faster' if judged.is_ratio else 'better'}"
         )
 
-    def _word(self, found: Difference) -> str:
-        """Say the outcome; where one of the three is left out, also that."""
-        assert self.multipath is not None
-        worse = f"{self.multipath.name} is better"
-        if found.outcome != "open":
-            return WORDS.get(found.outcome, worse)
-        ends = {
-            self.criterion.outcome_of(each) for each in (found.interval.low, found.interval.high)
-        }
-        whether = {
-            frozenset({"tie", "better"}): f"not enough evidence whether a tie or {WORDS['better']}",
-            frozenset({"tie", "worse"}): f"not enough evidence whether a tie or {worse}",
-        }
-        return whether.get(frozenset(ends), "not enough evidence")
-
-    def _without_numbers(self) -> str:
-        if self.stopped == "time":
-            return "not enough evidence, as the time was up before both had enough runs"
-        if self.dual is None and self.multipath is None:
-            return "neither Dual Connectivity nor multipath had a run that is ok"
-        if self.dual is None or self.multipath is None:
-            ok, none = ("multipath", "Dual Connectivity")[:: 1 if self.dual is None else -1]
-            return f"{ok} is better, as {none} had no run that is ok"
-        return "not enough evidence, as no seed has a run of both"
-
-    def _single_leg_sentences(self) -> Iterator[str]:
-        if self.alone is None:
-            return
-        row, found = self.alone
-        name = f"{row.name[0].upper()}{row.name[1:]}"
-        told = f"{significant(self.criterion.scale * found.first)} {self.criterion.unit}"
-        by = f"{self.criterion.shown(found.middle)} {self.criterion.difference_unit}"
-        if found.outcome == "better":
-            yield f"Warning: {row.name} is better than both: {told} ({by})."
-        elif found.outcome == "tie":
-            yield f"{name} is as good as the better of both: {told} ({by})."
+    def _how_sure(self, difference: Difference) -> str:
+        _, *ends = difference.of_the_better
+        if difference.pairs == 1:
+            return "One seed gives no confidence interval"
+        if math.isclose(*ends, abs_tol=1e-12):
+            return f"Seeds change nothing: all {difference.pairs} give this difference"
+        shown = self.criterion.shown(*ends)
+        return f"The 95 % confidence interval is {shown} ({difference.pairs} seeds)"
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
-        document = {
-            "stack": self.stack,
-            "outcome": {"better": "dual connectivity", "worse": "multipath"}.get(
-                self.outcome, self.outcome
-            ),
-            "sentence": self.sentence,
+        judged = self.criterion
+        return {
+            "outcome": PROGRAMS[self.outcome],
             "sentences": list(self.sentences()),
-            "measure": self.criterion.name,
-            "unit": self.criterion.unit,
-            "kind": self.criterion.kind,
-            "margin": self.criterion.margin,
             "dual": self.dual and self.dual.name,
             "multipath": self.multipath and self.multipath.name,
-            "found": self.found and self._json(self.found),
-            "confidence": self.confidence,
-            "looks": self.looks,
-            "stopped": self.stopped,
-            "stopped_reason": self.stopped_reason,
-            "seconds": self.seconds,
-            "why": self.why,
-            "alone": self.alone and {"name": self.alone[0].name} | self._json(self.alone[1]),
-            "failed": list(self.failed),
-            "flips": [each.to_json() for each in self.flips],
+            **{
+                key: getattr(self, key) for key in ("stack", "sentence", "stopped", "why", "failed")
+            },
+            **{
+                key: getattr(judged, key)
+                for key in ("measure", "unit", "difference_unit", "margin")
+            },
+            "found": self.difference and self._json(self.difference),
             "real": self.real and self._json(self.real),
         }
-        return {name: _finite(each) for name, each in document.items()}
 
-    def _json(self, found: Difference) -> dict[str, Any]:
-        ends = {name: getattr(found.interval, name) for name in ("low", "high")}
-        differences = {"difference": found.middle} | ends
+    def _json(self, difference: Difference) -> dict[str, Any]:
+        """Return a difference; above 0 the first one is better, whatever is judged."""
+        mean, interval = difference.first - difference.second, difference.interval
+        scores = {"difference": mean, "low": interval.low, "high": interval.high}
         return {
-            **{name: getattr(found, name) for name in ("first", "second", "pairs", "outcome")},
-            **{name: self.criterion.in_unit(each) for name, each in differences.items()},
-            "difference_unit": self.criterion.difference_unit,
+            "first": self.criterion.value(difference.first),
+            "second": self.criterion.value(difference.second),
+            **{key: getattr(difference, key) for key in ("pairs", "confidence", "outcome")},
+            **finite({key: self.criterion.in_unit(score) for key, score in scores.items()}),
         }
 
 
-def _finite(value: Any) -> Any:
-    """Return the same without the numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _finite(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_finite(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """Return numbers with None for those that JSON does not have."""
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}

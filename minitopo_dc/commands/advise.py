@@ -17,9 +17,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from minitopo_dc.advice import SECONDS, Advice, Request, Verdict, advise_on, base_of
-from minitopo_dc.advice.criterion import MARGINS
-from minitopo_dc.advice.sides import QUIC
+from minitopo_dc.advice import SECONDS, Advice, Limits, advise_on, base_of
+from minitopo_dc.advice.criterion import CRITERIA, criterion
+from minitopo_dc.advice.sequence import Runs
+from minitopo_dc.advice.sides import QUIC, sides_of
 from minitopo_dc.analysis import compare_table, render_table, results_table, save_tables
 from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.tables.labels import compared_labels, labelled
@@ -76,7 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="time limit for the verdict on each stack in s, or with a unit: 5min "
         f"(default: {SECONDS:g})",
     )
-    margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
+    margins = ", ".join(f"{name} {100 * found.margin:g}" for name, found in CRITERIA.items())
     group.add_argument(
         "--margin",
         type=quantities.of("percent"),
@@ -85,15 +86,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         f"{margins})",
     )
     group.add_argument(
-        "--flips",
-        action="store_true",
-        help="search each factor for the value that would flip the verdict; the time that it takes "
-        "is printed first",
-    )
-    group.add_argument(
-        "--real",
-        action="store_true",
-        help="run both on the real clock as well; needs root",
+        "--real", action="store_true", help="run both on the real clock as well; needs root"
     )
     add_output_option(parser, "advise", "new, or that of unfinished advice, which is resumed")
     parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
@@ -105,33 +98,21 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         SettingsError, TraceError: an option is wrong, or something cannot run here.
     """
-    request = _request(arguments)
-    sides = request.sides()
-    require_clock("virtual", request.base.virtual.core)
+    options = {"receive_buffer_bytes": arguments.receive_buffer}
+    base = with_core(base_of(**base_fields(arguments), options=options), arguments.core)
+    judged = criterion(base.workload, arguments.margin)
+    stacks = sides_of(base, listed(arguments.transports))
+    limits = Limits(arguments.time, arguments.jobs, arguments.real)
+    require_clock("virtual", base.virtual.core)
     root = _directory(arguments.output)
-    rows = [dict(row.fields) for each in sides for row in each.rows]
-    with held(root, list(planned_runs(request.base, rows, 1))):
+    rows = [dict(row.fields) for sides in stacks for row in sides.rows]
+    with held(root, list(planned_runs(base, rows, 1))):
         try:
-            with _Progress() as progress:
-                advice = advise_on(request, sides, root, progress.tell, announced=progress.announce)
+            with _Progress("starting") as progress:
+                advice = advise_on(Runs(base, judged, root, progress=progress.tell), stacks, limits)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_resume_hint(arguments, root)) from None
         return _report(advice, root, as_json=arguments.json)
-
-
-def _request(arguments: argparse.Namespace) -> Request:
-    fields = base_fields(arguments)
-    options = {"receive_buffer_bytes": arguments.receive_buffer}
-    base = with_core(base_of(**fields, options=options), arguments.core)
-    return Request(
-        base=base,
-        transports=tuple(listed(arguments.transports)),
-        seconds=arguments.time,
-        margin_percent=arguments.margin,
-        flips=arguments.flips,
-        real=arguments.real,
-        jobs=arguments.jobs,
-    )
 
 
 def _directory(wanted: Path | None) -> Path:
@@ -142,18 +123,9 @@ def _directory(wanted: Path | None) -> Path:
 
 
 class _Progress(StatusLine):
-    """Says what is under way, and beforehand how long it takes."""
-
-    def __init__(self) -> None:
-        super().__init__("starting")
-
     def tell(self, words: str) -> None:
         """Show what is under way in place of what was."""
         self._status.update(words)
-
-    def announce(self, words: str) -> None:
-        """Print a line that stays."""
-        self._console.print(words, markup=False, highlight=False)
 
 
 def _resume_hint(arguments: argparse.Namespace, root: Path) -> str:
@@ -210,17 +182,11 @@ def _save(advice: Advice, results: Sequence[RunResult], root: Path) -> None:
     frame = results_table(results)
     save_tables(labelled(frame, compared_labels(frame)), root)
     for verdict in advice.verdicts:
-        if runs := _shown(verdict, results):
+        runs: dict[str, Path] = {}
+        for row, run in itertools.product(filter(None, (verdict.dual, verdict.multipath)), results):
+            wanted = (row.fields["transport"], row.fields["mode"], row.variant)
+            if run.status == "ok" and (run.transport, run.mode, run.variant) == wanted:
+                runs.setdefault(row.name, Path(run.directory))
+        if runs:
             figure = timeline(*runs.values(), names=[*runs])
             save_figure(figure, root / f"advice-{verdict.stack.lower()}.png")
-
-
-def _shown(verdict: Verdict, results: Sequence[RunResult]) -> dict[str, Path]:
-    """Return a run of each side and of the leg alone, all with the same seed."""
-    rows = [verdict.dual, verdict.multipath, verdict.alone[0] if verdict.alone else None]
-    found: dict[str, Path] = {}
-    for row, each in itertools.product(filter(None, rows), results):
-        wanted = (row.fields["transport"], row.fields["mode"], row.variant)
-        if each.status == "ok" and (each.transport, each.mode, each.variant) == wanted:
-            found.setdefault(row.name, Path(each.directory))
-    return found

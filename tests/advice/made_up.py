@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice.runs import Runs
+from minitopo_dc.advice.sequence import ThisProcess
 from minitopo_dc.comparison_runs import Execute
 from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.runs.results import RunResult
@@ -59,19 +60,14 @@ def by_name(scatter: float = 0.0, **goodputs: float) -> Goodput:
     return goodput
 
 
-class Clock:
-    """A clock that goes on by a second each time that it is read."""
+class Few(ThisProcess):
+    """Makes a number of runs, as if the time was up then."""
 
-    def __init__(self, step: float = 1.0) -> None:
-        self.now = 0.0
-        self.step = step
+    def __init__(self, number: int) -> None:
+        self.left = number
 
-    def __call__(self) -> float:
-        """Read it."""
-        self.now += self.step
-        return self.now
-
-
-def runs(goodput: Goodput, clock: Clock | None = None) -> Runs:
-    """Makers of such runs, one after the other; unless there is a clock, in no time."""
-    return Runs(1, made_up(goodput), clock or Clock(0))
+    def results(self, calls: Sequence[tuple[Any, ...]], until: float) -> Iterator[tuple[int, Any]]:
+        made = min(self.left, len(calls))
+        self.left -= made
+        assert until == 0.0
+        return super().results(calls[:made], math.inf)

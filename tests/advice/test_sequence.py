@@ -8,44 +8,56 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.advice import Request, advise_on, base_of
+from minitopo_dc.advice import base_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Asked, decide
+from minitopo_dc.advice.sequence import Runs, ThisProcess, decide, on_packets
 from minitopo_dc.advice.sides import QUIC, sides_of
 from minitopo_dc.advice.verdict import Verdict
 from minitopo_dc.scenario import Scenario
-from tests.advice.made_up import LEGS, Clock, Goodput, by_name, made_up, name_of, runs
+from tests.advice.made_up import LEGS, Few, Goodput, by_name, made_up, name_of
+
+CHOOSING_RUNS = 2 * 8
+"""Two legs, three variants of each side."""
 
 
-def decided(
-    root: Path, goodput: Goodput, until: float = math.inf, clock: Clock | None = None
-) -> Verdict:
+def decided(root: Path, goodput: Goodput, number: int | None = None) -> Verdict:
+    """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
     (sides,) = sides_of(base, QUIC)
-    asked = Asked(base, sides, criterion(base.workload), root)
-    with runs(goodput, clock) as made:
-        return decide(asked, made, until, str)
+    pool, until = (ThisProcess(), math.inf) if number is None else (Few(number), 0.0)
+    asked = criterion(base.workload)
+    return decide(sides, Runs(base, asked, root, pool, until, execute=made_up(goodput)))
 
 
-def test_the_better_side_is_named_with_numbers_and_an_interval(tmp_path: Path) -> None:
+def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(0.005, proportional=33, multipath_cubic=30, leg_1=20))
-    assert found.outcome == "better"
-    assert found.sentence.startswith("Dual Connectivity with proportional 3")
-    assert ", MP-QUIC 30." in found.sentence or ", MP-QUIC 29." in found.sentence
-    assert "Mbit/s: Dual Connectivity is better (+" in found.sentence
-    assert found.stopped == "decided"
+    assert (found.outcome, found.stopped) == ("better", "decided")
+    what, how_sure = found.sentences()
+    assert what == "DC (proportional) 33.0, MP-QUIC 29.9 Mbit/s: DC (proportional) is 10 % faster."
+    assert how_sure.startswith("The 95 % confidence interval is 9.1 to 11")
+    assert how_sure.endswith(" % (4 seeds), beyond the margin of 5 %.")
 
 
-def test_multipath_is_the_better_one(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(0.005, least_delay=30, multipath_lia=40, leg_1=20))
+def test_multipath_is_better_by_how_much_it_is_faster(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(least_delay=30, multipath_lia=40, leg_1=20))
     assert found.outcome == "worse"
-    assert "MP-QUIC (lia) is better (-2" in found.sentence
+    assert found.sentence == (
+        "DC (least delay) 30.0, MP-QUIC (LIA) 40.0 Mbit/s: MP-QUIC (LIA) is 33 % faster."
+    )
 
 
 def test_less_than_the_margin_is_a_tie_however_sure_it_is(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(0.0001, least_delay=31, multipath_cubic=30, leg_1=20))
     assert found.outcome == "tie"
-    assert "a tie (+3.3 %" in found.sentence
+    assert "a tie; DC (least delay) is 3.3 % faster." in found.sentence
+    assert list(found.sentences())[1].endswith("(4 seeds), within the margin of 5 %.")
+
+
+def test_where_seeds_change_nothing_that_is_said_in_place_of_an_interval(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(least_delay=33, multipath_cubic=30, leg_1=20))
+    assert list(found.sentences())[1] == (
+        "Seeds change nothing: all 4 give this difference, beyond the margin of 5 %."
+    )
 
 
 @pytest.mark.parametrize(("scatter", "stopped"), [(0.05, "most seeds"), (0.001, "border")])
@@ -55,11 +67,9 @@ def test_what_is_on_the_border_is_not_enough_evidence(
     monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 14)
     found = decided(tmp_path, by_name(scatter, least_delay=31.5, multipath_cubic=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("open", stopped)
-    assert "not enough evidence whether a tie or Dual Connectivity is better" in found.sentence
-    reason = list(found.sentences())[1]
-    assert "more --time does not help; choose as for a tie, or set --margin." in reason
-    assert ("narrower than a quarter of the margin" in reason) == (stopped == "border")
-    assert found.to_json()["stopped_reason"] == reason
+    assert "not enough evidence; DC (least delay) is " in found.sentence
+    how_sure = list(found.sentences())[1]
+    assert how_sure.endswith("more --time does not help; choose as for a tie, or set --margin.")
 
 
 def test_the_seeds_that_chose_are_not_in_the_verdict(tmp_path: Path) -> None:
@@ -75,40 +85,27 @@ def test_the_seeds_that_chose_are_not_in_the_verdict(tmp_path: Path) -> None:
 
 def test_no_time_is_not_enough_evidence_and_more_time_goes_on(tmp_path: Path) -> None:
     goodput = by_name(0.03, least_delay=30, multipath_cubic=30, leg_1=20)
-    short = decided(tmp_path, goodput, until=45, clock=Clock())
+    short = decided(tmp_path, goodput, CHOOSING_RUNS + 6)
     assert (short.outcome, short.stopped) == ("open", "time")
-    assert any("--time" in each for each in short.sentences())
-    kept = {path.name for path in tmp_path.iterdir()}
-    long = decided(tmp_path, goodput)
-    assert long.outcome == "tie"
-    assert kept < {path.name for path in tmp_path.iterdir()}
-
-
-def test_what_is_finished_says_that_nothing_was_run(tmp_path: Path) -> None:
-    request, said = Request(base_of(LEGS), jobs=1), list[str]()
-    execute = made_up(by_name(0.005, least_delay=33, multipath_cubic=30, leg_1=20))
-    first, second = (
-        advise_on(request, request.sides(), tmp_path, announced=said.append, execute=execute)
-        for _ in range(2)
-    )
-    assert said == [
-        "the verdict takes at most 60 s (--time)",
-        "nothing was run: all runs of this verdict were there already",
-    ]
-    assert first.sentences == second.sentences
+    assert "longer --time" in list(short.sentences())[1]
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/result.json")}
+    assert len(kept) == CHOOSING_RUNS + 6
+    assert decided(tmp_path, goodput).outcome == "tie"
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_no_time_for_a_run_of_each_is_no_win_of_who_came_first(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(), until=16, clock=Clock())
+    found = decided(tmp_path, by_name(), CHOOSING_RUNS - 1)
     assert found.outcome == "open"
-    assert found.sentence.startswith("Not enough evidence, as the time was up")
+    assert found.sentence == ("Not enough evidence, as the time was up.")
 
 
 def test_a_leg_that_is_better_alone_is_a_warning(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(0.005, least_delay=20, multipath_cubic=25, leg_1=29))
-    assert any(
-        each.startswith("Warning: leg 1 alone is better than both: 2") for each in found.sentences()
+    found = decided(tmp_path, by_name(least_delay=20, multipath_cubic=25, leg_1=29))
+    assert found.alone == (
+        "Warning: leg 1 alone was better than both with the first 2 seeds: 29.0 Mbit/s."
     )
+    assert found.alone in list(found.sentences())
 
 
 def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
@@ -117,29 +114,29 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
         return 0.0 if fails else by_name(0.001, multipath_cubic=11)(scenario)
 
     found = decided(tmp_path, goodput)
-    assert found.found is not None
-    assert found.outcome == "worse"
+    assert found.difference is not None
+    assert (found.outcome, found.difference.pairs) == ("worse", 5)
     assert "MP-QUIC: 1 of 8 runs failed and are left out: it broke" in list(found.sentences())
 
 
 def test_a_side_that_always_fails_loses(tmp_path: Path) -> None:
     found = decided(tmp_path, lambda each: 0.0 if each.mode == "multipath" else 10.0)
     assert found.outcome == "better"
-    assert "multipath had no run that is ok" in found.sentence
+    assert found.sentence == "DC is better, as runs of multipath failed."
     assert json.loads(json.dumps(found.to_json(), allow_nan=False))["found"] is None
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_equal_sides_are_never_told_apart(
+def test_equal_sides_are_not_told_apart(
     tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 30)
+    monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 10)
     noise = by_name(0.2)
-    found = decided(
-        tmp_path,
-        lambda each: noise(each.model_copy(update={"seed": 1000 * seed + each.seed})),
-    )
-    assert found.outcome in ("tie", "open")
+
+    def goodput(scenario: Scenario) -> float:
+        return noise(scenario.model_copy(update={"seed": 1000 * seed + scenario.seed}))
+
+    assert decided(tmp_path, goodput).outcome in ("tie", "open")
 
 
 def test_a_program_reads_it(tmp_path: Path) -> None:
@@ -148,4 +145,33 @@ def test_a_program_reads_it(tmp_path: Path) -> None:
     assert told["outcome"] == "dual connectivity"
     assert told["found"]["low"] < told["found"]["difference"] < told["found"]["high"]
     assert told["found"]["difference"] == pytest.approx(10, abs=1)
-    assert told["found"]["difference_unit"] == "%"
+    assert (told["difference_unit"], told["found"]["confidence"]) == ("%", 0.975)
+
+
+def test_what_held_the_slower_side_back_has_the_values_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost_more(slower: Path, faster: Path) -> dict[str, object]:
+        assert ("multipath" in slower.name, "dc" in faster.name) == (True, True)
+        reason = {"why": "it loses more packets", "sign": "lost"}
+        return {**reason, "sign_slower": 0.046, "sign_faster": 0.021}
+
+    monkeypatch.setattr("minitopo_dc.advice.sequence.limiting_factor", lost_more)
+    found = decided(tmp_path, by_name(least_delay=33, multipath_cubic=30, leg_1=20))
+    assert found.why == "MP-QUIC is slower because it loses more packets (4.6 for 2.1 %)."
+
+
+def test_packets_say_the_same_in_a_sentence_of_their_own(tmp_path: Path) -> None:
+    goodput = by_name(0.005, least_delay=33, multipath_cubic=30, leg_1=20)
+    verdict = decided(tmp_path, goodput)
+    clocks: list[str] = []
+
+    def real(scenario: Scenario) -> float:
+        clocks.append(scenario.clock)
+        return goodput(scenario)
+
+    base = base_of(LEGS)
+    runs = Runs(base, verdict.criterion, tmp_path, execute=made_up(real))
+    found = on_packets(verdict, runs)
+    assert found is not None
+    assert (found.pairs, found.outcome, clocks) == (3, "better", ["real"] * 6)
