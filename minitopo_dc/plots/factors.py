@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.container import ErrorbarContainer
-from matplotlib.patches import Patch
 
 from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
 from minitopo_dc.plots import theme
+from minitopo_dc.plots.axes import begin_at_0, handles_of, legend, log_axis, name_ends, sweep_axis
 from minitopo_dc.plots.labels import (
+    check_columns,
     is_number,
-    label_ends,
     label_of,
-    legend_above,
-    log_axis,
-    name_ticks,
+    main_measure,
     value_name,
-    wants_log,
     way_names,
 )
-from minitopo_dc.plots.measure import check_columns, main_measure
 from minitopo_dc.plots.theme import Look, styled
 
 MOST_NAMES = 9
@@ -50,7 +46,6 @@ def curves(
     *,
     ax: Axes | None = None,
     looks: Mapping[str, Look] | None = None,
-    log_x: bool | None = None,
     log_y: bool | None = None,
     named: bool = True,
 ) -> Axes:
@@ -68,8 +63,7 @@ def curves(
         y: the measure; None: the main one of the runs' workload.
         ax: drawn on; None: a new figure of a column's width.
         looks: by the name of a way; None: as `plots.looks` says.
-        log_x: whether x is logarithmic; None: if its values are better apart so.
-        log_y: whether y is; None: if it is a time over orders of magnitude, else it begins at 0.
+        log_y: whether y is logarithmic; None: if it is a time over orders of magnitude.
         named: whether the curves' names stand beside their ends; of many, in a legend.
 
     Raises:
@@ -77,15 +71,25 @@ def curves(
     """
     check_columns(runs, x, by, y)
     y, axes, numeric = y or main_measure(runs, [x]), theme.axes_or_new(ax), is_number(runs[x])
-    table, places = _mean_table(runs, x, by, y), _places(runs[x], numeric=numeric)
-    shown = looks_of(runs, by, looks)
+    shown, known = looks_of(runs, by, looks), runs.dropna(subset=x) if numeric else runs
+    places, categories = (known[x], []) if numeric else pd.factorize(known[x].map(value_name))
+    table = way_means(known.assign(_at=np.array(places, float)), "_at", by, y)
     for number, (way, look) in enumerate(shown.items()):
         shift = 0.0 if numeric else DODGE * ((number + 0.5) / len(shown) - 0.5)
-        curve = table[table["way"] == way]
-        at = curve["x"].map({name: place + shift for place, name in places.items()})
-        _errorbar(axes, curve.assign(at=at).sort_values("at"), look, joined=numeric)
-    _set_x(axes, places, numeric=numeric, log=log_x)
-    _set_y(axes, table, y, log_y)
+        curve = table[table["way"] == way].sort_values("x")
+        line = look.line | ({} if numeric else {"linestyle": ""}) | {"label": way or "_mean"}
+        if len(curve):
+            reach = curve["high"] - curve["mean"]
+            axes.errorbar(curve["x"] + shift, curve["mean"], reach, elinewidth=0.7, **line)
+    if numeric:
+        sweep_axis(axes, known[x].tolist())
+    else:
+        axes.set_xticks(range(len(categories)), categories)
+        axes.set_xlim(-0.5, max(1, len(categories)) - 0.5)
+    if wants_log_y(table["mean"], y) if log_y is None else log_y:
+        log_axis(axes, "y")
+    elif table.empty or table["mean"].min() >= 0:
+        begin_at_0(axes, "y")
     axes.set(xlabel=label_of(x), ylabel=label_of(y))
     if by is not None and named:
         _name_curves(axes, shown)
@@ -124,56 +128,29 @@ def bars(
     """
     check_columns(runs, x, by, y, room)
     shown, y = looks_of(runs, by or x, looks), y or main_measure(runs, [x])
-    groups = _groups(runs, x, by, list(shown))
-    middles, height = _rows_of(groups)
-    axes = theme.axes_or_new(ax, bars_inches(runs, x, by))
-    for measure in filter(None, (room, y)):
-        table = _mean_table(runs, x, by or x, measure).set_index(["x", "way"])
-        for way, look in shown.items():
-            places = {
-                middles[name] + ways.index(way) - (len(ways) - 1) / 2: (name, way)
-                for name, ways in groups.items()
-                if way in ways
-            }
-            rows = table.reindex(list(places.values()))
-            draw: Any = _frame if measure == room else _bar
-            draw(axes, np.array([*places]), rows.set_axis([way] * len(rows)), look)
-    axes.set_yticks(list(middles.values()), list(middles))
+    axes, rows = theme.axes_or_new(ax, bars_inches(runs, x, by)), _rows(runs, x, by, shown)
+    if room is not None:
+        frames = rows.merge(_category_means(runs, x, by, room), "left", ["x", "way"])
+        frame: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
+        axes.barh(frames["at"], frames["mean"], FRAME_BARS, **frame)
+    _draw_bars(axes, rows.merge(_category_means(runs, x, by, y), "left", ["x", "way"]), shown)
+    middles = rows.groupby("x", sort=False)["at"].mean()
+    axes.set_yticks(middles, middles.index)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.set(xlabel=label_of(y), ylim=(height, 0))
-    _begin_at_0(axes, "x")
+    axes.set(xlabel=label_of(y), ylim=(_height(rows) - 0.5, -0.5 - GAP_BARS / 2))
+    begin_at_0(axes, "x")
     if by is not None:
         axes.set_ylabel(label_of(x))
         if named:
-            legend_above(axes, [_patch(look) for look in shown.values()], list(shown))
+            legend(axes, handles_of(axes))
     return axes
 
 
 def bars_inches(runs: pd.DataFrame, x: str, by: str | None = None) -> float:
     """Return the height that bars of these runs need, with the legend of several ways."""
-    _, height = _rows_of(_groups(runs, x, by, list(looks_of(runs, by or x))))
-    return BAR_INCHES * height + FRAME_INCHES + 0.2 * (by is not None)
-
-
-def _groups(
-    runs: pd.DataFrame, x: str, by: str | None, ways: Sequence[str]
-) -> dict[str, list[str]]:
-    """Return the ways that each category has runs of, so that no bar is left out between others."""
-    if by is None:
-        return {way: [way] for way in ways}
-    pairs = set(zip(runs[x].map(value_name), way_names(runs[by]), strict=True))
-    categories = _places(runs[x]).values()
-    return {name: [way for way in ways if (name, way) in pairs] for name in categories}
-
-
-def _rows_of(groups: Mapping[str, Sequence[str]]) -> tuple[dict[str, float], float]:
-    """Return the middle of each category and the height of all of them, in bars."""
-    middles, end = {}, GAP_BARS / 2
-    for name, ways in groups.items():
-        middles[name] = end + len(ways) / 2
-        end += len(ways) + GAP_BARS
-    return middles, end - GAP_BARS / 2 if groups else 1.0
+    rows = _rows(runs, x, by, looks_of(runs, by or x))
+    return BAR_INCHES * (_height(rows) + GAP_BARS / 2) + FRAME_INCHES + 0.2 * (by is not None)
 
 
 def comparison(
@@ -196,7 +173,7 @@ def comparison(
     if by is None and "way" not in table:
         check_columns(table, "transport", "mode")
         parts = table.reindex(columns=["transport", "mode", "variant"]).fillna("").astype(str)
-        table = table.assign(way=[" ".join(filter(None, row)) for row in parts.to_numpy()])
+        table = table.assign(way=parts.agg(" ".join, axis=1).str.split().str.join(" "))
     by, y = by or "way", y or main_measure(table)
     if y != "goodput_mbps" or "capacity_share" not in table:
         return bars(table, by, y=y, ax=ax)
@@ -216,40 +193,11 @@ def looks_of(
     return {name: (given or {}).get(name, look) for name, look in own.items()}
 
 
-def _mean_table(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
-    """Return `statistics.means` of the runs that count, by `x` and `way`, both as text.
-
-    Where `by` is `x`, a category is its own way.
-    """
-    way = way_names(runs[by]) if by else pd.Series("", index=runs.index)
-    values = {"x": way if by == x else runs[x].map(value_name), "way": way}
-    table = pd.DataFrame(values | {"y": runs.get(y, np.nan)}, index=runs.index)
+def way_means(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
+    """Return `statistics.means` by `x` and `way`; of a measure that no run has, no row."""
+    way = way_names(runs[by]) if by else ""
+    table = pd.DataFrame({"x": runs[x], "way": way, "y": runs.get(y, np.nan)}, index=runs.index)
     return statistics.means(table[statistics.ok(runs)], ["x", "way"], "y")
-
-
-def _places(values: pd.Series[Any], *, numeric: bool = False) -> dict[float, str]:
-    """Return the names of a factor's values by their place, in the order of the axis."""
-    if numeric:
-        return {float(each): value_name(each) for each in sorted(values.dropna().unique().tolist())}
-    names = dict.fromkeys(values.map(value_name))
-    return {float(place): name for place, name in enumerate(names)}
-
-
-def _errorbar(axes: Axes, curve: pd.DataFrame, look: Look, *, joined: bool) -> None:
-    if len(curve):
-        reach = curve["high"] - curve["mean"]
-        line = look.line | ({} if joined else {"linestyle": ""})
-        line |= {"label": str(curve["way"].iloc[0]) or "_mean"}
-        axes.errorbar(curve["at"], curve["mean"], reach, capsize=1.8, elinewidth=0.7, **line)
-
-
-def _set_x(axes: Axes, places: Mapping[float, str], *, numeric: bool, log: bool | None) -> None:
-    log = numeric and (wants_log(places) if log is None else log)
-    if log:
-        log_axis(axes, "x")
-    if not numeric:
-        axes.set_xlim(-0.5, max(1, len(places)) - 0.5)
-    name_ticks(axes, places, log=log)
 
 
 def wants_log_y(means: pd.Series[Any], y: str) -> bool:
@@ -258,56 +206,53 @@ def wants_log_y(means: pd.Series[Any], y: str) -> bool:
     return y.endswith(("_s", "_ms")) and bool(least > 0 and most > ORDERS * least)
 
 
-def _set_y(axes: Axes, table: pd.DataFrame, y: str, log: bool | None) -> None:
-    """Begin an axis at 0, unless it is logarithmic or has values below."""
-    if wants_log_y(table["mean"], y) if log is None else log:
-        log_axis(axes, "y")
-    elif table.empty or table["mean"].min() >= 0:
-        _begin_at_0(axes, "y")
-
-
-def _begin_at_0(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Let an axis begin at 0 and end where its values do, also those of axes that share it."""
-    shared = axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
-    if len(shared.get_siblings(axes)) > 1:
-        axes.autoscale(axis=which)
-    axes.set(**{f"{which}lim": (0, None)})
-
-
 def _name_curves(axes: Axes, shown: Mapping[str, Look]) -> None:
     """Write the names of the curves that were drawn beside their ends, or above the axes."""
-    drawn = {str(each.get_label()): each
-             for each in axes.containers if isinstance(each, ErrorbarContainer)}  # fmt: skip
+    drawn = {str(curve.get_label()): curve
+             for curve in axes.containers if isinstance(curve, ErrorbarContainer)}  # fmt: skip
     if len(drawn) > MOST_NAMES:
-        legend_above(axes, list(drawn.values()), list(drawn))
-        return
-    lines = {name: np.asarray(each.lines[0].get_ydata()) for name, each in drawn.items()}
-    label_ends(axes, {name: (float(y[-1]), shown[name].colour) for name, y in lines.items()})
+        legend(axes, drawn)
+    elif drawn:
+        ends = {name: np.ravel(curve.lines[0].get_ydata())[-1] for name, curve in drawn.items()}
+        name_ends(axes, {name: (float(end), shown[name].colour) for name, end in ends.items()})
 
 
-def _patch(look: Look) -> Patch:
-    return Patch(facecolor=look.colour, **_hatch(look))
+def _category(runs: pd.DataFrame, x: str, by: str | None) -> pd.Series[str]:
+    """Return the category of each run; without ways within it, it is its own way."""
+    return runs[x].map(value_name) if by else way_names(runs[x])
 
 
-def _hatch(look: Look) -> dict[str, Any]:
-    """Return white hatches for what has hollow markers, so that bars can be told apart in grey."""
-    return {"hatch": "////", "edgecolor": "white", "linewidth": 0} if look.hollow else {}
+def _category_means(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
+    return way_means(runs.assign(_category=_category(runs, x, by)), "_category", by or x, y)
 
 
-def _frame(axes: Axes, places: Any, rows: pd.DataFrame, _look: Look) -> None:
-    face: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
-    axes.barh(places, rows["mean"], FRAME_BARS, label="_room", **face)
+def _rows(runs: pd.DataFrame, x: str, by: str | None, ways: Iterable[str]) -> pd.DataFrame:
+    """Return a row for each pair of category `x` and `way` that has runs, with its place `at`."""
+    pairs = {"x": _category(runs, x, by), "way": way_names(runs[by or x])}
+    rows = pd.DataFrame(pairs).drop_duplicates()
+    rows["group"] = pd.factorize(rows["x"])[0]
+    rows = rows.set_index("way").loc[[*ways]].reset_index()
+    rows = rows.sort_values("group", kind="stable") if by else rows.assign(group=range(len(rows)))
+    return rows.assign(at=np.arange(len(rows)) + GAP_BARS * rows["group"])
 
 
-def _bar(axes: Axes, places: Any, rows: pd.DataFrame, look: Look) -> None:
+def _height(rows: pd.DataFrame) -> float:
+    """Return where the last bar ends with half a gap, in bars."""
+    return float(rows["at"].max() + 1 + GAP_BARS / 2) if len(rows) else 1.0
+
+
+def _draw_bars(axes: Axes, rows: pd.DataFrame, shown: Mapping[str, Look]) -> None:
     """Draw bars with their intervals, which one run has not, and their numbers beyond these."""
-    known, reach = rows["high"].notna().to_numpy(), rows["high"] - rows["mean"]
-    line: dict[str, Any] = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8, "capsize": 1.8}
-    name = next(iter(rows.index), "_none")
-    axes.barh(places, rows["mean"], THICK_BARS, label=name, color=look.colour, **_hatch(look))
-    axes.errorbar(rows["mean"][known], places[known], xerr=reach[known], **line)
+    looks, reach = [shown[way] for way in rows["way"]], rows["high"] - rows["mean"]
+    # White hatches are of what has hollow markers, so that bars can be told apart in grey.
+    hatches: Any = ["////" if look.hollow else "" for look in looks]
+    face: Any = {"color": [look.colour for look in looks], "edgecolor": "white", "linewidth": 0}
+    axes.barh(rows["at"], rows["mean"], THICK_BARS, label=[*rows["way"]], hatch=hatches, **face)
+    line: dict[str, Any] = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8}
+    known = reach.notna()
+    axes.errorbar(rows["mean"][known], rows["at"][known], xerr=reach[known], **line)
     beyond: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    for place, mean, end in zip(places, rows["mean"], reach.fillna(0.0), strict=True):
+    for place, mean, end in zip(rows["at"], rows["mean"], reach.fillna(0.0), strict=True):
         if np.isfinite(mean):
             axes.annotate(significant(mean), (mean + end, place), **beyond)
         else:  # no run is ok, or has the measure
