@@ -18,7 +18,7 @@ from minitopo_dc.analysis.tables.playback import read_segments
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.axes import handles_of, legend
-from minitopo_dc.plots.theme import ordered, styled
+from minitopo_dc.plots.theme import ordered, style
 from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
@@ -45,7 +45,7 @@ Panels = Mapping[str, Mapping[str, Line]]
 """By the label of its axis each panel, and by its name each line."""
 
 
-@styled
+@style()
 def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     """Draw a run over time; several runs beside each other, one leg first and multipath last.
 
@@ -85,12 +85,9 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     return _finished(grid)
 
 
-@styled
+@style()
 def legs(run: Any) -> Any:
-    """Draw the rate of IP bytes that each leg of a run delivered, a panel for each direction.
-
-    Returns:
-        A column of axes.
+    """Draw the rate of IP bytes that each leg of a run delivered, in a column of axes.
 
     Raises:
         ResultError, OSError: a file of an element's is missing or broken.
@@ -101,19 +98,14 @@ def legs(run: Any) -> Any:
     return _finished(grid)[:, 0]
 
 
-@styled
+@style()
 def series(panels: Panels, *, steps: Iterable[str] = (), until: float | None = None) -> Any:
     """Draw lines over time in panels above each other; the lines' names are ways.
 
     >>> plots.series({"received (Mbit/s)": {"DC": (times, rates), "MP-QUIC": (others, more)}})
 
-    Args:
-        panels: by the label of its axis each panel: by name the times (s) and values of its lines.
-        steps: labels of panels whose values hold until the next one.
-        until: the end of the time axis in s.
-
-    Returns:
-        A column of axes.
+    Times are in s. The values of the panels named in `steps` hold until the next one; the axis of
+    time ends at `until`. Returns a column of axes.
     """
     looks = theme.looks(name for lines in panels.values() for name in lines)
     grid = _grid([*panels])
@@ -145,14 +137,11 @@ def session(runs: Mapping[str, Any], *, until: float | None = None) -> Any:
     return series(panels, steps=["bitrate (Mbit/s)"], until=until)
 
 
-@styled
+@style()
 def drive(capacities: Capacities) -> Any:
     """Draw a drive's two strongest channels over time, and how many channels there are.
 
-    These are figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492.
-
-    Returns:
-        A column of axes.
+    These are figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492, in a column of axes.
     """
     rows = len(WINDOWS_S) + 1
     grid = theme.new_axes(ROW_INCHES * rows, theme.PAGE_INCHES, rows)[:, 0]
@@ -197,10 +186,10 @@ def _run_panels(run: Path, scenario: Scenario) -> dict[str, Mapping[str, Line]]:
         windows = {"": windows.popitem()[1]}
     panels["congestion\nwindow (kB)"] = windows
     workload = scenario.workload
-    if not scenario.flows and (rows := workload.figure) is not None:
-        lines = lines_of(read_rows(run, workload.kind, rows), rows)
-        panels[textwrap.fill(rows.y_label, LABEL_LETTERS)] = {
-            name: (line[rows.x], line[rows.y]) for name, line in lines
+    if not scenario.flows and (figure := workload.figure) is not None:
+        lines = lines_of(read_rows(run, workload.kind, figure), figure)
+        panels[textwrap.fill(figure.y_label, LABEL_LETTERS)] = {
+            name: (line[figure.x], line[figure.y]) for name, line in lines
         }
     if (run / "ue-receive.csv").exists():
         held = pdcp_series(run)

@@ -8,12 +8,11 @@ green and solid, multipath vermillion or orange, dashed and hollow.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -26,8 +25,6 @@ COLUMN_INCHES, PAGE_INCHES = 3.5, 7.16
 STYLE: Final[Any] = mpl.rc_params_from_file(
     Path(__file__).with_name("house.mplstyle"), use_default_template=False
 )
-PLAIN: Final[Any] = {"text.parse_math": False}
-"""What also holds on axes of the caller's."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,6 @@ OTHER = Kind("", ("#882255", "#44AA99", "#332288", "#999933", "#AA4499", "#11773
              (0, (5, 1.5, 1, 1.5)), "^vP*dp")  # fmt: skip
 ORDER: Final = (LEG, DC, MULTIPATH, OTHER)
 """From left to right, and from top to bottom."""
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -113,20 +108,9 @@ def _look(kind: Kind, place: int) -> Look:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw in the style of the project: `with plots.style(): figure, axes = plt.subplots()`."""
+    """Draw in the style of the project: `with plots.style(): ...`, or as a decorator."""
     with mpl.rc_context(STYLE):
         yield
-
-
-def styled(draw: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Let a function draw in the project's style; on axes of the caller's, in the caller's."""
-
-    @wraps(draw)
-    def wrapped(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with mpl.rc_context(STYLE if kwargs.get("ax") is None else PLAIN):
-            return draw(*args, **kwargs)
-
-    return wrapped
 
 
 def grid_of(figure: Figure, rows: int = 1, columns: int = 1, **shared: Any) -> Any:
@@ -146,7 +130,7 @@ def new_axes(height: float, width: float, rows: int, columns: int = 1, **shared:
 
 def axes_or_new(ax: Axes | None, height: float = 2.3) -> Axes:
     """Return the caller's axes, or those of a new figure of a column's width."""
-    return ax or new_axes(height, COLUMN_INCHES, 1)[0, 0]  # type: ignore[no-any-return]
+    return ax or new_axes(height, COLUMN_INCHES, 1)[0, 0]
 
 
 def save(

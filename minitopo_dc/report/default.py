@@ -14,7 +14,6 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.plots import bars, cdf, curves, looks, main_measure, ordered, style
 from minitopo_dc.plots import map as factor_map
 from minitopo_dc.plots.axes import handles_of, legend
-from minitopo_dc.plots.factors import bars_inches, wants_log_y
 from minitopo_dc.plots.labels import (
     LEG_BYTES,
     MINOR,
@@ -24,6 +23,7 @@ from minitopo_dc.plots.labels import (
     setting_of,
     value_name,
 )
+from minitopo_dc.plots.tables import bars_inches, wants_log_y
 from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, grid_of, kind_of
 
 WAYS = ("way", "configuration", "side", "variant", "mode", "transport")
@@ -53,10 +53,10 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
         known: the runs of all experiments, whose ways have one look.
     """
     labels = varying(runs, labels) or list(labels[:1])
-    numbers = sorted(filter(lambda name: is_number(runs[name]), labels),
-                     key=lambda name: -runs[name].nunique())  # fmt: skip
+    numbers = [name for name in labels if is_number(runs[name])]
+    numbers.sort(key=lambda name: -runs[name].nunique())
     texts = sorted(set(labels) - set(numbers), key=lambda name: _rank(runs, name))
-    by, x = (texts or [None])[0], numbers[0] if numbers else texts[:2][-1]
+    by, x = texts[0] if texts else None, numbers[0] if numbers else texts[:2][-1]
     panels = _joined(runs, [name for name in labels if name not in (x, by)])
     measure = main_measure(runs, labels)
     look = {"y": measure, "by": by, "looks": looks(known[by].map(value_name)) if by else None}
@@ -65,15 +65,16 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
         log = wants_log_y(_means(runs, labels, measure), measure)
         return _grid(runs, panels, curves, x=x, log_y=log, **look), caption
     look["by"] = by if by != x else None
-    most = runs[[*filter(None, (x, look["by"]))]].map(value_name).drop_duplicates()
-    if panels.nunique() <= MOST_PANELS and len(most) <= MOST_BARS:
+    factors = [x] if by in (x, None) else [x, by]
+    bar_count = len(runs[factors].map(value_name).drop_duplicates())
+    if panels.nunique() <= MOST_PANELS and bar_count <= MOST_BARS:
         return _grid(runs, panels, bars, x=x, **look), caption
     ways = _joined(runs, texts)
     if len(numbers) == 2 and ways.nunique() <= MOST_PANELS:
         means = _means(runs, labels, measure)
         limits = (means.min(), means.max()) if len(means) else None
         return _grid(runs, ways, factor_map, x=x, y=numbers[1], z=measure, limits=limits), CELLS
-    return _grid(runs, ways.where(ways.isna(), ""), cdf, **look), POINTS
+    return _grid(runs, _joined(runs, []), cdf, **look), POINTS
 
 
 def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
@@ -117,12 +118,9 @@ def _rank(runs: pd.DataFrame, name: str) -> tuple[float, int]:
 
 def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
     """Return a text for each run that names its values of some labels: `loss 0.1, cubic`."""
-    texts = (runs[name].map(lambda value, name=name: setting_of(name, value)) for name in labels)
-    return pd.concat([pd.Series("", runs.index), *texts], axis=1).agg(_list, axis=1)
-
-
-def _list(texts: pd.Series[str]) -> str:
-    return ", ".join(filter(None, texts))
+    columns = [[setting_of(name, value) for value in runs[name]] for name in labels]
+    texts = map(", ".join, zip(*columns, strict=True)) if labels else [""] * len(runs)
+    return pd.Series(list(texts), runs.index, dtype=object)
 
 
 def _means(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> pd.Series[Any]:

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -146,21 +146,24 @@ class _Writer:
 
     def parts(self, name: str, content: Any, caption: str = "") -> list[Markup]:
         """Return the parts of a section's content."""
-        make: dict[Any, Any] = {str: _macros().prose, pd.DataFrame: partial(self._table, name),
-                                Figure: partial(self._figure, name, caption)}  # fmt: skip
-        return [make[type(part)](part) for part in _flat(name, content)]
+        return [self._part(name, part, caption) for part in _flat(name, content)]
 
     def means(self, name: str, numbers: pd.DataFrame, shown: pd.DataFrame) -> Markup:
         """Return a table as `shown` in the page; the file of CSV has the numbers."""
         return self._table(name, shown, numbers)
 
-    def _figure(self, name: str, caption: str, figure: Figure) -> Markup:
+    def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Markup:
+        if isinstance(part, str):
+            return Markup(_macros().prose(part))
+        if isinstance(part, pd.DataFrame):
+            return self._table(name, part)
         picture, stem = BytesIO(), self._stem("figures", name, self.formats)
+        box = "tight" if part.get_layout_engine() is None else None
         with style():
-            figure.savefig(picture, format="svg", transparent=True, metadata={"Date": None})
-        paths = save(figure, stem.parent, stem.name, self.formats)
-        width = round(PIXELS * figure.get_figwidth())
-        return _macros().figure(name, b64encode(picture.getvalue()).decode(), width, caption, paths)
+            part.savefig(picture, format="svg", transparent=True, bbox_inches=box)
+        paths, text = save(part, stem.parent, stem.name, self.formats), picture.getvalue()
+        width = round(PIXELS * part.get_figwidth())
+        return Markup(_macros().figure(name, b64encode(text).decode(), width, caption, paths))
 
     def _table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Markup:
         stem, paths = self._stem("tables", name, self.tables), []
@@ -172,15 +175,14 @@ class _Writer:
                     (texts if numbers is None else numbers).to_csv(file, index=False)
                 else:
                     texts.to_latex(file, index=False, escape=True)
-        return _macros().table(shown, paths)
+        return Markup(_macros().table(shown, paths))
 
-    def links(self, runs: pd.DataFrame) -> Markup:
-        """Return the links to the directories of runs."""
-        rows = runs[["seed", "run", "status", "reason"]].itertuples(index=False)
-        return Markup("").join(
-            _macros().link(value_name(row.seed), self._address(row.run), row.status, row.reason)
-            for row in rows
-        )
+    def links(self, runs: pd.DataFrame) -> pd.Series[Any]:
+        """Return for each run the link to its directory."""
+        link, columns = _macros().link, (runs[name] for name in ("seed", "run", "status", "reason"))
+        links = [link(value_name(seed), self._address(run), status, reason)
+                 for seed, run, status, reason in zip(*columns, strict=True)]  # fmt: skip
+        return pd.Series(links, runs.index, dtype=object)  # as a column of texts has no markup
 
     def _address(self, run: Any) -> str:
         """Return the address of a run's directory; none of what is not below the campaign's."""
@@ -209,8 +211,9 @@ def _experiments(
         shown_labels = varying(rows, own) or own[:1] or ["experiment"]
         figure, caption = draw(rows, shown_labels, runs)
         numbers, shown = mean_tables(rows, shown_labels)
-        cases = rows.groupby(shown_labels, sort=False, dropna=False)
-        shown["runs"] = pd.Series([writer.links(case) for _, case in cases], dtype=object)
+        cases = [rows[label] for label in shown_labels]
+        links = writer.links(rows).groupby(cases, sort=False, dropna=False)
+        shown["runs"] = pd.Series([_joined(case) for _, case in links], dtype=object)
         yield name, [*writer.parts(name, figure, caption), writer.means(name, numbers, shown)]
 
 
@@ -224,11 +227,15 @@ def _not_ok(writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]) -> pd.Da
             "status": status,
             "reason": reason or "not run yet",
             "of": "; ".join(f"{label}: {_some(rows[label])}" for label in labels),
-            "runs": writer.links(rows[:MOST_NAMED]),
+            "runs": _joined(writer.links(rows[:MOST_NAMED])),
         }
         for (status, reason), rows in groups
     ]
-    return pd.DataFrame(rows, dtype=object)  # as a column of texts makes texts of markup
+    return pd.DataFrame(rows, dtype=object)
+
+
+def _joined(links: Iterable[Markup]) -> Markup:
+    return Markup(" ").join(links)
 
 
 def _some(values: pd.Series[Any]) -> str:

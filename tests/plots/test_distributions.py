@@ -20,15 +20,14 @@ def axes_of() -> Axes:
         return Figure(figsize=(4, 3)).subplots()
 
 
-@pytest.mark.parametrize(("of_all", "last"), [(False, 1.0), (True, 0.75)])
-def test_a_step_for_each_value_up_to_the_share_that_came(of_all: bool, last: float) -> None:
+def test_a_step_for_each_value_that_is_known() -> None:
     runs = pd.DataFrame({"way": "DC", "delay_ms": [3.0, math.nan, 1.0, 2.0]})
-    axes: Any = plots.cdf(runs, "delay_ms", "way", ax=axes_of(), of_all=of_all, level=2)
+    axes: Any = plots.cdf(runs, "delay_ms", "way", ax=axes_of(), level=2)
     curve = axes.lines[0]
     assert list(curve.get_xdata()) == [1, 1, 2, 3]
-    assert list(curve.get_ydata()) == pytest.approx([0, last / 3, 2 * last / 3, last])
+    assert list(curve.get_ydata()) == pytest.approx([0, 1 / 3, 2 / 3, 1])
     (legend,) = axes.get_figure().legends
-    assert legend.get_texts()[0].get_text() == f"DC (n = {4 if of_all else 3})"
+    assert legend.get_texts()[0].get_text() == "DC (n = 3)"
 
 
 def test_few_values_of_two_factors_have_cells_with_their_means() -> None:
