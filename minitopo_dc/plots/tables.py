@@ -282,7 +282,7 @@ def _rows(runs: pd.DataFrame, x: str, by: str | None, y: str = "") -> pd.DataFra
     order = {way: place for place, way in enumerate(looks_of(runs, by or x))}
     rows = rows.assign(group=pd.factorize(rows["x"])[0] if by else rows["way"].map(order))
     rows = rows.assign(order=rows["way"].map(order)).sort_values(["group", "order"])
-    rows["at"] = np.arange(len(rows)) + GAP_BARS * rows["group"]
+    rows["at"] = np.arange(len(rows)) + GAP_BARS * rows["group"].astype(float)
     return rows.merge(_way_means(runs, category, by or x, y), "left", ["x", "way"])
 
 

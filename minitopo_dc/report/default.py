@@ -28,7 +28,8 @@ from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, grid_of, kind_of
 
 WAYS = ("way", "configuration", "side", "variant", "mode", "transport")
 """Names of labels that tell ways apart; else it is the one whose values sound like ways."""
-MOST_PANELS, MOST_BARS = 6, 60
+MOST_PANELS, MOST_TITLES, MOST_BARS = 6, 3, 60
+"""The most panels, labels that make them (points of a design have more), and bars."""
 SINGLE_INCHES, ROW_INCHES, MAP_INCHES, TITLE_INCHES = 4.6, 2.2, 2.6, 0.15
 """The width of one panel on the page (a column of paper with room for names), and heights."""
 MEASURES = 5
@@ -57,17 +58,19 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
     numbers.sort(key=lambda name: -runs[name].nunique())
     texts = sorted(set(labels) - set(numbers), key=lambda name: _rank(runs, name))
     by, x = texts[0] if texts else None, numbers[0] if numbers else texts[:2][-1]
-    panels = _joined(runs, [name for name in labels if name not in (x, by)])
+    others = [name for name in labels if name not in (x, by)]
+    panels = _joined(runs, others)
+    few = panels.nunique() <= MOST_PANELS and len(others) <= MOST_TITLES
     measure = main_measure(runs, labels)
     look = {"y": measure, "by": by, "looks": looks(known[by].map(value_name)) if by else None}
     caption = MEANS if runs.duplicated(labels).any() else SINGLE
-    if numbers and panels.nunique() <= MOST_PANELS:
+    if numbers and few:
         log = wants_log_y(_means(runs, labels, measure), measure)
         return _grid(runs, panels, curves, x=x, log_y=log, **look), caption
     look["by"] = by if by != x else None
     factors = [x] if by in (x, None) else [x, by]
     bar_count = len(runs[factors].map(value_name).drop_duplicates())
-    if panels.nunique() <= MOST_PANELS and bar_count <= MOST_BARS:
+    if few and bar_count <= MOST_BARS:
         return _grid(runs, panels, bars, x=x, **look), caption
     ways = _joined(runs, texts)
     if len(numbers) == 2 and ways.nunique() <= MOST_PANELS:

@@ -12,11 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import image
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from minitopo_dc import Scenario
+from minitopo_dc import Scenario, report
 from minitopo_dc.analysis.tables.labels import scenario_fields
 from minitopo_dc.plots import ColumnError
+from minitopo_dc.plots.theme import ORDER
 from minitopo_dc.report import write_report
 from minitopo_dc.report.default import draw, mean_tables
 
@@ -290,3 +292,20 @@ def test_the_table_of_means_begins_with_the_main_measure() -> None:
         "aaa",
     ]
     assert numbers["goodput_mbps_low"][0] == pytest.approx(11.5 - 12.7062 * 0.5, abs=1e-4)
+
+
+def test_each_way_can_be_told_from_a_dark_page() -> None:
+    style = (Path(report.__file__).parent / "style.css").read_text(encoding="utf-8")
+    paper = np.array(to_rgb("#1f1f1f"))
+    assert "prefers-color-scheme: dark" in style
+    assert "filter: invert(.9) hue-rotate(180deg)" in style
+    turned = np.array([[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]])
+    for colour in (colour for kind in ORDER for colour in kind.colours):
+        shown = np.clip(turned @ (0.9 - 0.8 * np.array(to_rgb(colour))), 0, 1)
+        assert luminance(shown) + 0.05 > 2 * (luminance(paper) + 0.05), colour
+
+
+def luminance(rgb: Any) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
