@@ -110,7 +110,7 @@ with tempfile.TemporaryDirectory(prefix="minitopo-dc-build-") as elsewhere:
                 "data/studies/*/reference/*",
                 "picoquic/*.[ch]",
                 "plots/house.mplstyle",
-                "report/page.*.j2",
+                "report/*.j2",
                 "report/style.css",
                 *(f"linux_guest/{folder}/*" for folder in ("agent", "controller", "kernel")),
                 "native/*.h",

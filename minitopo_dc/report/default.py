@@ -100,9 +100,10 @@ def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame
     case = runs.groupby(list(labels), sort=False, dropna=False).ngroup()
     values = runs[known].where(statistics.ok(runs)).astype(float).assign(_case=case)
     table = statistics.means(values.melt("_case", var_name="_of"), ["_case", "_of"], "value")
-    wide = table.pivot(index="_case", columns="_of").reindex(numbers.index)
-    numbers["n"] = shown["n"] = wide["n"].get(main, 0 * numbers.index).fillna(0).astype(int)
-    for name in wide["mean"].columns.intersection(known, sort=False):
+    columns = pd.MultiIndex.from_product([["n", "mean", "low", "high"], known])
+    wide = table.pivot(index="_case", columns="_of").reindex(numbers.index, columns=columns)
+    numbers["n"] = shown["n"] = wide["n"][main].fillna(0).astype(int)
+    for name in known:
         mean, low, high = (wide[part][name] for part in ("mean", "low", "high"))
         numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
     for name in known[:MEASURES]:

@@ -148,15 +148,11 @@ class _Writer:
         """Return the parts of a section's content."""
         return [self._part(name, part, caption) for part in _flat(name, content)]
 
-    def means(self, name: str, numbers: pd.DataFrame, shown: pd.DataFrame) -> Markup:
-        """Return a table as `shown` in the page; the file of CSV has the numbers."""
-        return self._table(name, shown, numbers)
-
     def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Markup:
         if isinstance(part, str):
             return Markup(_macros().prose(part))
         if isinstance(part, pd.DataFrame):
-            return self._table(name, part)
+            return self.table(name, part)
         picture, stem = BytesIO(), self._stem("figures", name, self.formats)
         box = "tight" if part.get_layout_engine() is None else None
         with style():
@@ -166,7 +162,8 @@ class _Writer:
         width = round(PIXELS * part.get_figwidth())
         return Markup(_macros().figure(name, b64encode(text).decode(), width, caption, paths))
 
-    def _table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Markup:
+    def table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Markup:
+        """Return a table in the page, and write its files; that of CSV has the `numbers` of it."""
         stem, paths = self._stem("tables", name, self.tables), []
         texts = shown.drop(columns="runs", errors="ignore")
         for kind in self.tables:
@@ -215,7 +212,7 @@ def _experiments(
         cases = [rows[label] for label in shown_labels]
         links = writer.links(rows).groupby(cases, sort=False, dropna=False)
         shown["runs"] = pd.Series([_joined(case) for _, case in links], dtype=object)
-        yield name, [*writer.parts(name, figure, caption), writer.means(name, numbers, shown)]
+        yield name, [*writer.parts(name, figure, caption), writer.table(name, shown, numbers)]
 
 
 def _not_ok(writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
