@@ -50,7 +50,7 @@ def conditions(
     fields, errors = dict[Any, dict[str, Any]](), []
     for index, run in read["run"].items():
         try:
-            fields[index] = _fields(directory / run)
+            fields[index] = _fields(directory, directory / str(run))
         except ResultError as error:
             errors.append(str(error).replace(f"{directory}/", ""))
     yield from errors[:MOST_VALUES]
@@ -61,12 +61,14 @@ def conditions(
         yield from _tables({path: _summary(table[path], by) for path in shown})
 
 
-def _fields(run: Path) -> dict[str, Any]:
+def _fields(directory: Path, run: Path) -> dict[str, Any]:
     """Return the fields that count in this mode: PDCP's of DC, the leg of a single one.
 
     Raises:
-        ResultError: the run has no scenario, or a broken one.
+        ResultError: the run has no scenario, or a broken one, or is not within `directory`.
     """
+    if not run.resolve().is_relative_to(directory.resolve()):
+        raise ResultError(f"{run}: not within the directory of the results")
     fields = scenario_fields(run)
     if not fields:
         raise ResultError(f"{run}: no scenario")
@@ -136,7 +138,8 @@ def _tables(values: Mapping[str, str]) -> Iterator[pd.DataFrame]:
     for path in values:
         if (field := _field(path)) != path:
             _, number, direction, *_ = path.split(".")
-            row = legs.setdefault(f"leg {int(number) + 1}, {direction}", {})
+            place = int(number) + 1 if number.isdecimal() else number
+            row = legs.setdefault(f"leg {place}, {direction}", {})
             row[label_of(field)] = values[path]
     yield pd.DataFrame([{"": leg, **row} for leg, row in legs.items()]).fillna("")
     others = [(label_of(path), text) for path, text in values.items() if _field(path) == path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -238,7 +239,7 @@ def test_a_page_without_runs_has_what_there_is_to_say(tmp_path: Path) -> None:
 def test_a_label_may_be_a_list_and_one_experiment_may_lack_it(tmp_path: Path, kind: Any) -> None:
     runs = table(tmp_path)
     runs["experiment"] = ["one", "one", "two", "two"] * 2
-    runs["ratio"] = [kind([1, 2]) if each == "one" else None for each in runs["experiment"]]
+    runs["ratio"] = [kind([1, 2]) if name == "one" else None for name in runs["experiment"]]
     page = write(tmp_path, runs, labels=["way", "ratio", "delay_ms"])
     assert page.row("DC", "2", "20.5 ± 6.4")[-1] == "1 2"
 
@@ -255,6 +256,20 @@ def test_a_missing_scenario_is_named_and_the_others_are_shown(tmp_path: Path) ->
     page = write(tmp_path, runs)
     assert "runs/0: " in page.source
     assert page.row("leg 2, downlink")[1] == "80"
+
+
+def test_a_foreign_scenario_may_be_anything_and_is_read_within_its_directory_only(
+    tmp_path: Path,
+) -> None:
+    runs = table(tmp_path / "results")
+    (tmp_path / "results/runs/0/scenario.yaml").write_text("legs: {a: {b: {rate_mbps: odd}}}")
+    (tmp_path / "results/runs/2/scenario.yaml").write_text("- 1")
+    shutil.move(tmp_path / "results/runs/4", tmp_path / "secret")
+    runs.loc[4, "run"] = "../secret"
+    page = write(tmp_path / "results", runs)
+    assert page.row("leg a, b")[1] == "odd (DC), none (MP-QUIC)"
+    assert "runs/2/scenario.yaml: no scenario" in page.source
+    assert "../secret: not within the directory" in page.source
 
 
 def sweep(**factors: list[Any]) -> pd.DataFrame:
