@@ -9,12 +9,17 @@ DC, multipath), one colour a way in all figures, no colour needed to read them.
 
 from __future__ import annotations
 
-from minitopo_dc.plots.distributions import cdf
-from minitopo_dc.plots.distributions import factor_map as map
-from minitopo_dc.plots.factors import bars, comparison, curves
-from minitopo_dc.plots.labels import label_of, name_and_unit
-from minitopo_dc.plots.measure import ColumnError, check_columns, is_better_low, main_measure
+from minitopo_dc.plots.labels import (
+    ColumnError,
+    check_columns,
+    is_better_low,
+    label_of,
+    main_measure,
+    name_and_unit,
+)
 from minitopo_dc.plots.over_time import drive, legs, series, session, timeline
+from minitopo_dc.plots.tables import bars, cdf, comparison, curves
+from minitopo_dc.plots.tables import factor_map as map
 from minitopo_dc.plots.theme import Look, looks, ordered, save, style
 
 __all__ = [

@@ -17,8 +17,8 @@ from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.tables.playback import read_segments
 from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.plots import theme
-from minitopo_dc.plots.labels import legend_above, legend_of
-from minitopo_dc.plots.theme import kind_of, styled
+from minitopo_dc.plots.axes import handles_of, legend
+from minitopo_dc.plots.theme import ordered, style
 from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
@@ -32,18 +32,21 @@ RECEIVED = "received\n(Mbit/s)"
 CAPACITY, LOST = "the leg's capacity", "packets lost"
 MOST_BINS, LEAST_BIN_S = 100, 0.1
 """More bins of a run are noise at this width; fewer than one a sample show where samples were."""
-ROW_INCHES = 0.95
+RUN_ROW_INCHES, ROW_INCHES = 0.95, 1.3
+"""The height of a panel of a whole run, and of one of few."""
 LABEL_LETTERS = 16
 """The most letters of a line of a panel's label."""
 TOGETHER_S = 0.1
 """The time within which changes of paths share a mark: a handover is two of them."""
+WINDOWS_S = (1, 5)
+"""The seconds over which the rates of a drive are means."""
 Line = tuple[Any, Any]
 """Times in s, and values."""
 Panels = Mapping[str, Mapping[str, Line]]
 """By the label of its axis each panel, and by its name each line."""
 
 
-@styled
+@style()
 def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     """Draw a run over time; several runs beside each other, one leg first and multipath last.
 
@@ -63,72 +66,59 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     Raises:
         ResultError, SettingsError, OSError: a file of a run is missing or broken.
     """
-    found = []
-    for place, run in enumerate(runs):
-        directory = Path(getattr(run, "directory", run))
-        scenario = load_as_run(directory)
-        name = names[place] if names else f"{scenario.transport} {scenario.mode}"
+    directories = [*map(_directory, runs)]
+    scenarios = [*map(load_as_run, directories)]
+    names = names or [f"{scenario.transport} {scenario.mode}" for scenario in scenarios]
+    columns = []
+    for directory, scenario in zip(directories, scenarios, strict=True):
         with naming(directory):
-            found.append((name, scenario, *_tracks(directory, scenario)))
-    found.sort(key=lambda each: theme.ORDER.index(kind_of(each[0])))
-    labels = dict.fromkeys(label for *_, panels, _ in found for label in panels)
-    grid = _grid(list(labels), len(found))
-    for (name, scenario, panels, losses), column in zip(found, grid.T, strict=True):
+            columns.append((_run_panels(directory, scenario), _losses(directory)))
+    labels = [*dict.fromkeys(label for panels, _ in columns for label in panels)]
+    grid = _grid(labels, len(runs), RUN_ROW_INCHES)
+    in_order = sorted(range(len(runs)), key=lambda run: ordered(names).index(names[run]))
+    for run, column in zip(in_order, grid.T, strict=True):
+        panels, losses = columns[run]
         for label, axes in zip(labels, column, strict=True):
             _draw(axes, panels.get(label, {}), losses.get(label, ()))
-        for at_s in _changes(scenario, until_s=max(panels[RECEIVED][""][0])):
-            for axes in column:
+            for at_s in _changes(scenarios[run], until_s=max(panels[RECEIVED][""][0])):
                 axes.axvline(at_s, color="0.4", linewidth=0.6, linestyle=":", zorder=0.9)
-        column[0].set_title(name)
-    for axes in grid.flat:  # only now, as the axes of a row share their limits
-        axes.set(xlim=(0, None), ylim=(0, None))
-    _legend(grid)
-    return grid
+        column[0].set_title(names[run])
+    return _finished(grid)
 
 
-@styled
+@style()
 def legs(run: Any) -> Any:
-    """Draw the rate of IP bytes that each leg of a run delivered, a panel for each direction.
-
-    Returns:
-        A column of axes.
+    """Draw the rate of IP bytes that each leg of a run delivered, in a column of axes.
 
     Raises:
         ResultError, OSError: a file of an element's is missing or broken.
     """
-    grid = _grid([f"{direction}\n(Mbit/s)" for direction in get_args(Direction)], 1, height=1.3)
+    grid = _grid([f"{direction}\n(Mbit/s)" for direction in get_args(Direction)])
     for direction, axes in zip(get_args(Direction), grid[:, 0], strict=True):
-        rates = leg_rates(Path(getattr(run, "directory", run)), direction)
-        _draw(axes, _by(rates, "leg", "rate_mbps"), ())
-        axes.set(xlim=(0, None), ylim=(0, None))
-    _legend(grid)
-    return grid[:, 0]
+        _draw(axes, _lines(leg_rates(_directory(run), direction), "leg", "rate_mbps"))
+    return _finished(grid)[:, 0]
 
 
-@styled
+@style()
 def series(panels: Panels, *, steps: Iterable[str] = (), until: float | None = None) -> Any:
     """Draw lines over time in panels above each other; the lines' names are ways.
 
     >>> plots.series({"received (Mbit/s)": {"DC": (times, rates), "MP-QUIC": (others, more)}})
 
-    Args:
-        panels: by the label of its axis each panel: by name the times (s) and values of its lines.
-        steps: labels of panels whose values hold until the next one.
-        until: the end of the time axis in s.
-
-    Returns:
-        A column of axes.
+    Times are in s. The values of the panels named in `steps` hold until the next one; the axis of
+    time ends at `until`. Returns a column of axes.
     """
     looks = theme.looks(name for lines in panels.values() for name in lines)
-    grid = _grid(list(panels), 1, height=1.3)
-    for (label, lines), axes in zip(panels.items(), grid[:, 0], strict=True):
+    grid = _grid([*panels])
+    for (label, lines), axes in zip(panels.items(), grid[:, 0], strict=False):
         for name in filter(lines.__contains__, looks):
             line: Any = {"color": looks[name].colour, "linestyle": looks[name].dash, "label": name}
             drawn = "steps-post" if label in steps else "default"
             axes.plot(*lines[name], drawstyle=drawn, linewidth=1.0, **line)
         axes.set_ylim(bottom=0)
     if looks:
-        legend_above(grid[0, 0], *grid[0, 0].get_legend_handles_labels())
+        handles = handles_of(*grid.flat)
+        legend(grid[0, 0].get_figure(root=True), {name: handles[name] for name in looks})
     grid[0, 0].set_xlim(0, until)
     return grid[:, 0]
 
@@ -141,97 +131,91 @@ def session(runs: Mapping[str, Any], *, until: float | None = None) -> Any:
     Raises:
         ResultError: a run has no `video.csv`, or it is broken.
     """
-    buffers, rates = {}, {}
-    for name, run in runs.items():
-        segments = read_segments(Path(getattr(run, "directory", run)))
-        buffers[name] = buffer_over_time(segments)
-        rates[name] = (segments["done_s"], segments["bitrate_mbps"])
+    segments = {name: read_segments(_directory(run)) for name, run in runs.items()}
+    rates = {name: (rows["done_s"], rows["bitrate_mbps"]) for name, rows in segments.items()}
+    buffers = {name: buffer_over_time(rows) for name, rows in segments.items()}
     panels: Panels = {"buffer (s)": buffers, "bitrate (Mbit/s)": rates}
     return series(panels, steps=["bitrate (Mbit/s)"], until=until)
 
 
-@styled
-def drive(capacities: Capacities, windows_s: Sequence[int] = (1, 5)) -> Any:
+@style()
+def drive(capacities: Capacities) -> Any:
     """Draw a drive's two strongest channels over time, and how many channels there are.
 
-    These are figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492.
-
-    Args:
-        capacities: of the channels.
-        windows_s: the seconds over which rates are means, a panel each.
-
-    Returns:
-        A column of axes.
+    These are figures 1 and 2 of Krämer et al., Electronics 11 (2022) 1492, in a column of axes.
     """
-    rows = len(windows_s) + 1
-    grid = theme.new_axes(1.3 * rows, theme.PAGE_INCHES, rows, 1)[:, 0]
+    rows = len(WINDOWS_S) + 1
+    grid = theme.new_axes(ROW_INCHES * rows, theme.PAGE_INCHES, rows)[:, 0]
     ranked = np.sort(np.asarray(capacities.mbps, dtype=float), axis=0)[::-1][:2]
-    for axes, window in zip(grid, windows_s, strict=False):
-        steps = max(1, window // capacities.step_s)
-        starts = np.arange(0, ranked.shape[1], steps)
+    end_s = ranked.shape[1] * capacities.step_s
+    for axes, window in zip(grid, WINDOWS_S, strict=False):
+        starts = np.arange(0, ranked.shape[1], max(1, window // capacities.step_s))
+        counts = np.diff(starts, append=ranked.shape[1])
         for rates, name, colour in zip(ranked, ("strongest", "second"), LEGS, strict=False):
-            means = [rates[start : start + steps].mean() for start in starts]
-            axes.step(
-                starts * capacities.step_s, means, where="post", label=name, color=colour, lw=0.8
-            )
-        axes.set(ylabel=f"Mbit/s,\nmean of {window} s", xlabel="time (s)", ylim=(0, None))
-        axes.set_xlim(0, ranked.shape[1] * capacities.step_s)
+            means, line = np.add.reduceat(rates, starts) / counts, {"label": name, "color": colour}
+            axes.step(starts * capacities.step_s, means, where="post", lw=0.8, **line)
+        axes.set(ylabel=f"Mbit/s,\nmean of {window} s", xlabel="time (s)")
+        axes.set(ylim=(0, None), xlim=(0, end_s))
     shares = np.cumsum(channel_statistics(capacities).available_shares)
     grid[-1].step(range(len(shares)), shares, where="post", color=LEGS[0], marker="o")
     grid[-1].set(xlabel="available channels", ylabel="cumulated share", ylim=(0, 1.05))
     grid[-1].set_xticks(range(len(shares)))
-    legend_above(grid[0], *grid[0].get_legend_handles_labels())
+    legend(grid[0].get_figure(root=True), handles_of(grid[0]))
     grid[0].set_title(capacities.name, loc="right")
     return grid
 
 
-def _tracks(run: Path, scenario: Scenario) -> tuple[dict[str, dict[str, Line]], dict[str, Any]]:
-    """Return the panels of a run, and by the label of a leg's panel when it lost packets."""
-    legs, panels, losses = leg_series(run), dict[str, dict[str, Line]](), {}
+def _directory(run: Any) -> Path:
+    return Path(getattr(run, "directory", run))
+
+
+def _run_panels(run: Path, scenario: Scenario) -> dict[str, Mapping[str, Line]]:
+    """Return the panels of a run that have lines."""
     end_s = float(client_rate(run)["time_s"].max()) + 0.5
     bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
     rate, could = client_rate(run, bin_s), capacity_over_time(scenario, end_s, bin_s)
-    panels[RECEIVED] = {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
+    panels: dict[str, Mapping[str, Line]] = {
+        RECEIVED: {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
+    }
     rates = leg_rates(run, bin_s=max(bin_s, 2 * LEAST_BIN_S))
     for leg, rows in rates.groupby("leg"):
-        label = f"leg {leg}\n(Mbit/s)"
         capacity = could["time_s"], could[f"leg_{leg}_mbps"]
-        panels[label] = {CAPACITY: capacity, f"leg {leg}": (rows["time_s"], rows["rate_mbps"])}
-        losses[label] = _losses(legs[legs["leg"] == leg])
-    queues = _by(legs.assign(kb=legs["queue_bytes"] / 1000), "leg", "kb")
-    sender = congestion_series(run)
-    windows = _by(sender.assign(kb=sender["cwnd_bytes"] / 1000), "path", "kb")
+        panels[_leg_label(leg)] = {CAPACITY: capacity} | _lines(rows, "leg", "rate_mbps")
+    panels["queues\n(kB)"] = _lines(leg_series(run), "leg", "queue_bytes", 1000)
+    windows = _lines(congestion_series(run), "path", "cwnd_bytes", 1000)
     if len(windows) == 1:  # of a connection, whose packets may take any leg
         windows = {"": windows.popitem()[1]}
-    panels |= {"queues\n(kB)": queues, "congestion\nwindow (kB)": windows} | _rows(run, scenario)
+    panels["congestion\nwindow (kB)"] = windows
+    workload = scenario.workload
+    if not scenario.flows and (figure := workload.figure) is not None:
+        lines = lines_of(read_rows(run, workload.kind, figure), figure)
+        panels[textwrap.fill(figure.y_label, LABEL_LETTERS)] = {
+            name: (line[figure.x], line[figure.y]) for name, line in lines
+        }
     if (run / "ue-receive.csv").exists():
         held = pdcp_series(run)
         held = held[(held["bearer"] == 1) & (held["time_s"] >= 0)]
         panels["PDCP holds\n(packets)"] = {"": (held["time_s"], held["buffered"])}
-    return {label: lines for label, lines in panels.items() if lines}, losses
+    return {label: lines for label, lines in panels.items() if lines}
 
 
-def _rows(run: Path, scenario: Scenario) -> dict[str, dict[str, Line]]:
-    """Return the panel of the workload's rows, such as the delay of each request, if it has one."""
-    workload = scenario.workload
-    if scenario.flows or (rows := workload.figure) is None:
-        return {}
-    lines = lines_of(read_rows(run, workload.kind, rows), rows)
-    drawn = {name: (line[rows.x], line[rows.y]) for name, line in lines}
-    return {textwrap.fill(rows.y_label, LABEL_LETTERS): drawn}
+def _leg_label(leg: Any) -> str:
+    return f"leg {leg}\n(Mbit/s)"
 
 
-def _by(table: pd.DataFrame, key: str, value: str) -> dict[str, Line]:
+def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[str, Line]:
+    """Return a line for each leg or path of a table."""
     known = table[table["time_s"] >= 0].dropna(subset=[value])
-    return {
-        f"{key} {number:g}": (rows["time_s"], rows[value]) for number, rows in known.groupby(key)
-    }
+    groups = known.groupby(key)
+    return {f"{key} {no:g}": (rows["time_s"], rows[value] / scale) for no, rows in groups}
 
 
-def _losses(leg: pd.DataFrame) -> Any:
-    """Return the times (s) of the samples in which a leg had dropped more packets than before."""
-    dropped = leg[["dropped_queue", "dropped_loss"]].sum(axis=1).diff()
-    return leg["time_s"][dropped > 0].to_numpy()
+def _losses(run: Path) -> dict[str, Any]:
+    """Return by a leg's panel the times (s) of samples before which it had dropped packets."""
+    series = leg_series(run)
+    dropped = series["dropped_queue"] + series["dropped_loss"]
+    lost = series[dropped.groupby(series["leg"]).diff() > 0]
+    return {_leg_label(leg): rows["time_s"].to_numpy() for leg, rows in lost.groupby("leg")}
 
 
 def _changes(scenario: Scenario, until_s: float) -> list[float]:
@@ -244,7 +228,7 @@ def _changes(scenario: Scenario, until_s: float) -> list[float]:
     return moments
 
 
-def _grid(labels: Sequence[str], columns: int, height: float = ROW_INCHES) -> Any:
+def _grid(labels: Sequence[str], columns: int = 1, height: float = ROW_INCHES) -> Any:
     """Return axes that share their time, and in each row their values."""
     rows = max(1, len(labels))
     width = theme.PAGE_INCHES if columns > 1 else theme.COLUMN_INCHES * 1.3
@@ -258,7 +242,7 @@ def _grid(labels: Sequence[str], columns: int, height: float = ROW_INCHES) -> An
     return grid
 
 
-def _draw(axes: Axes, lines: Mapping[str, Line], lost: Any) -> None:
+def _draw(axes: Axes, lines: Mapping[str, Line], lost: Sequence[float] = ()) -> None:
     """Draw a panel: capacity as an area, lines by the number of their leg, losses at its top."""
     for number, (name, (times, values)) in enumerate(lines.items()):
         if name == CAPACITY:
@@ -273,14 +257,16 @@ def _draw(axes: Axes, lines: Mapping[str, Line], lost: Any) -> None:
         middle: Any = {"transform": axes.transAxes, "ha": "center", "va": "center"}
         axes.text(0.5, 0.5, "none", color="0.5", **middle)
     if len(lost):
-        axes.plot(lost, np.full(len(lost), 0.97), "|", color="#B2182B", markersize=4, label=LOST,
-                  transform=axes.get_xaxis_transform(), clip_on=False)  # fmt: skip
+        ticks: Any = {"color": "#B2182B", "markersize": 4, "label": LOST, "clip_on": False}
+        top = np.full(len(lost), 0.97)
+        axes.plot(lost, top, "|", transform=axes.get_xaxis_transform(), **ticks)
 
 
-def _legend(grid: Any) -> None:
-    """Write the names of legs, of their capacity and of losses above all panels, each once."""
-    pairs = [zip(*axes.get_legend_handles_labels(), strict=True) for axes in grid.flat]
-    found = {name: handle for pair in pairs for handle, name in pair}
-    lines = sorted(name for name in found if name and name not in (CAPACITY, LOST))
-    names = [*lines, *(name for name in (CAPACITY, LOST) if name in found)]
-    legend_of(grid[0, 0].get_figure(root=True), [found[name] for name in names], names)
+def _finished(grid: Any) -> Any:
+    """Return the panels, which begin at 0, with a legend of legs, their capacity and losses."""
+    for axes in grid.flat:  # only now, as the axes of a row share their limits
+        axes.set(xlim=(0, None), ylim=(0, None))
+    handles = handles_of(*grid.flat)
+    names = sorted(filter(None, handles), key=lambda name: (name == LOST, name == CAPACITY, name))
+    legend(grid[0, 0].get_figure(root=True), {name: handles[name] for name in names})
+    return grid

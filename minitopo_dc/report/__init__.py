@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from minitopo_dc.report.page import write_report
-from minitopo_dc.report.text import as_markdown
+from minitopo_dc.report.page import as_markdown, write_report
 
 __all__ = ["as_markdown", "write_report"]

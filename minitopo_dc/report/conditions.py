@@ -12,16 +12,14 @@ from typing import Any, Final
 
 import pandas as pd
 
-from minitopo_dc.errors import InputError
-from minitopo_dc.files import parse_json, read_text
-from minitopo_dc.plots.labels import label_of, value_name
+from minitopo_dc.analysis.errors import ResultError
+from minitopo_dc.analysis.tables.labels import scenario_fields
+from minitopo_dc.plots.labels import is_number, label_of, value_name
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import read_yaml
 
 MOST_CASES = 200
 """The most cases whose scenario is read; of more, some at equal distances: half a second."""
 MOST_VALUES = 6
-MAX_BYTES = 1 << 20
 ALWAYS: Final = frozenset(
     {
         *("transport", "mode", "congestion_control", "clock", "workload.kind", "workload.size_mb"),
@@ -31,86 +29,83 @@ ALWAYS: Final = frozenset(
 )
 """Fields that are shown whatever they are; of others those that vary or have no default value."""
 NEVER: Final = frozenset({"seed", "plugins"})
+"""Fields that are no conditions."""
 
 
 def conditions(
     directory: Path, runs: pd.DataFrame, labels: Sequence[str]
-) -> Iterator[tuple[str, pd.DataFrame | str]]:
-    """Yield the tables of the conditions, each with its title, and what could not be read.
+) -> Iterator[pd.DataFrame | str]:
+    """Yield the tables of the conditions, and what could not be read.
 
     Args:
         directory: that to which the runs' paths are relative.
         runs: a row a run.
         labels: the columns by which fields may vary.
     """
-    given = runs[runs["run"].fillna("").astype(str) != ""]
-    cases = given.loc[given[list(labels)].map(value_name).drop_duplicates().index]
+    known = runs[runs["run"].fillna("").astype(str) != ""]
+    cases = known.loc[known[list(labels)].map(value_name).drop_duplicates().index]
     read = cases.iloc[:: -(-len(cases) // MOST_CASES) or 1]
-    table, broken = _fields(directory, read)
     if len(read) < len(cases):
-        yield "", f"Scenarios of {len(read)} of {len(cases)} cases were read."
-    yield from (("", text) for text in broken)
-    if len(table):
-        read = read.loc[table.index]
-        yield "Legs", _legs(table, read, labels)
-        yield from _others(table, read, labels)
-        facts = _environment(directory / str(read["run"].iloc[0]))
-        if facts:
-            yield "Versions of the first run", pd.DataFrame(facts.items(), columns=["of", "is"])
-
-
-def _fields(directory: Path, cases: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Return a row a case with the fields of its scenario by their paths, and errors."""
-    rows: dict[Any, dict[str, Any]] = {}
-    broken = []
-    for index, run in cases["run"].items():
+        yield f"Scenarios of {len(read)} of {len(cases)} cases were read."
+    fields, errors = dict[Any, dict[str, Any]](), []
+    for index, run in read["run"].items():
         try:
-            values = read_yaml(directory / run / "scenario.yaml", within=directory)
-            rows[index] = dict(_told(values))
-        except (InputError, AttributeError, TypeError) as error:
-            broken.append(f"{run}: {error}".replace(f"{directory}/", ""))
-    return pd.DataFrame(rows, dtype=object).T, broken[:MOST_VALUES]
+            fields[index] = _fields(directory, directory / str(run))
+        except ResultError as error:
+            errors.append(str(error).replace(f"{directory}/", ""))
+    yield from errors[:MOST_VALUES]
+    if fields:
+        table = pd.DataFrame(fields, dtype=object).T.map(_text)
+        shown = [path for path in map(str, table) if _is_shown(path, table[path])]
+        by = read.loc[table.index, list(labels)]
+        yield from _tables({path: _summary(table[path], by) for path in shown})
 
 
-def _told(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the fields that count in this mode: PDCP's of DC, the leg of a single one."""
-    mode = values.get("mode", "")
-    for path, value in _flat(values):
-        is_unused = (
-            path.startswith(("pdcp.", "uplink_pdcp.")) and mode in ("sc", "multipath")
-        ) or (path == "leg" and mode != "sc")
-        if path not in NEVER and not is_unused:
-            yield path, Path(value).name if path.endswith(".trace") and value else value
+def _fields(directory: Path, run: Path) -> dict[str, Any]:
+    """Return the fields that count in this mode: PDCP's of DC, the leg of a single one.
 
-
-def _flat(values: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the fields of mappings, and of lists of mappings, by their paths."""
-    named = values.items() if isinstance(values, dict) else enumerate(values, start=1)
-    for name, value in named:
-        path = f"{before}{name}"
-        several = isinstance(value, list) and value and isinstance(value[0], dict)
-        if several or isinstance(value, dict):
-            yield from _flat(value, f"{path}.")
-        else:
-            yield path, value
+    Raises:
+        ResultError: the run has no scenario, or a broken one, or is not within `directory`.
+    """
+    if not run.resolve().is_relative_to(directory.resolve()):
+        raise ResultError(f"{run}: not within the directory of the results")
+    fields = scenario_fields(run)
+    if not fields:
+        raise ResultError(f"{run}: no scenario")
+    mode, unused = fields.get("mode"), NEVER
+    unused |= frozenset() if mode == "sc" else {"leg"}
+    unused |= {"pdcp", "uplink_pdcp"} if mode in ("sc", "multipath") else frozenset()
+    return {
+        path: Path(value).name if path.endswith(".trace") and isinstance(value, str) else value
+        for path, value in fields.items()
+        if path.partition(".")[0] not in unused
+    }
 
 
 @cache
 def _defaults() -> Mapping[str, Any]:
-    """Return the default of each field by its path, of legs without their number."""
-    made = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}])
-    return {_of_any_leg(path): value for path, value in _flat(made.model_dump(mode="json"))}
+    """Return the default of each field by its path, of legs by that within a direction."""
+    made = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}]).model_dump(mode="json")
+    return {**dict(_flat(made["legs"][0]["downlink"])), **dict(_flat(made))}
 
 
-def _of_any_leg(path: str) -> str:
+def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def _field(path: str) -> str:
+    """Return a field's path, of a leg's direction without these."""
     parts = path.split(".")
     return ".".join(parts[3:]) if parts[0] == "legs" and len(parts) > 3 else path
 
 
-def _is_shown(path: str, values: pd.Series[Any]) -> bool:
-    name = _of_any_leg(path)
-    texts = set(values.map(_text))
-    return name in ALWAYS or bool(texts - {_text(_defaults().get(name)), "none"})
+def _is_shown(path: str, texts: pd.Series[str]) -> bool:
+    name = _field(path)
+    return name in ALWAYS or bool(set(texts) - {_text(_defaults().get(name)), "none"})
 
 
 def _text(value: Any) -> str:
@@ -119,65 +114,33 @@ def _text(value: Any) -> str:
     return value_name(float(value) if type(value) is int else value)
 
 
-def _legs(table: pd.DataFrame, cases: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Return a row for each direction of each leg, and a column for each field."""
-    paths = [path for path in map(str, table) if _of_any_leg(path) != path]
-    shown = dict.fromkeys(_of_any_leg(path) for path in paths if _is_shown(path, table[path]))
-    rows: dict[str, dict[str, str]] = {}
-    for path in paths:
-        _, number, direction, *name = path.split(".")
-        if ".".join(name) in shown:
-            row = rows.setdefault(f"leg {number}, {direction}", {})
-            row[label_of(".".join(name))] = _summary(table[path], cases, labels)
-    return pd.DataFrame([{"": leg, **row} for leg, row in rows.items()]).fillna("")
-
-
-def _others(
-    table: pd.DataFrame, cases: pd.DataFrame, labels: Sequence[str]
-) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield a table of what belongs to each value of a label, and one of all else."""
-    others = (path for path in map(str, table) if _of_any_leg(path) == path)
-    paths = [path for path in others if _is_shown(path, table[path])]
-    label = next((name for name in labels if _varying_by(table, paths, cases, name)), None)
-    apart = _varying_by(table, paths, cases, label) if label else []
-    if label:
-        texts = table[apart].map(_text).groupby(cases[label].map(value_name), sort=False).first()
-        texts.columns = pd.Index([label_of(path) for path in apart])
-        yield f"By {label}", texts.replace("none", "").reset_index()
-    common = [path for path in paths if path not in apart]
-    rows = [(label_of(path), _summary(table[path], cases, labels)) for path in common]
-    yield "All runs", pd.DataFrame(rows, columns=["field", "value"])
-
-
-def _varying_by(
-    table: pd.DataFrame, paths: Sequence[str], cases: pd.DataFrame, label: str
-) -> list[str]:
-    """Return the fields that vary, with one value for each value of a label that is a text."""
-    if pd.api.types.is_numeric_dtype(cases[label]):
-        return []
-    vary = (path for path in paths if table[path].map(_text).nunique() > 1)
-    return [path for path in vary if _follows(table[path], cases[label])]
-
-
-def _follows(values: pd.Series[Any], label: pd.Series[Any]) -> bool:
-    return bool((values.map(_text).groupby(label.map(value_name)).nunique() <= 1).all())
-
-
-def _summary(values: pd.Series[Any], cases: pd.DataFrame, labels: Sequence[str]) -> str:
+def _summary(texts: pd.Series[str], labels: pd.DataFrame) -> str:
     """Return a field's value in all cases, or its values and the label that they follow."""
-    texts = list(dict.fromkeys(map(_text, values)))
-    if len(texts) == 1:
-        return texts[0]
-    by = next((name for name in labels if _follows(values, cases[name])), None)
-    more = f", ... ({len(texts)} values)" if len(texts) > MOST_VALUES else ""
-    return ", ".join(texts[:MOST_VALUES]) + more + (f" (by {by})" if by else " (varies)")
+    by = next((name for name in labels if _follows(texts, labels[name])), None)
+    values = list(dict.fromkeys(texts))
+    end = f" (by {by})" if by else " (varies)"
+    if len(values) == 1:
+        end = ""
+    elif by and not is_number(labels[by]):
+        names = labels[by].map(value_name).groupby(texts, sort=False).unique()
+        values, end = [f"{text} ({', '.join(names[text])})" for text in values], ""
+    more = f", ... ({len(values)} values)" if len(values) > MOST_VALUES else ""
+    return ", ".join(values[:MOST_VALUES]) + more + end
 
 
-def _environment(run: Path) -> dict[str, str]:
-    """Return the versions that a run recorded; nothing of one that recorded none."""
-    path = run / "environment.json"
-    try:
-        values = parse_json(read_text(path, MAX_BYTES, within=run)) if path.exists() else {}
-        return {path: _text(value) for path, value in _flat(values)}
-    except (OSError, ValueError, AttributeError, TypeError) as error:
-        return {path.name: getattr(error, "strerror", None) or str(error)}
+def _follows(texts: pd.Series[str], label: pd.Series[Any]) -> bool:
+    return bool((texts.groupby(label.map(value_name)).nunique() <= 1).all())
+
+
+def _tables(values: Mapping[str, str]) -> Iterator[pd.DataFrame]:
+    """Yield a table with a row for each direction of each leg, and one of all other fields."""
+    legs: dict[str, dict[str, str]] = {}
+    for path in values:
+        if (field := _field(path)) != path:
+            _, number, direction, *_ = path.split(".")
+            place = int(number) + 1 if number.isdecimal() else number
+            row = legs.setdefault(f"leg {place}, {direction}", {})
+            row[label_of(field)] = values[path]
+    yield pd.DataFrame([{"": leg, **row} for leg, row in legs.items()]).fillna("")
+    others = [(label_of(path), text) for path, text in values.items() if _field(path) == path]
+    yield pd.DataFrame(others, columns=["field", "value"])

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,29 +11,32 @@ from matplotlib.figure import Figure
 
 from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
-from minitopo_dc.plots import bars, cdf, curves, looks, main_measure
+from minitopo_dc.plots import bars, cdf, curves, looks, main_measure, ordered, style
 from minitopo_dc.plots import map as factor_map
-from minitopo_dc.plots.factors import bars_inches, wants_log_y
+from minitopo_dc.plots.axes import handles_of, legend
 from minitopo_dc.plots.labels import (
+    LEG_BYTES,
+    MINOR,
     is_number,
     label_of,
-    legend_of,
+    measures_of,
     setting_of,
     value_name,
 )
-from minitopo_dc.plots.measure import LEG_BYTES, MINOR, measures_of
-from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, keep_style, kind_of, ordered, style
+from minitopo_dc.plots.tables import bars_inches, wants_log_y
+from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, grid_of, kind_of
 
 WAYS = ("way", "configuration", "side", "variant", "mode", "transport")
 """Names of labels that tell ways apart; else it is the one whose values sound like ways."""
-MOST_PANELS, MOST_BARS = 6, 60
-SINGLE_INCHES = 4.6
-"""The width of one panel on the page: a column of paper with room for names."""
+MOST_PANELS, MOST_TITLES, MOST_BARS = 6, 3, 60
+"""The most panels, labels that make them (points of a design have more), and bars."""
+SINGLE_INCHES, ROW_INCHES, MAP_INCHES, TITLE_INCHES = 4.6, 2.2, 2.6, 0.15
+"""The width of one panel on the page (a column of paper with room for names), and heights."""
 MEASURES = 5
 """The most measures of a table of means."""
 FIRST = ("completion_s", "capacity_share")
 """The measures that are beside the main one before all others."""
-CURVES = "Mean over seeds; bars: 95 % intervals (Student's t)."
+MEANS = "Mean over seeds; bars: 95 % intervals (Student's t)."
 SINGLE = "One run each."
 POINTS = "Each step is a run: too many combinations for a curve of each."
 CELLS = "Colours and numbers: mean over seeds."
@@ -52,31 +54,30 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
         known: the runs of all experiments, whose ways have one look.
     """
     labels = varying(runs, labels) or list(labels[:1])
-    numbers = sorted((name for name in labels if is_number(runs[name])), key=_levels(runs))
+    numbers = [name for name in labels if is_number(runs[name])]
+    numbers.sort(key=lambda name: -runs[name].nunique())
     texts = sorted(set(labels) - set(numbers), key=lambda name: _rank(runs, name))
-    by = texts[0] if texts else None
-    x = numbers[0] if numbers else texts[:2][-1]
-    panels = _joined(runs, [name for name in labels if name not in (x, by)])
-    measure, ways = main_measure(runs, labels), _joined(runs, texts[:1])
-    chosen: dict[str, Any] = {"looks": looks(known[by].map(value_name)) if by else None}
-    few, repeated = panels.nunique() <= MOST_PANELS, runs.duplicated(labels).any()
-    if few and numbers:
+    by, x = texts[0] if texts else None, numbers[0] if numbers else texts[:2][-1]
+    others = [name for name in labels if name not in (x, by)]
+    panels = _joined(runs, others)
+    few = panels.nunique() <= MOST_PANELS and len(others) <= MOST_TITLES
+    measure = main_measure(runs, labels)
+    look = {"y": measure, "by": by, "looks": looks(known[by].map(value_name)) if by else None}
+    caption = MEANS if runs.duplicated(labels).any() else SINGLE
+    if numbers and few:
         log = wants_log_y(_means(runs, labels, measure), measure)
-        chosen |= {"x": x, "by": by, "y": measure, "log_y": log}
-        return _grid(runs, panels, curves, chosen), CURVES if repeated else SINGLE
-    by = by if x != by else None
-    if few and runs[x].nunique() * (ways.nunique() if by else 1) <= MOST_BARS:
-        chosen |= {"x": x, "by": by, "y": measure}
-        inches = max(bars_inches(rows, x, by) for _, rows in runs.groupby(panels))
-        return _grid(runs, panels, bars, chosen, inches), CURVES if repeated else SINGLE
-    if len(numbers) == 2 and len(texts) < 2 and ways.nunique() <= MOST_PANELS:
+        return _grid(runs, panels, curves, x=x, log_y=log, **look), caption
+    look["by"] = by if by != x else None
+    factors = [x] if by in (x, None) else [x, by]
+    bar_count = len(runs[factors].map(value_name).drop_duplicates())
+    if few and bar_count <= MOST_BARS:
+        return _grid(runs, panels, bars, x=x, **look), caption
+    ways = _joined(runs, texts)
+    if len(numbers) == 2 and ways.nunique() <= MOST_PANELS:
         means = _means(runs, labels, measure)
         limits = (means.min(), means.max()) if len(means) else None
-        chosen = {"x": x, "y": numbers[1], "z": measure, "limits": limits}
-        return _grid(runs, ways, factor_map, chosen, 2.6), CELLS
-    return _grid(
-        runs, ways * 0, cdf, chosen | {"y": measure, "by": texts[0] if texts else None}
-    ), POINTS
+        return _grid(runs, ways, factor_map, x=x, y=numbers[1], z=measure, limits=limits), CELLS
+    return _grid(runs, _joined(runs, []), cdf, **look), POINTS
 
 
 def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
@@ -84,8 +85,32 @@ def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
     return [name for name in labels if runs[name].map(value_name).nunique() > 1]
 
 
-def _levels(runs: pd.DataFrame) -> Callable[[str], int]:
-    return lambda name: -runs[name].nunique()
+def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the means of an experiment's cases, and the same as texts for a page.
+
+    Of each measure there are `MEASURE`, `MEASURE_low`, `MEASURE_high` and, of the main one, `n`.
+    The page's table has the first measures, each with the half of its 95 % interval.
+    """
+    main = main_measure(runs, labels)
+    known = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
+    numbers = runs[list(labels)].drop_duplicates().reset_index(drop=True)
+    shown = numbers.map(value_name)
+    if main not in known:
+        return numbers, shown
+    case = runs.groupby(list(labels), sort=False, dropna=False).ngroup()
+    values = runs[known].where(statistics.ok(runs)).astype(float).assign(_case=case)
+    table = statistics.means(values.melt("_case", var_name="_of"), ["_case", "_of"], "value")
+    columns = pd.MultiIndex.from_product([["n", "mean", "low", "high"], known])
+    wide = table.pivot(index="_case", columns="_of").reindex(numbers.index, columns=columns)
+    numbers["n"] = shown["n"] = wide["n"][main].fillna(0).astype(int)
+    for name in known:
+        mean, low, high = (wide[part][name] for part in ("mean", "low", "high"))
+        numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
+    for name in known[:MEASURES]:
+        label, unit = _head(name)
+        means, reach = numbers[name] / unit, (numbers[f"{name}_high"] - numbers[name]) / unit
+        shown[label] = list(map(_with_reach, means, reach))
+    return numbers, shown
 
 
 def _rank(runs: pd.DataFrame, name: str) -> tuple[float, int]:
@@ -97,11 +122,9 @@ def _rank(runs: pd.DataFrame, name: str) -> tuple[float, int]:
 
 def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
     """Return a text for each run that names its values of some labels: `loss 0.1, cubic`."""
-    rows = (
-        zip(*(runs[name].tolist() for name in labels), strict=True) if labels else [()] * len(runs)
-    )
-    texts = [", ".join(map(setting_of, labels, row)) for row in rows]
-    return pd.Series(texts, runs.index, dtype=object)
+    columns = [[setting_of(name, value) for value in runs[name]] for name in labels]
+    texts = map(", ".join, zip(*columns, strict=True)) if labels else [""] * len(runs)
+    return pd.Series(list(texts), runs.index, dtype=object)
 
 
 def _means(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> pd.Series[Any]:
@@ -110,70 +133,33 @@ def _means(runs: pd.DataFrame, labels: Sequence[str], measure: str) -> pd.Series
     return statistics.means(runs, labels, measure)["mean"] if measure in runs else empty
 
 
-def _grid(
-    runs: pd.DataFrame, panels: pd.Series[str], draw_on: Any, chosen: Any, inches: float = 2.2
-) -> Figure:
-    """Return a figure with a panel for each text in `panels`, and a legend if curves need one.
-
-    Panels share their axes if these are numbers, or have the same categories.
-    """
+def _grid(runs: pd.DataFrame, panels: pd.Series[str], draw_on: Any, **chosen: Any) -> Figure:
+    """Return a figure with a panel for each text in `panels`, and one legend of them all."""
     titles = list(panels.unique()) or [""]
-    columns = 1 if len(titles) == 1 else 2 if len(titles) in (2, 4) else 3
-    rows, several = -(-len(titles) // columns), columns > 1
-    width = PAGE_INCHES if several else SINGLE_INCHES
-    factors = [chosen.get(name) for name in ("x", "y" if draw_on is factor_map else "by")]
-    share = draw_on is curves or (draw_on is not cdf and _are_alike(runs, panels, factors))
-    more = {} if draw_on is factor_map or not several else {"named": False}
+    several, columns = len(titles) > 1, {1: 1, 2: 2, 4: 2}.get(len(titles), 3)
+    rows, inches = -(-len(titles) // columns), MAP_INCHES if draw_on is factor_map else ROW_INCHES
+    if draw_on is bars:
+        inches = max(
+            bars_inches(part, chosen["x"], chosen["by"]) for _, part in runs.groupby(panels)
+        )
+    if several and draw_on in (curves, bars):
+        chosen["named"] = False
+    size = PAGE_INCHES if several else SINGLE_INCHES, inches * rows + TITLE_INCHES * several
     with style():
-        figure = Figure(figsize=(width, inches * rows + 0.15 * several))
-        grid = keep_style(figure.subplots(rows, columns, squeeze=False, sharex=share, sharey=share))
-        for axes, title in zip_longest(grid.flat, titles):
-            if title is None:
-                axes.remove()
-                continue
-            draw_on(runs[panels == title], ax=axes, **chosen, **more)
+        figure = Figure(figsize=size)
+        shared = {"sharex": draw_on in (curves, bars), "sharey": draw_on is curves}
+        grid = grid_of(figure, rows, columns, **shared)
+        for axes, title in zip(grid.flat, titles, strict=False):
+            draw_on(runs[panels == title], ax=axes, **chosen)
             axes.set_title(title)
-            if share:
+            if draw_on is curves:
                 axes.label_outer(remove_inner_ticks=False)
-        if more:
-            _legend(figure, grid)
+        for axes in grid.flat[len(titles) :]:
+            axes.remove()
+        handles = handles_of(*figure.axes)
+        if several and len(handles) > 1:
+            legend(figure, {name: handles[name] for name in ordered(handles)})
     return figure
-
-
-def _are_alike(runs: pd.DataFrame, panels: pd.Series[str], factors: Iterable[str | None]) -> bool:
-    """Return whether all panels have the same values of some factors."""
-    values = runs[list(filter(None, factors))].map(value_name).apply(tuple, axis=1)
-    return bool(values.groupby(panels).apply(frozenset).nunique() <= 1)
-
-
-def _legend(figure: Figure, grid: Any) -> None:
-    found = {name: handle for axes in grid.flat if axes.figure is not None
-             for handle, name in zip(*axes.get_legend_handles_labels(), strict=True)}  # fmt: skip
-    if len(found) > 1:
-        names = ordered(found)
-        legend_of(figure, [found[name] for name in names], names)
-
-
-def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the means of an experiment's cases, and the same as texts for a page.
-
-    Of each measure there are `MEASURE`, `MEASURE_low`, `MEASURE_high` and, of the main one, `n`.
-    The page's table has the first measures, each with the half of its 95 % interval.
-    """
-    cases = runs[list(labels)].drop_duplicates().reset_index(drop=True)
-    main, numbers, shown = main_measure(runs, labels), cases.copy(), cases.map(value_name)
-    known = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
-    for place, name in enumerate(known if main in known else ()):
-        found = cases.merge(statistics.means(runs, labels, name), "left", list(labels))
-        if not place:
-            numbers["n"] = shown["n"] = found["n"].fillna(0).astype(int)
-        ends = {f"{name}_{end}": found[end] for end in ("low", "high")}
-        numbers = numbers.assign(**{name: found["mean"], **ends})
-        if place < MEASURES:
-            label, unit = _head(name)
-            reach = (found["high"] - found["low"]) / 2 / unit
-            shown[label] = list(map(_with_reach, found["mean"] / unit, reach))
-    return numbers, shown
 
 
 def _weight(name: str) -> int:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc import plots
-from minitopo_dc.plots.labels import setting_of, value_name, wants_log
+from minitopo_dc.plots.axes import wants_log
+from minitopo_dc.plots.labels import setting_of, value_name
 from minitopo_dc.plots.theme import kind_of
 
 NAMES = ["MP-QUIC", "DC least delay", "leg 1", "DC 1:1", "mpquic-lia", "dc-credit", "MPTCP", "mine"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html.parser import HTMLParser
 from itertools import product
 from pathlib import Path
@@ -12,13 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import image
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from minitopo_dc import Scenario
+from minitopo_dc import Scenario, report
+from minitopo_dc.analysis.tables.labels import scenario_fields
 from minitopo_dc.plots import ColumnError
+from minitopo_dc.plots.theme import ORDER
 from minitopo_dc.report import write_report
 from minitopo_dc.report.default import draw, mean_tables
-from minitopo_dc.report.picture import dark_colours, inline_svg
 
 LEGS: list[dict[str, Any]] = [
     {"rate_mbps": 20, "delay_ms": 30},
@@ -39,16 +42,16 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.elements: list[str] = []
         self.rows: list[list[str]] = []
-        self.ids: list[str] = []
+        self.pictures: list[str] = []
         self._in_cell = False
         self.source = path.read_text(encoding="utf-8")
         self.feed(self.source)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(tag)
-        found = dict(attrs)
-        self.links += [found["href"] or ""] if tag == "a" else []
-        self.ids += [str(found["id"])] if "id" in found else []
+        attributes = dict(attrs)
+        self.links += [attributes["href"] or ""] if tag == "a" else []
+        self.pictures += [attributes["src"] or ""] if tag == "img" else []
         if tag == "tr":
             self.rows.append([])
         if tag in ("td", "th"):
@@ -101,8 +104,8 @@ def test_the_conditions_are_those_of_the_scenarios(tmp_path: Path) -> None:
     page = write(tmp_path, table(tmp_path))
     assert page.row("leg 1, downlink")[1:4] == ["20", "30", "1"]
     assert page.row("leg 2, downlink")[1:] == ["80", "5, 60 (by delay_ms)", "1", "0.5", "100"]
-    assert page.row("DC", "quic") == ["DC", "quic", "dc", "least-delay", "200"]
-    assert page.row("MP-QUIC", "mpquic") == ["MP-QUIC", "mpquic", "multipath", "", ""]
+    assert page.row("transport")[1] == "quic (DC), mpquic (MP-QUIC)"
+    assert page.row("PDCP split")[1] == "least-delay (DC), none (MP-QUIC)"
     assert page.row("congestion control")[1] == "cubic"
     assert page.row("clock")[1] == "virtual"
     assert page.row("workload size (MB)")[1] == "10"
@@ -144,13 +147,11 @@ def test_a_scenario_is_read_for_each_case_and_not_for_each_run(
 ) -> None:
     runs, read = table(tmp_path), []
 
-    def counted(path: Path, **within: Path) -> Any:
-        read.append(path)
-        return read_yaml(path, **within)
+    def counted(run: Path) -> Any:
+        read.append(run)
+        return scenario_fields(run)
 
-    from minitopo_dc.settings import read_yaml
-
-    monkeypatch.setattr("minitopo_dc.report.conditions.read_yaml", counted)
+    monkeypatch.setattr("minitopo_dc.report.conditions.scenario_fields", counted)
     write(tmp_path, runs)
     assert len(read) == 4
 
@@ -168,6 +169,12 @@ def test_what_is_not_ok_is_counted_by_status_and_reason(tmp_path: Path) -> None:
     assert page.row("MP-QUIC", "60")[2] == "0"
 
 
+def test_an_experiment_of_which_no_run_is_ok_has_its_cases_without_means(tmp_path: Path) -> None:
+    page = write(tmp_path, table(tmp_path).assign(status="failed", reason="no leg was up"))
+    assert page.row("DC", "5") == ["DC", "5", "0", "-", "-", "1 2"]
+    assert page.row("8", "failed")[2] == "no leg was up"
+
+
 def test_hostile_text_is_text(tmp_path: Path) -> None:
     runs = table(tmp_path).replace({"way": {"DC": EVIL}})
     runs.loc[0, ["status", "reason", "run"]] = ["failed", EVIL, "javascript:alert(1)"]
@@ -183,7 +190,8 @@ def test_hostile_text_is_text(tmp_path: Path) -> None:
 def test_links_and_files_are_relative_and_the_page_needs_nothing_else(tmp_path: Path) -> None:
     page = write(tmp_path, table(tmp_path), formats=("svg", "pdf", "png"), tables=("csv", "latex"))
     assert str(tmp_path) not in page.source
-    assert not {"script", "link", "img", "iframe"} & set(page.elements)
+    assert not {"script", "link", "iframe"} & set(page.elements)
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in page.pictures)
     assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]*"', "", page.source)
     written = sorted(path.suffix for path in (tmp_path / "figures").iterdir())
     assert written == [".pdf", ".png", ".svg"]
@@ -206,18 +214,17 @@ def test_a_users_sections_come_first_or_alone(tmp_path: Path) -> None:
     titles = re.findall("<h2>(.*?)</h2>", page.source)
     assert titles == ["Mine", "Means", "Conditions"]
     assert page.source.count("<p>Two.</p>") == 1
-    assert page.elements.count("svg") == 2
+    assert len(page.pictures) == 2
     alone = write(tmp_path, runs, sections=own[:1], default=False)
     assert re.findall("<h2>(.*?)</h2>", alone.source) == ["Mine", "Conditions"]
 
 
-def test_each_experiment_has_its_figure_and_names_of_figures_are_apart(tmp_path: Path) -> None:
+def test_each_experiment_has_its_figure(tmp_path: Path) -> None:
     runs = table(tmp_path)
     runs["experiment"] = ["one", "one", "two", "two"] * 2
     page = write(tmp_path, runs)
     assert re.findall("<h2>(.*?)</h2>", page.source)[:2] == ["one", "two"]
-    assert page.elements.count("svg") == 2
-    assert len(page.ids) == len(set(page.ids))
+    assert len(page.pictures) == 2
 
 
 def test_a_page_without_runs_has_what_there_is_to_say(tmp_path: Path) -> None:
@@ -232,7 +239,7 @@ def test_a_page_without_runs_has_what_there_is_to_say(tmp_path: Path) -> None:
 def test_a_label_may_be_a_list_and_one_experiment_may_lack_it(tmp_path: Path, kind: Any) -> None:
     runs = table(tmp_path)
     runs["experiment"] = ["one", "one", "two", "two"] * 2
-    runs["ratio"] = [kind([1, 2]) if each == "one" else None for each in runs["experiment"]]
+    runs["ratio"] = [kind([1, 2]) if name == "one" else None for name in runs["experiment"]]
     page = write(tmp_path, runs, labels=["way", "ratio", "delay_ms"])
     assert page.row("DC", "2", "20.5 ± 6.4")[-1] == "1 2"
 
@@ -249,6 +256,20 @@ def test_a_missing_scenario_is_named_and_the_others_are_shown(tmp_path: Path) ->
     page = write(tmp_path, runs)
     assert "runs/0: " in page.source
     assert page.row("leg 2, downlink")[1] == "80"
+
+
+def test_a_foreign_scenario_may_be_anything_and_is_read_within_its_directory_only(
+    tmp_path: Path,
+) -> None:
+    runs = table(tmp_path / "results")
+    (tmp_path / "results/runs/0/scenario.yaml").write_text("legs: {a: {b: {rate_mbps: odd}}}")
+    (tmp_path / "results/runs/2/scenario.yaml").write_text("- 1")
+    shutil.move(tmp_path / "results/runs/4", tmp_path / "secret")
+    runs.loc[4, "run"] = "../secret"
+    page = write(tmp_path / "results", runs)
+    assert page.row("leg a, b")[1] == "odd (DC), none (MP-QUIC)"
+    assert "runs/2/scenario.yaml: no scenario" in page.source
+    assert "../secret: not within the directory" in page.source
 
 
 def sweep(**factors: list[Any]) -> pd.DataFrame:
@@ -294,15 +315,18 @@ def test_the_table_of_means_begins_with_the_main_measure() -> None:
     assert numbers["goodput_mbps_low"][0] == pytest.approx(11.5 - 12.7062 * 0.5, abs=1e-4)
 
 
-def test_colours_of_ways_and_greys_change_on_a_dark_page_and_no_others() -> None:
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot([1, 2], color="#0072B2")
-    axes.plot([1, 2], color="#123456")
-    svg = inline_svg(figure, 7)
-    assert "<!--" not in svg
-    assert "#123456" in svg.replace("var(--c123456", "")
-    dark = dark_colours([svg])
-    assert "c123456" not in dark
-    assert dark["c0072b2"] > "#0072b2"
-    assert int(dark_colours(["var(--cffffff"])["cffffff"][1:3], 16) < 0x30
+def test_each_way_can_be_told_from_a_dark_page() -> None:
+    style = (Path(report.__file__).parent / "style.css").read_text(encoding="utf-8")
+    paper = np.array(to_rgb("#1f1f1f"))
+    assert "prefers-color-scheme: dark" in style
+    assert "filter: invert(.9) hue-rotate(180deg)" in style
+    turned = np.array([[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]])
+    for colour in (colour for kind in ORDER for colour in kind.colours):
+        shown = np.clip(turned @ (0.9 - 0.8 * np.array(to_rgb(colour))), 0, 1)
+        assert luminance(shown) + 0.05 > 2 * (luminance(paper) + 0.05), colour
+
+
+def luminance(rgb: Any) -> float:
+    """Return the relative luminance of a colour (WCAG 2.2)."""
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))

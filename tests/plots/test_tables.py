@@ -1,7 +1,8 @@
-"""Curves, bars and comparisons show the means of the runs that count, and their intervals."""
+"""Figures of tables show means with their intervals, and values at their places."""
 
 from __future__ import annotations
 
+import math
 from itertools import combinations, pairwise, product
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.container import BarContainer, ErrorbarContainer
+from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -37,8 +39,8 @@ def axes_of(width: float = 3.5, height: float = 2.3) -> Axes:
 
 
 def bars_of_error(axes: Axes) -> dict[str, ErrorbarContainer]:
-    return {str(each.get_label()): each
-            for each in axes.containers if isinstance(each, ErrorbarContainer)}  # fmt: skip
+    return {str(curve.get_label()): curve
+            for curve in axes.containers if isinstance(curve, ErrorbarContainer)}  # fmt: skip
 
 
 def legends(axes: Axes) -> list[str]:
@@ -61,10 +63,10 @@ def test_a_curve_has_means_and_the_halves_of_students_intervals() -> None:
         line, _, (segments,) = container.lines
         places, means = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
         for delay, mean, (low, high) in zip(places, means, segments.get_segments(), strict=True):
-            mine = runs[(runs["way"] == way) & (runs["delay_ms"] == delay)]["goodput_mbps"]
-            wanted = mean_interval(mine.tolist())
-            assert mean == pytest.approx(mine.mean())
-            assert (low[1], high[1]) == pytest.approx((wanted.low, wanted.high))
+            values = runs[(runs["way"] == way) & (runs["delay_ms"] == delay)]["goodput_mbps"]
+            interval = mean_interval(values.tolist())
+            assert mean == pytest.approx(values.mean())
+            assert (low[1], high[1]) == pytest.approx((interval.low, interval.high))
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay (ms)", "goodput (Mbit/s)")
 
 
@@ -94,7 +96,7 @@ def test_names_are_in_the_figure_when_it_is_drawn_for_the_first_time_on_log_axes
     named(axes)
     figure = axes.get_figure(root=True)
     assert figure is not None
-    assert all(Text.get_window_extent(each).x1 <= figure.bbox.x1 for each in axes.texts)
+    assert all(Text.get_window_extent(text).x1 <= figure.bbox.x1 for text in axes.texts)
 
 
 def test_many_curves_have_a_legend() -> None:
@@ -135,9 +137,8 @@ def test_shared_axes_end_where_the_values_of_all_of_them_do() -> None:
 def test_one_run_has_no_interval() -> None:
     runs = table().drop_duplicates(["way", "delay_ms"])
     axes: Any = plots.bars(runs, x="delay_ms", by="way", ax=axes_of())
-    (spans,) = {len(each.lines[2][0].get_segments()) for each in axes.containers
-                if isinstance(each, ErrorbarContainer)}  # fmt: skip
-    assert spans == 0
+    (spans,) = bars_of_error(axes).values()
+    assert len(spans.lines[2][0].get_segments()) == 0
 
 
 def test_runs_that_are_not_ok_do_not_count() -> None:
@@ -165,10 +166,9 @@ def test_categories_are_side_by_side_and_unjoined() -> None:
 
 def test_bars_begin_at_0_and_have_their_means_as_length_and_as_text() -> None:
     runs = table()
-    axes = plots.bars(runs, x="way", ax=axes_of())
+    axes: Any = plots.bars(runs, x="way", ax=axes_of())
     means = runs.groupby("way")["goodput_mbps"].mean()
-    lengths = [each.patches[0].get_width()
-               for each in axes.containers if isinstance(each, BarContainer)]  # fmt: skip
+    lengths = [patch.get_width() for patch in axes.patches]
     assert lengths == pytest.approx([means[way] for way in ("leg 2", "DC 1:1", "MP-QUIC")])
     assert [tick.get_text() for tick in axes.get_yticklabels()] == ["leg 2", "DC 1:1", "MP-QUIC"]
     assert named(axes) == ["11.8", "21.8", "31.8"]
@@ -213,8 +213,9 @@ def test_a_comparison_of_loaded_results_names_rows_by_transport_mode_and_variant
 
 
 @pytest.mark.parametrize("draw", [plots.curves, plots.bars])
-def test_a_table_without_runs_has_axes_and_no_curve(draw: Any) -> None:
-    axes = draw(table().iloc[:0], x="delay_ms", by="way", ax=axes_of())
+@pytest.mark.parametrize("by", ["way", None])
+def test_a_table_without_runs_has_axes_and_no_curve(draw: Any, by: str | None) -> None:
+    axes = draw(table().iloc[:0], x="way", by=by, ax=axes_of())
     named(axes)
     assert "goodput (Mbit/s)" in (axes.get_xlabel(), axes.get_ylabel())
 
@@ -229,3 +230,42 @@ def test_a_formula_in_a_name_is_no_formula() -> None:
     for axes in (plots.curves(runs, x="delay_ms", by="way", ax=axes_of()),
                  plots.bars(runs, x="way", ax=axes_of())):  # fmt: skip
         named(axes)
+
+
+def test_a_step_for_each_value_that_is_known() -> None:
+    runs = pd.DataFrame({"way": "DC", "delay_ms": [3.0, math.nan, 1.0, 2.0]})
+    axes: Any = plots.cdf(runs, "delay_ms", "way", ax=axes_of(), level=2)
+    curve = axes.lines[0]
+    assert list(curve.get_xdata()) == [1, 1, 2, 3]
+    assert list(curve.get_ydata()) == pytest.approx([0, 1 / 3, 2 / 3, 1])
+    (legend,) = axes.get_figure().legends
+    assert legend.get_texts()[0].get_text() == "DC (n = 3)"
+
+
+def test_few_values_of_two_factors_have_cells_with_their_means() -> None:
+    rows = [(delay, loss, delay * (loss + seed)) for delay in (5, 20) for loss in (0.0, 1.0, 2.0)
+            for seed in (1, 3)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["delay_ms", "loss_percent", "goodput_mbps"])
+    axes = plots.map(table, "delay_ms", "loss_percent", ax=axes_of())
+    (mesh,) = (part for part in axes.collections if isinstance(part, QuadMesh))
+    assert np.asarray(mesh.get_array()).tolist() == [[10, 40], [15, 60], [20, 80]]
+    assert [text.get_text() for text in axes.texts] == ["10", "40", "15", "60", "20", "80"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["0", "1", "2"]
+
+
+def test_points_of_a_design_point_upwards_above_the_level_and_downwards_below() -> None:
+    count = 20
+    table = pd.DataFrame(
+        {"a": range(count), "b": range(count), "ratio": np.geomspace(0.5, 2, count)}
+    )
+    axes = plots.map(table, "a", "b", "ratio", ax=axes_of(), level=1)
+    above, below = (part for part in axes.collections if isinstance(part, PathCollection))
+    assert np.asarray(above.get_offsets())[:, 0].tolist() == list(range(10, 20))
+    assert np.asarray(below.get_offsets())[:, 0].tolist() == list(range(10))
+    assert above.norm(np.array([1.0])) == pytest.approx(0.5)  # the colour in the middle
+
+
+def test_no_runs_have_an_empty_map_and_no_curve() -> None:
+    table = pd.DataFrame({"a": [], "b": [], "goodput_mbps": [], "way": []})
+    for axes in (plots.map(table, "a", "b", ax=axes_of()), plots.cdf(table, ax=axes_of())):
+        axes.get_figure(root=True).draw_without_rendering()  # type: ignore[union-attr]
