@@ -29,17 +29,13 @@ from minitopo_dc.clocks import require_clock
 from minitopo_dc.commands.options import quantities
 from minitopo_dc.commands.options.pdcp import listed
 from minitopo_dc.commands.options.scenario import (
-    add_core_option,
-    add_ip_option,
     add_jobs_option,
     add_leg_options,
     add_load_options,
     add_output_option,
     add_plugin_option,
     base_fields,
-    with_core,
 )
-from minitopo_dc.commands.options.schedules import add_outage_option
 from minitopo_dc.commands.screen import StatusLine, new_directory, save_figure
 from minitopo_dc.comparison_runs import ASKED, held, planned_runs
 from minitopo_dc.files import write_whole
@@ -53,7 +49,6 @@ HELP = "decide whether Dual Connectivity or multipath is better over your legs, 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_leg_options(parser)
-    add_outage_option(parser)
     group = parser.add_argument_group("transfer")
     group.add_argument(
         "--transports",
@@ -64,8 +59,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
     )
     add_load_options(group)
-    add_ip_option(parser)
-    add_core_option(parser)
     add_plugin_option(parser)
     add_jobs_option(parser)
     group = parser.add_argument_group("advice")
@@ -98,8 +91,7 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         SettingsError, TraceError: an option is wrong, or something cannot run here.
     """
-    options = {"receive_buffer_bytes": arguments.receive_buffer}
-    base = with_core(base_of(**base_fields(arguments), options=options), arguments.core)
+    base = base_of(**base_fields(arguments))
     judged = criterion(base.workload, arguments.margin)
     stacks = sides_of(base, listed(arguments.transports))
     limits = Limits(arguments.time, arguments.jobs, arguments.real)

@@ -8,15 +8,17 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 from minitopo_dc.clocks import require_real
 from minitopo_dc.commands.options.scenario import (
-    add_ip_option,
     add_minitopo_options,
     add_output_option,
 )
 from minitopo_dc.commands.screen import new_directory
+from minitopo_dc.numbers import whole
 from minitopo_dc.runs.results import exit_status
+from minitopo_dc.settings import IpVersion
 
 HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
 PING_LOG = "ping.log"
@@ -33,7 +35,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="Minitopo checkout (core/, topos/)",
     )
     add_minitopo_options(parser, required=True)
-    add_ip_option(parser)
+    parser.add_argument(
+        "--ip",
+        dest="ip_version",
+        type=whole,
+        choices=get_args(IpVersion),
+        default=4,
+        help="IP version of the transports' addresses (default: 4)",
+    )
     add_output_option(parser, "minitopo")
 
 

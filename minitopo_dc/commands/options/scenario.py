@@ -10,14 +10,13 @@ from typing import Any, get_args
 from minitopo_dc.commands.options import assignments, leg_capacity, quantities
 from minitopo_dc.commands.options.assignments import OF_ROWS, is_below
 from minitopo_dc.commands.options.pdcp import add_split_option, bearer_fields, listed, splits
-from minitopo_dc.commands.options.schedules import with_outages
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Core, Mode, Scenario
-from minitopo_dc.settings import IpVersion, LegSettings, PathSchedule, SettingsError, defaults
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
+from minitopo_dc.settings import LegSettings, PathSchedule, SettingsError, defaults
 from minitopo_dc.shipped import shipped
 from minitopo_dc.workloads import Download, Workload, parse_workload, workload_names
 
@@ -72,19 +71,6 @@ def _facts(name: str) -> str:
     return "; ".join(filter(None, (field.description, f"default: {field.default:g}")))
 
 
-def add_ip_option(parser: argparse.ArgumentParser, default: int | None = 4) -> None:
-    """Add the option for the IP version; without a default, that of the scenario file holds."""
-    parser.add_argument(
-        "--ip",
-        dest="ip_version",
-        type=whole,
-        choices=get_args(IpVersion),
-        default=default,
-        help="IP version of the transports' addresses "
-        f"(default: {default or 'that of the scenario file'})",
-    )
-
-
 def add_clock_option(parser: argparse.ArgumentParser) -> None:
     """Add the option that chooses the clock of the runs."""
     parser.add_argument(
@@ -93,30 +79,6 @@ def add_clock_option(parser: argparse.ArgumentParser) -> None:
         help="real: Linux kernels in real time, needs root; virtual: discrete events "
         "(default: real where this machine can run it)",
     )
-
-
-def add_core_option(parser: argparse.ArgumentParser) -> None:
-    """Add the option for the core that computes legs and bearers on the virtual clock."""
-    parser.add_argument(
-        "--core",
-        choices=get_args(Core),
-        help="implementation of legs and PDCP on the virtual clock: native is C; auto takes native "
-        "where it can",
-    )
-
-
-def with_core(scenario: Scenario, core: Core | None) -> Scenario:
-    """Return a scenario with the core that the command line names; None leaves it as it is.
-
-    Raises:
-        SettingsError: the scenario is one of the real clock.
-    """
-    if core is None:
-        return scenario
-    if scenario.clock == "real":
-        raise SettingsError(f"--core {core}: only the virtual clock has it; give --clock virtual")
-    virtual = scenario.virtual.model_copy(update={"core": core})
-    return scenario.model_copy(update={"virtual": virtual})
 
 
 def add_plugin_option(parser: argparse.ArgumentParser) -> None:
@@ -273,7 +235,6 @@ def add_load_options(group: argparse._ArgumentGroup, chosen: Sequence[str] = ADV
     )
     add_seed_option(group)
     assignments.add(group, chosen)
-    group.set_defaults(receive_buffer=defaults.RECEIVE_BUFFER_BYTES)  # `advise` has it as an option
 
 
 def add_seed_option(parser: argparse._ActionsContainer) -> None:
@@ -304,8 +265,7 @@ def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     plugins, workload = load_plugins(arguments.plugins), _workload(arguments)
     fields = {
         "plugins": plugins,
-        "legs": with_outages(leg_settings(arguments), getattr(arguments, "outages", ())),
-        "ip_version": getattr(arguments, "ip_version", 4),
+        "legs": leg_settings(arguments),
         "workload": {"kind": workload.kind, **workload.model_dump()},
         "congestion_control": arguments.congestion_control,
         "seed": arguments.seed,
