@@ -15,7 +15,8 @@ from unittest import mock
 
 from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
 from minitopo_dc.analysis import load_results
-from minitopo_dc.campaign import campaign as engine
+from minitopo_dc.campaign import executors
+from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.table import FACTS, TABLE, load
 from minitopo_dc.commands import entry
 from minitopo_dc.runs.judge import blank_result
@@ -117,8 +118,8 @@ def make_store(root: Path) -> Path:
         (Scenario.check({**base, "pdcp": {"batch": batch}}, "store"), {"batch": batch})
         for batch in (2, 100)
     ]
-    with mock.patch.object(engine, "run_checked", recorded):
-        engine.Campaign(root / "store", cases).run(jobs=1, progress=False)
+    with mock.patch.object(executors, "run_checked", recorded):
+        Campaign(root / "store", cases).run(jobs=1, progress=False)
     return root / "store"
 
 

@@ -22,7 +22,7 @@ from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.commands.options.scenario import add_jobs_option, add_retry_option
 from minitopo_dc.commands.owner import drop_privileges
 from minitopo_dc.numbers import duration, whole
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.results import FINE, exit_status
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
@@ -140,6 +140,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    check_retries(arguments.retry_disturbed, "--retry-disturbed")
     path = _program_file(arguments.campaign, "campaign run")
     program = load_program(path)
     campaign = _campaign(arguments, program)

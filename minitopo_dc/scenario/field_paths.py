@@ -26,8 +26,6 @@ ALL = "*"
 """The part of a path that is every item of a list."""
 MAX_DIGITS = 10
 """The most digits of an index: far more than any list is long."""
-LABEL = "label."
-"""The beginning of a factor's name that describes a cell and changes nothing in its scenario."""
 
 
 _LEG = r"(?:legs|real\.backhaul)\.[^.]+"
@@ -44,14 +42,12 @@ def check_path(path: str) -> None:
     Raises:
         PathError: names what is allowed where the path leaves the scenario.
     """
-    if path.startswith(LABEL) and len(path) > len(LABEL):
-        return
     kinds: list[Any] = [Scenario]
     passed: list[str] = []
     for part in path.split("."):
         following = [found for kind in kinds for found in _step(kind, part)]
         if not following:
-            raise PathError(f"unknown factor {path}: {_wrong(kinds, part, passed)}")
+            raise PathError(f"{path}: {_wrong(kinds, part, passed)}")
         passed.append(part)
         kinds = [bare for found in following for bare in _bare(found)]
 
@@ -74,23 +70,6 @@ def set_value(document: Any, path: str, value: Any) -> None:
             put_beside(_mapping(place, path), last, value)
         else:
             _mapping(place, path)[last] = value
-
-
-def get_value(document: Any, path: str) -> Any:
-    """Return the value at `path` of a nested document; None when it has no such place.
-
-    For `*` it is the first item's, for both directions of a leg the downlink's.
-    """
-    for part in path.split("."):
-        if isinstance(document, Mapping):
-            below = document.get("downlink", {}) if part in Leg.BESIDE else {}
-            document = document.get(part, below.get(part))
-        elif isinstance(document, list | tuple) and (part == ALL or _is_index(part)):
-            index = 0 if part == ALL else int(part)
-            document = document[index] if index < len(document) else None
-        else:
-            return None
-    return document
 
 
 def _places(document: Any, way: list[str], path: str) -> list[Any]:

@@ -146,7 +146,7 @@ def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_pa
 
 
 @pytest.mark.parametrize("number", ["-1", "11"])
-@pytest.mark.parametrize("command", [TINY, ["campaign", "run", "dc-policies"]])
+@pytest.mark.parametrize("command", [TINY, ["campaign", "run", "mesh", "--dry-run"]])
 def test_a_disturbed_run_is_repeated_ten_times_at_most(
     command: list[str], number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

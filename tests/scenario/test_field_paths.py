@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.scenario import Leg
-from minitopo_dc.scenario.field_paths import PathError, check_path, get_value, set_value
+from minitopo_dc.scenario.field_paths import PathError, check_path, set_value
 
 SHORT: dict[str, Any] = {"rate_mbps": 20, "delay_ms": 10}
 LONG: dict[str, Any] = {"downlink": {"rate_mbps": 20, "delay_ms": 10}}
@@ -64,9 +64,3 @@ def test_fields_of_both_directions_are_known(path: str) -> None:
 def test_a_misspelt_one_names_the_nearest() -> None:
     with pytest.raises(PathError, match=r"no field dealy_ms in legs\.1; did you mean delay_ms"):
         check_path("legs.1.dealy_ms")
-
-
-def test_the_value_of_both_directions_is_read_from_a_whole_scenario() -> None:
-    document = {"legs": [Leg(rate_mbps=20, delay_ms=7).model_dump(mode="json")]}
-    assert get_value(document, "legs.0.delay_ms") == 7
-    assert get_value(document, "legs.0.wifi") is None

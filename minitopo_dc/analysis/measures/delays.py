@@ -13,14 +13,7 @@ from minitopo_dc.analysis.measures.congestion import congestion_series
 from minitopo_dc.analysis.tables.load import load_result
 
 PACKETS, ROUND_TRIPS = "packet_delay", "smoothed_rtt"
-DELAYS = {PACKETS: "one-way delay of packets", ROUND_TRIPS: "smoothed round-trip time"}
-"""The delays that a run reports, in words."""
 QUANTILES = {"median": 0.5, "p95": 0.95}
-
-
-def delays_of(measure: str) -> str:
-    """Return which of `DELAYS` a measure is of; that of packets when it is none of them."""
-    return next((what for what in DELAYS if measure.startswith(f"{what}_")), PACKETS)
 
 
 def delay_ms(run: Path, name: str) -> float:
@@ -61,4 +54,4 @@ def _round_trips(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.asarray(series["smoothed_rtt_ms"][series["time_s"] <= end_s], dtype=float)
 
 
-DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in DELAYS for part in QUANTILES)
+DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in (PACKETS, ROUND_TRIPS) for part in QUANTILES)

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.field_paths import LABEL, PathError, check_path, set_value
+from minitopo_dc.scenario.field_paths import PathError, check_path, set_value
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import SettingsWarning
 from minitopo_dc.settings.yaml_text import parse_yaml
@@ -64,10 +64,7 @@ def _check(path: str, chosen: Iterable[str]) -> None:
     try:
         check_path(path)
     except PathError as error:
-        words = str(error).removeprefix("unknown factor ")
-        raise SettingsError(f"--set {words}") from None
-    if path.startswith(LABEL):
-        raise SettingsError(f"--set {path}: a label is of a campaign's cells; no scenario has it")
+        raise SettingsError(f"--set {error}") from None
     if any(is_below(path, field) for field in chosen):
         raise SettingsError(f"--set {path}: the command chooses it; `--help` lists its options")
 

@@ -137,7 +137,10 @@ def _endings(name: str) -> Iterator[str]:
 
 
 def _no_unit(text: str, what: str) -> tuple[str, str]:
-    option = {"time": "--set legs.N.downlink.trace_time_column", "capacity": "--trace-column"}[what]
+    field, of_legs, of_trace = {
+        "time": ("trace_time_column", "--set legs.N.downlink.trace_time_column=", "--time-column"),
+        "capacity": ("trace_column", "--trace-column", "--column"),
+    }[what]
     units = RATE_UNITS if what == "capacity" else (*TIME_UNITS, ISO.name)
     name, _, given = text.rpartition(":")
     unclear = next(filter(is_ambiguous, (given, *_endings(text))), None)
@@ -146,6 +149,6 @@ def _no_unit(text: str, what: str) -> tuple[str, str]:
         why = f"is of no one unit: {unclear} could be of bits or bytes, or of 1,000 or 1,024"
     return (
         f"the {what}'s column {text!r} {why}",
-        f"{name or text}:UNIT ({option}; trace info: {option.replace('trace-', '')}; in a "
-        f"scenario {option[2:].replace('-', '_')}), with one of {', '.join(units)}",
+        f"{name or text}:UNIT ({of_legs}; trace info: {of_trace}; in a "
+        f"scenario {field}), with one of {', '.join(units)}",
     )

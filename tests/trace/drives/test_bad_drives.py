@@ -83,10 +83,11 @@ def test_a_campaign_names_the_drive_and_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows, message = BAD_CHANNELS["gap"]
-    parameter = f"road={written(tmp_path, WIDE + rows)}"
-    few = ["--experiments", "road", "--configurations", "cubic", "--quick"]
-    words = ["campaign", "run", "cellular", "--dry-run", *few, "--parameter", parameter]
-    assert cli.main(words) == 2
+    leg = f"dc.Leg(trace={str(written(tmp_path, WIDE + rows))!r}, trace_column='channel_1_mbps')"
+    path = tmp_path / "mine.py"
+    made = f"dc.Scenario(transport='quic', mode='sc', legs=[{leg}], clock='virtual')"
+    path.write_text(f"import minitopo_dc as dc\n\ndef cases(version):\n    yield {made}, {{}}\n")
+    assert cli.main(["campaign", "run", str(path), "--dry-run"]) == 2
     assert message in capsys.readouterr().err
 
 
