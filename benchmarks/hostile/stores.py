@@ -163,6 +163,11 @@ def _damage(rng: Random, path: Path) -> None:
         put(path, rng.choice(list(SPECIAL)))
     elif way < 0.8 and path.suffix in (".json", ".qlog"):
         path.write_text(json.dumps(with_near_misses(rng, json.loads(path.read_text()), {})))
+    elif path.name == TABLE:
+        content = bytearray(path.read_bytes())
+        for _ in range(rng.randint(1, 20)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        path.write_bytes(content)
     else:
         change = near_text if way < 0.8 else garbled
         path.write_bytes(change(rng, path.read_text()).encode("utf-8", "surrogatepass"))
