@@ -5,23 +5,19 @@ Each network of the study is predicted by the nearest other ones (leave one out)
 numbers tell: how often the most frequent outcome is right, and Brier's score (the sum over the
 three outcomes of the squared difference of share and truth, 0 to 2, less is better; Monthly
 Weather Review 78, 1950).
-
-`--write REPORT` makes the file of networks anew from the tables of a report of the campaign.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from minitopo_dc.advice.criterion import CRITERIA
-from minitopo_dc.advice.neighbours import COLUMNS, NETWORKS, nearest, read_networks
-from minitopo_dc.shipped import shipped
+from minitopo_dc.advice.neighbours import COLUMNS, nearest, read_networks
 from minitopo_dc.statistics import Interval, Proportion, bootstrap_interval, signs
 
 MARGIN = CRITERIA["download"].margin
@@ -29,25 +25,9 @@ OUTCOMES = np.array([1.0, 0.0, -1.0])
 """Dual Connectivity is better, a tie, multipath is better: as of `signs`."""
 NUMBERS = (10, 20, 40)
 """Of neighbours; `advise` tells of the middle one, which was chosen before this was run."""
-EXPERIMENTS = ("download", "download-unseen", "tcp")
-LABELS = {"label.control": "control", "label.share": "share", "label.delay_ratio": "delay_ratio"}
 Numbers = npt.NDArray[np.float64]
 Known = Callable[[pd.DataFrame, int], Numbers]
 """The ratios that are known of the network of a number."""
-
-
-def write(report: Path) -> None:
-    """Write the file of networks from the tables of points of a report."""
-    tables = [_table(report, name) for name in EXPERIMENTS]
-    path = shipped("reference") / NETWORKS
-    pd.concat(tables).to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
-
-
-def _table(report: Path, experiment: str) -> pd.DataFrame:
-    points = pd.read_csv(report / f"points-{experiment}.csv").rename(columns=LABELS)
-    chosen = points[["control", *COLUMNS, "ratio"]].dropna(subset="ratio")
-    chosen.insert(0, "experiment", experiment)
-    return chosen
 
 
 def predicted(tested: pd.DataFrame, known: Known) -> tuple[npt.NDArray[np.bool_], Numbers]:
@@ -116,12 +96,8 @@ def _row(
 
 
 def main() -> None:
-    """Print a table, or make the file of networks."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", type=Path, metavar="REPORT", help="directory of a report")
-    arguments = parser.parse_args()
-    if arguments.write is not None:
-        write(arguments.write)
+    """Print a table."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     lines = ["| networks | predicted by | points | right (%) | Brier's score | less by |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
     for experiment, known in (("download", "download"), ("download-unseen", "download"),

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-Kind = Literal["traces", "templates", "reference", "studies", "videos"]
+Kind = Literal["traces", "templates", "studies", "videos"]
 PACKAGE = Path(__file__).resolve().parent
 SET_UP = Path("scripts", "setup.sh")
 """The script that makes a checkout's environment and tools; no package has it."""

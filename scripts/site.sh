@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 readonly PAGES=build/site/pages
 rm -rf build/site
 mkdir -p "$PAGES"
-for each in *.md docs reference traces studies examples templates notebooks LICENSE CITATION.cff; do
+for each in *.md docs traces studies examples templates notebooks LICENSE CITATION.cff; do
     ln -s "$PWD/$each" "$PAGES/$each"
 done
 .venv/bin/python -c "import material, mkdocstrings_handlers.python" 2> /dev/null ||

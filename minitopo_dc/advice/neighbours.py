@@ -23,8 +23,8 @@ from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.workloads import Download
 
-NETWORKS = "study_networks.csv"
-"""In `reference/`: a line for each network of the study, from the report of its campaign."""
+NETWORKS = shipped("studies") / "which_is_better" / "reference" / "study_networks.csv"
+"""A line for each network of the study: where it is, and the ratio of its goodputs."""
 EXPERIMENTS = {"picoquic": ("download", "MP-QUIC"), "Linux": ("tcp", "MPTCP")}
 """The experiment of the study that has the transports of a stack, and its multipath."""
 NEIGHBOURS = 20
@@ -45,7 +45,7 @@ Numbers = npt.NDArray[np.float64]
 @cache
 def read_networks(experiment: str) -> pd.DataFrame:
     """Return `control`, `ratio` and the place in `COLUMNS` of an experiment's networks."""
-    table = pd.read_csv(shipped("reference") / NETWORKS)
+    table = pd.read_csv(NETWORKS)
     table = table[table["experiment"] == experiment].reset_index(drop=True)
     return table.assign(**places(table))
 

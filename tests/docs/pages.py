@@ -21,7 +21,7 @@ README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
 PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
 
-DATA = ("examples", "reference", "studies", "topologies", "traces")
+DATA = ("examples", "studies", "topologies", "traces")
 """What a user finds where he is: in a checkout."""
 RUN_WITH, RUN_AS_ROOT, NOT_RUN = "run with: ", "run as: root", "not run: "
 IN_ORDER = "run in the page's order"

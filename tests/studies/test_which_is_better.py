@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from minitopo_dc.advice.neighbours import NETWORKS
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import Program, load_program
-from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 
 FOLDER = Path(__file__).parents[2] / "studies/which_is_better"
@@ -130,7 +130,7 @@ def test_coherence_and_variation_are_those_of_the_traces(capacity: str) -> None:
 
 
 def recorded(experiment: str) -> pd.DataFrame:
-    table = pd.read_csv(shipped("reference") / "study_networks.csv")
+    table = pd.read_csv(NETWORKS)
     return table[table["experiment"] == experiment].reset_index(drop=True)
 
 
