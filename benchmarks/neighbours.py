@@ -96,7 +96,7 @@ def _row(
 
 
 def main() -> None:
-    """Print a table."""
+    """Print the table of all ways to predict."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     lines = ["| networks | predicted by | points | right (%) | Brier's score | less by |"]
     lines.append("| --- | --- | --- | --- | --- | --- |")
