@@ -100,12 +100,13 @@ class RunResult:
         """Return the numbers of a run that is ok, by the names that a table's columns have.
 
         These are `NUMBERS`, `leg_bytes_1`, ..., the numbers in `details`, and those of several
-        flows as `flow_1_goodput_mbps`, ... One of these that has the name of another column is
+        flows as `flow_1_goodput_mbps`, ... A detail that has the name of another column is
         `client_NAME`: the HTTP `status` that a client got is `client_status`.
         """
         if self.status != "ok":
             return {}
-        values = {f"client_{k}" if k in COLUMNS else k: v for k, v in self.details.items()}
+        own = {name: value for name, value in self.details.items() if name not in NUMBERS}
+        values = {f"client_{k}" if k in COLUMNS else k: v for k, v in own.items()}
         for number, flow in enumerate(self.details.get("flows", ()), start=1):
             values |= {f"flow_{number}_{name}": value for name, value in flow.items()}
         for number, count in enumerate(self.leg_bytes or (), start=1):
