@@ -89,16 +89,6 @@ NUMBERED = re.compile(
     r"(links_)?flow_[0-9]+_mbps|links_jain_index|(utilisation_leg|leg_bytes)_[0-9]+"
 )
 
-EXAMPLES = (
-    "flow_1_mbps",
-    "links_flow_1_mbps",
-    "links_jain_index",
-    "utilisation_leg_1",
-    "leg_bytes_1",
-)
-"""Examples of names that have a number in them."""
-
-
 _ADDED: dict[str, Read] = {}
 """What scripts and plugins have added, by the names of the measures."""
 
@@ -139,7 +129,7 @@ def run_measures(*names: str) -> Callable[[Read], Read]:
 
 
 @lru_cache(4096)
-def _added(read: Read, run: Path) -> Mapping[str, float]:
+def _added(read: Read, run: Path, _version: int) -> Mapping[str, float]:
     """Return the measures of a run through a cache, as each of them is asked for."""
     return read(run)
 
@@ -187,7 +177,9 @@ def _measure(row: dict[Any, Any], name: str) -> float:
     if name in SENDER_MEASURES:
         return _float(getattr(sender_recovery(Path(row["directory"])), name))
     if name in _ADDED:
-        return _added(_ADDED[name], Path(row["directory"])).get(name, math.nan)
+        run = Path(row["directory"])
+        version = (run / "result.json").stat().st_mtime_ns  # a run may be repeated in its place
+        return _added(_ADDED[name], run, version).get(name, math.nan)
     if name.startswith(LINKS_PREFIX):
         return _on_links(row, name.removeprefix(LINKS_PREFIX))
     if name in FROM_FILES:
