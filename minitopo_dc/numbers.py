@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 WHOLE = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 REAL = re.compile(r"[-+]?(0|[1-9][0-9]*|(?=\.[0-9]))(\.[0-9]*)?([eE][-+]?[0-9]+)?")
@@ -67,6 +67,19 @@ def significant(value: float, digits: int = 3) -> str:
 
 MIN_EXPONENT, MAX_EXPONENT = -5, 9
 """The range of the exponent of ten."""
+
+
+def with_reach(mean: float, reach: float) -> str:
+    """Return a mean with the half of its interval, where it has one: `25.3 ± 5.3`."""
+    return significant(mean) + (f" ± {significant(reach, 2)}" if math.isfinite(reach) else "")
+
+
+def for_json(values: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return values with None for the numbers that JSON does not have: NaN and the infinities."""
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in values.items()
+    }
 
 
 def with_spread(value: float, deviation: float) -> str:

@@ -33,7 +33,7 @@ from minitopo_dc.analysis.tables.rows import read_rows
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
 from minitopo_dc.scenario import Scenario
 
@@ -283,10 +283,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of means as texts: the mean with the half of its interval, and the runs."""
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
-    texts = [
-        significant(mean) + (f" ± {significant(half, 2)}" if math.isfinite(half) else "")
-        for mean, half in zip(table[measure], reach, strict=True)
-    ]
+    texts = list(map(with_reach, table[measure], reach))
     found = pd.DataFrame({plots.label_of(measure): texts, "runs ok": table["runs"]}, table.index)
     return found.rename_axis(None)
 

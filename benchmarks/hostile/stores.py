@@ -95,11 +95,15 @@ def put(path: Path, kind: str) -> None:
 
 def recorded(scenario: Scenario, directory: Path) -> RunResult:
     """Return the result of a run that went well at once, and write files of all kinds."""
-    directory.mkdir(exist_ok=True)
-    scenario.save(directory / "scenario.yaml")
     for name, text in OPTIONAL_FILES.items():
         (directory / name).parent.mkdir(parents=True, exist_ok=True)
         (directory / name).write_text(text)
+    return pretend(scenario, directory)
+
+
+def pretend(scenario: Scenario, directory: Path) -> RunResult:
+    """Return the result of a run that went well at once: 10 MB in 4 s, whatever was asked for."""
+    scenario.save(directory / "scenario.yaml")
     return replace(
         blank_result(scenario, directory),
         status="ok",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.sides import Row
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.statistics import Interval, Outcome
 
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
@@ -151,10 +151,5 @@ class Verdict:
             "first": self.criterion.value(difference.first),
             "second": self.criterion.value(difference.second),
             **{key: getattr(difference, key) for key in ("pairs", "confidence", "outcome")},
-            **finite({key: self.criterion.in_unit(score) for key, score in scores.items()}),
+            **for_json({key: self.criterion.in_unit(score) for key, score in scores.items()}),
         }
-
-
-def finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    """Return numbers with None for those that JSON does not have."""
-    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}

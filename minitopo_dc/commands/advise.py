@@ -96,7 +96,7 @@ def execute(arguments: argparse.Namespace) -> int:
     stacks = sides_of(base, listed(arguments.transports))
     limits = Limits(arguments.time, arguments.jobs, arguments.real)
     require_clock("virtual", base.virtual.core)
-    root = _directory(arguments.output)
+    root = new_directory(arguments.output, "advise", ASKED)
     rows = [dict(row.fields) for sides in stacks for row in sides.rows]
     with held(root, list(planned_runs(base, rows, 1))):
         try:
@@ -105,13 +105,6 @@ def execute(arguments: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             raise KeyboardInterrupt(_resume_hint(arguments, root)) from None
         return _report(advice, root, as_json=arguments.json)
-
-
-def _directory(wanted: Path | None) -> Path:
-    """Return that of unfinished advice, or a new one."""
-    if wanted is not None and (wanted / ASKED).exists():
-        return wanted
-    return new_directory(wanted, "advise")
 
 
 class _Progress(StatusLine):

@@ -116,7 +116,7 @@ def execute(arguments: argparse.Namespace) -> int:
     require_clock(base.clock, base.virtual.core)
     if arguments.dry_run:
         return _dry_run(shown, len(planned))
-    root = _directory(arguments.output)
+    root = new_directory(arguments.output, "compare", ASKED)
     with held(root, planned):
         clean_killed(base.clock)
         try:
@@ -141,13 +141,6 @@ def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
             name = f"{scenario.transport} {mode_and_variant(scenario.mode, variant)}"
             print(f"unsupported here: {name}: {reason}")  # noqa: T201
     return exit_status(["ok" if reason is None else "unsupported" for reason in found])
-
-
-def _directory(wanted: Path | None) -> Path:
-    """Return the directory of an unfinished comparison, or make a new one."""
-    if wanted is not None and (wanted / ASKED).exists():
-        return wanted
-    return new_directory(wanted, "compare")
 
 
 def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[RunResult]:

@@ -127,8 +127,8 @@ def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
             yield name, str(int(value)) if value == int(value) else significant(value), unit
 
 
-def new_directory(wanted: Path | None, command: str) -> Path:
-    """Make the results directory and return it.
+def new_directory(wanted: Path | None, command: str, resumed_by: str = "") -> Path:
+    """Make the results directory and return it; one that has a file `resumed_by` is gone on with.
 
     Without one that is `wanted`, the time is its name, followed by `-2`, `-3`, ... when another
     command has begun in the same second.
@@ -136,6 +136,8 @@ def new_directory(wanted: Path | None, command: str) -> Path:
     Raises:
         SettingsError: it exists already, so that results are never mixed, or cannot be made.
     """
+    if wanted is not None and resumed_by and (wanted / resumed_by).exists():
+        return wanted
     named = Path("results") / time.strftime(f"{command}-%Y%m%d-%H%M%S")
     later = (named.with_name(f"{named.name}-{number}") for number in range(2, MAX_PER_SECOND + 1))
     candidates = [wanted] if wanted else [named, *later]

@@ -29,7 +29,7 @@ from minitopo_dc.commands.run import tell_run
 from minitopo_dc.commands.screen import resume_text
 from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
 from minitopo_dc.files import parse_json, read_text
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runs.results import MAX_BYTES, RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
@@ -187,7 +187,7 @@ def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -
     only = [[row for row in own if row not in other] for own, other in (names, names[::-1])]
     differ = _differing(rows, *sets)
     if as_json:
-        shown = [_to_json(row) for row in rows.to_dict("records")]
+        shown = [for_json(row) for row in rows.to_dict("records")]
         found = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
         print(json.dumps({**found, "differ": differ}, indent=1))  # noqa: T201
         return
@@ -226,14 +226,6 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
 
 _COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
-
-
-def _to_json(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a row for programs; null stands for a missing interval."""
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in row.items()
-    }
 
 
 def _table(root: Path) -> pd.DataFrame:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from minitopo_dc import statistics
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import with_reach
 from minitopo_dc.plots import bars, cdf, curves, looks, main_measure, ordered, style
 from minitopo_dc.plots import map as factor_map
 from minitopo_dc.plots.axes import handles_of, legend
@@ -109,7 +108,7 @@ def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame
     for name in known[:MEASURES]:
         label, unit = _head(name)
         means, reach = numbers[name] / unit, (numbers[f"{name}_high"] - numbers[name]) / unit
-        shown[label] = list(map(_with_reach, means, reach))
+        shown[label] = list(map(with_reach, means, reach))
     return numbers, shown
 
 
@@ -174,7 +173,3 @@ def _head(name: str) -> tuple[str, float]:
     if name.startswith(LEG_BYTES):
         return f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
     return label_of(name), 1
-
-
-def _with_reach(mean: float, reach: float) -> str:
-    return significant(mean) + (f" ± {significant(reach, 2)}" if np.isfinite(reach) else "")

@@ -29,7 +29,6 @@ MAX_SEED = 2**53
 """The greatest whole number that every JSON reader knows exactly (RFC 8259, section 6)."""
 MIN_S = 1e-6
 """The shortest duration, 1 us."""
-MAX_REPETITIONS = 1_000_000
 
 
 def within(
@@ -82,7 +81,6 @@ _percent = within(0, 100, "%")
 _count = within(1, MAX_COUNT)
 _bytes = within(1, MAX_BYTES, "bytes")
 _seed = within(-MAX_SEED, MAX_SEED)
-_repetitions = within(1, MAX_REPETITIONS)
 _factor = within(0, MAX_COUNT)
 
 Rate = Annotated[float, *_rate]
@@ -105,7 +103,6 @@ Bytes = Annotated[int, *_bytes]
 Number = Annotated[int, *within(1, 1_000_000)]
 """The number of a leg or a bearer: the message for one that does not exist says which do."""
 Seed = Annotated[int, *_seed]
-Repetitions = Annotated[int, *_repetitions]
 Factor = Annotated[float, *_factor]
 """A share or a part of something."""
 Megabytes = Annotated[float, *within(1e-6, MAX_BYTES // 10**6, "MB (of 10^6 bytes)")]

@@ -78,19 +78,6 @@ def run(text: str, directory: Path, *, stdin: bool = False) -> str:
     return out
 
 
-def pretend(scenario: Scenario, directory: Path) -> RunResult:
-    """A run that went well at once: 10 MB in 4 s, whatever was asked for."""
-    scenario.save(directory / "scenario.yaml")
-    return replace(
-        blank_result(scenario, directory),
-        status="ok",
-        goodput_mbps=20.0,
-        completion_s=4.0,
-        leg_bytes=[5_300_000, 5_200_000],
-        capacity_share=0.5,
-    )
-
-
 def fail(scenario: Scenario, directory: Path) -> RunResult:
     """A run that failed at once."""
     scenario.save(directory / "scenario.yaml")

@@ -15,13 +15,14 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from benchmarks.hostile.stores import pretend
 from minitopo_dc import Campaign, InputError, Retries, Scenario, load
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.results import RunResult
-from tests.campaign.cases import BASE, batches, fail, pretend, program, scenario, start
+from tests.campaign.cases import BASE, batches, fail, program, scenario, start
 
 MANY = """
 dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 16)).run(jobs=JOBS, progress=False)

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from distributed import KilledWorker, LocalCluster
 
+from benchmarks.hostile.stores import pretend
 from minitopo_dc import Campaign, InputError, Scenario, load
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
@@ -26,7 +27,7 @@ from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.results import RunResult
-from tests.campaign.cases import batches, pretend, scenario
+from tests.campaign.cases import batches, scenario
 
 ADDRESS = "tcp://127.0.0.1:8786"
 

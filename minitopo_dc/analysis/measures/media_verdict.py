@@ -23,7 +23,7 @@ import pandas as pd
 from minitopo_dc.analysis.measures.pairs import Pair, pairs
 from minitopo_dc.analysis.measures.sentences import reason_sentence, seeds_text
 from minitopo_dc.analysis.measures.verdict import by_stack, limiting_factor
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.statistics import mean_interval
 
 
@@ -107,8 +107,8 @@ class MediaFinding:
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
         found = {**asdict(self), "sentence": self.sentence}
-        found["differences"] = [_without_nan(each) for each in found["differences"]]
-        return _without_nan(found)
+        found["differences"] = [for_json(each) for each in found["differences"]]
+        return for_json(found)
 
     @property
     def sentence(self) -> str:
@@ -198,10 +198,3 @@ def _difference(runs: pd.DataFrame, felt: PerceivedMeasure, names: tuple[str, st
 
 def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{significant(value)}"
-
-
-def _without_nan(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in values.items()
-    }

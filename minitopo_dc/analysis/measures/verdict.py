@@ -24,6 +24,7 @@ from minitopo_dc.analysis.errors import ResultError
 from minitopo_dc.analysis.measures.pairs import MULTIPATH, Pair, pairs
 from minitopo_dc.analysis.measures.sentences import Ratio, difference_sentence, reason_sentence
 from minitopo_dc.analysis.measures.signs import REASONS, signs, strongest_sign
+from minitopo_dc.numbers import for_json
 from minitopo_dc.statistics import mean_interval
 
 
@@ -61,11 +62,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
-        values = {**asdict(self), "sentence": self.sentence}
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in values.items()
-        }
+        return for_json({**asdict(self), "sentence": self.sentence})
 
     @property
     def sentence(self) -> str:
