@@ -17,12 +17,12 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from minitopo_dc.emulation.machine.run_registry import registered
-from minitopo_dc.emulation.network.elements import ElementFailedError, stop_all
-from minitopo_dc.emulation.network.hosts import Network, network
-from minitopo_dc.emulation.network.testbed import testbed
-from minitopo_dc.emulation.run.probe import send_through
-from minitopo_dc.emulation.run.real import run_real
+from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.network.elements import ElementFailedError, stop_all
+from minitopo_dc.real.network.hosts import Network, network
+from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.real.run.probe import send_through
+from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 

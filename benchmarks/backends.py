@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from minitopo_dc.emulation.run.calibration import calibrate
-from minitopo_dc.emulation.run.real import run_real
+from minitopo_dc.real.run.calibration import calibrate
+from minitopo_dc.real.run.real import run_real
 from minitopo_dc.scenario import Scenario
 
 BACKENDS = ("user", "kernel")

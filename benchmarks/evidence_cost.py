@@ -17,8 +17,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from minitopo_dc.emulation.run import watch
-from minitopo_dc.emulation.run.real import run_real
+from minitopo_dc.real.run import watch
+from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runs.trust import measured_goodput
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import mean_interval

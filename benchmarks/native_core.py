@@ -23,7 +23,7 @@ from minitopo_dc.linux_guest.library import missing
 from minitopo_dc.pdcp import LegView, split_policy
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.simulation.run import run_virtual
+from minitopo_dc.virtual.run import run_virtual
 
 PAIRS = 9
 SIZE_MB = 40

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from minitopo_dc.emulation.network.elements import stop_all
-from minitopo_dc.emulation.network.testbed import testbed
-from minitopo_dc.emulation.run.probe import send_through
+from minitopo_dc.real.network.elements import stop_all
+from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.runs.routers import leg_seed

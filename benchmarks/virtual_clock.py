@@ -17,7 +17,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.simulation.run import run_virtual
+from minitopo_dc.virtual.run import run_virtual
 
 REPETITIONS = 5
 SIZE_MB = 40
@@ -41,7 +41,7 @@ PARTS = {
     "hashes": ("_hashlib",),
     "legs": ("/minitopo_dc/link/", "/random.py"),
     "PDCP": ("/minitopo_dc/pdcp/",),
-    "events, hosts, elements": ("/minitopo_dc/simulation/",),
+    "events, hosts, elements": ("/minitopo_dc/virtual/",),
     "picoquic's Python": ("/minitopo_dc/picoquic/",),
     "client and server": ("/minitopo_dc/runners/",),
 }

@@ -44,27 +44,6 @@ if TYPE_CHECKING:
     from minitopo_dc import plots as plots
     from minitopo_dc import statistics as statistics
     from minitopo_dc.advice import advise as advise
-    from minitopo_dc.analysis import buffer_over_time as buffer_over_time
-    from minitopo_dc.analysis import client_rate as client_rate
-    from minitopo_dc.analysis import compare_table as compare_table
-    from minitopo_dc.analysis import leg_rates as leg_rates
-    from minitopo_dc.analysis import leg_series as leg_series
-    from minitopo_dc.analysis import load_results as load_results
-    from minitopo_dc.analysis import load_series as load_series
-    from minitopo_dc.analysis import path_rates as path_rates
-    from minitopo_dc.analysis import path_series as path_series
-    from minitopo_dc.analysis import pdcp_series as pdcp_series
-    from minitopo_dc.analysis import results_table as results_table
-    from minitopo_dc.analysis import save_tables as save_tables
-    from minitopo_dc.analysis.logs.connection import ConnectionLog as ConnectionLog
-    from minitopo_dc.analysis.logs.connection_log import connection_log as connection_log
-    from minitopo_dc.analysis.measures.drop_occasion import drop_occasion as drop_occasion
-    from minitopo_dc.analysis.measures.handovers import handover_table as handover_table
-    from minitopo_dc.analysis.measures.named import run_measures as run_measures
-    from minitopo_dc.analysis.measures.named import with_measures as with_measures
-    from minitopo_dc.analysis.measures.open_links import open_capacity as open_capacity
-    from minitopo_dc.analysis.measures.pdcp import reordering_wait_ms as reordering_wait_ms
-    from minitopo_dc.analysis.measures.utilisation import flow_rates as flow_rates
     from minitopo_dc.campaign.campaign import Campaign as Campaign
     from minitopo_dc.campaign.designs import grid as grid
     from minitopo_dc.campaign.designs import latin_hypercube as latin_hypercube
@@ -75,7 +54,6 @@ if TYPE_CHECKING:
     from minitopo_dc.campaign.table import load as load
     from minitopo_dc.clocks import run_scenario as run_scenario
     from minitopo_dc.comparison_runs import run_comparison as run_comparison
-    from minitopo_dc.emulation.network.testbed import testbed as testbed
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
     from minitopo_dc.media.abr import AbrAlgorithm as AbrAlgorithm
@@ -85,7 +63,29 @@ if TYPE_CHECKING:
     from minitopo_dc.pdcp import LegView as LegView
     from minitopo_dc.pdcp import SplitPolicy as SplitPolicy
     from minitopo_dc.pdcp import split_policy as split_policy
+    from minitopo_dc.real.network.testbed import testbed as testbed
     from minitopo_dc.report import write_report as write_report
+    from minitopo_dc.results import buffer_over_time as buffer_over_time
+    from minitopo_dc.results import client_rate as client_rate
+    from minitopo_dc.results import compare_table as compare_table
+    from minitopo_dc.results import leg_rates as leg_rates
+    from minitopo_dc.results import leg_series as leg_series
+    from minitopo_dc.results import load_results as load_results
+    from minitopo_dc.results import load_series as load_series
+    from minitopo_dc.results import path_rates as path_rates
+    from minitopo_dc.results import path_series as path_series
+    from minitopo_dc.results import pdcp_series as pdcp_series
+    from minitopo_dc.results import results_table as results_table
+    from minitopo_dc.results import save_tables as save_tables
+    from minitopo_dc.results.logs.connection import ConnectionLog as ConnectionLog
+    from minitopo_dc.results.logs.connection_log import connection_log as connection_log
+    from minitopo_dc.results.measures.drop_occasion import drop_occasion as drop_occasion
+    from minitopo_dc.results.measures.handovers import handover_table as handover_table
+    from minitopo_dc.results.measures.named import run_measures as run_measures
+    from minitopo_dc.results.measures.named import with_measures as with_measures
+    from minitopo_dc.results.measures.open_links import open_capacity as open_capacity
+    from minitopo_dc.results.measures.pdcp import reordering_wait_ms as reordering_wait_ms
+    from minitopo_dc.results.measures.utilisation import flow_rates as flow_rates
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
@@ -140,29 +140,29 @@ _HOMES = {
     "RunResult": "minitopo_dc.runs.results",
     "advise": "minitopo_dc.advice",
     # Load and read results.
-    "load_results": "minitopo_dc.analysis",
-    "load_series": "minitopo_dc.analysis",
+    "load_results": "minitopo_dc.results",
+    "load_series": "minitopo_dc.results",
     "load_as_run": "minitopo_dc.runs.results",
-    "results_table": "minitopo_dc.analysis",
-    "compare_table": "minitopo_dc.analysis",
-    "save_tables": "minitopo_dc.analysis",
-    "client_rate": "minitopo_dc.analysis",
-    "leg_series": "minitopo_dc.analysis",
-    "leg_rates": "minitopo_dc.analysis",
-    "path_rates": "minitopo_dc.analysis",
-    "path_series": "minitopo_dc.analysis",
-    "pdcp_series": "minitopo_dc.analysis",
-    "buffer_over_time": "minitopo_dc.analysis",
+    "results_table": "minitopo_dc.results",
+    "compare_table": "minitopo_dc.results",
+    "save_tables": "minitopo_dc.results",
+    "client_rate": "minitopo_dc.results",
+    "leg_series": "minitopo_dc.results",
+    "leg_rates": "minitopo_dc.results",
+    "path_rates": "minitopo_dc.results",
+    "path_series": "minitopo_dc.results",
+    "pdcp_series": "minitopo_dc.results",
+    "buffer_over_time": "minitopo_dc.results",
     "capacity_over_time": "minitopo_dc.runs.capacity",
-    "connection_log": "minitopo_dc.analysis.logs.connection_log",
-    "ConnectionLog": "minitopo_dc.analysis.logs.connection",
-    "drop_occasion": "minitopo_dc.analysis.measures.drop_occasion",
-    "flow_rates": "minitopo_dc.analysis.measures.utilisation",
-    "handover_table": "minitopo_dc.analysis.measures.handovers",
-    "open_capacity": "minitopo_dc.analysis.measures.open_links",
-    "with_measures": "minitopo_dc.analysis.measures.named",
-    "run_measures": "minitopo_dc.analysis.measures.named",
-    "reordering_wait_ms": "minitopo_dc.analysis.measures.pdcp",
+    "connection_log": "minitopo_dc.results.logs.connection_log",
+    "ConnectionLog": "minitopo_dc.results.logs.connection",
+    "drop_occasion": "minitopo_dc.results.measures.drop_occasion",
+    "flow_rates": "minitopo_dc.results.measures.utilisation",
+    "handover_table": "minitopo_dc.results.measures.handovers",
+    "open_capacity": "minitopo_dc.results.measures.open_links",
+    "with_measures": "minitopo_dc.results.measures.named",
+    "run_measures": "minitopo_dc.results.measures.named",
+    "reordering_wait_ms": "minitopo_dc.results.measures.pdcp",
     # Campaigns.
     "Campaign": "minitopo_dc.campaign.campaign",
     "load": "minitopo_dc.campaign.table",
@@ -180,7 +180,7 @@ _HOMES = {
     "Gnb": "minitopo_dc.topologies.dual_connectivity",
     "Ue": "minitopo_dc.topologies.dual_connectivity",
     "RadioLink": "minitopo_dc.topologies.radio_link",
-    "testbed": "minitopo_dc.emulation.network.testbed",
+    "testbed": "minitopo_dc.real.network.testbed",
     # Base classes and decorators of plugins (docs/plugins.md).
     "Runner": "minitopo_dc.runners.base",
     "Transfer": "minitopo_dc.runners.base",

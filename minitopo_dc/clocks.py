@@ -40,10 +40,10 @@ def run_scenario(scenario: Scenario, directory: Path) -> RunResult:
 def run_checked(scenario: Scenario, directory: Path) -> RunResult:
     """Run a scenario that `check_scenario` has accepted; see `minitopo_dc.runs.perform`."""
     if scenario.clock == "virtual":
-        from minitopo_dc.simulation.run import run_virtual
+        from minitopo_dc.virtual.run import run_virtual
 
         return run_virtual(scenario, directory)
-    from minitopo_dc.emulation.run.real import run_real
+    from minitopo_dc.real.run.real import run_real
 
     return run_real(with_own_plugins(scenario, own_things()), directory)
 
@@ -66,11 +66,11 @@ def unavailable_reason(scenario: Scenario) -> str | None:
     A run of a scenario for which something is lacking would be `unsupported` with this reason.
     """
     if scenario.clock == "real":
-        from minitopo_dc.emulation.run.real import lacking
+        from minitopo_dc.real.run.real import lacking
 
         reason = lacking(scenario)
     else:
-        from minitopo_dc.simulation.choice import core_obstacle
+        from minitopo_dc.virtual.choice import core_obstacle
 
         reason = core_obstacle(scenario)
     runners = runners_of(scenario)
@@ -85,7 +85,7 @@ def unavailable_reason(scenario: Scenario) -> str | None:
 def clean_killed(clock: Clock) -> None:
     """Remove the hosts and processes that a killed run on the real clock has left."""
     if clock == "real":
-        from minitopo_dc.emulation.machine.run_registry import clean
+        from minitopo_dc.real.machine.run_registry import clean
 
         clean()
 

@@ -26,14 +26,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from minitopo_dc import plots, statistics
-from minitopo_dc.analysis import client_rate, leg_series, path_rates, pdcp_series
-from minitopo_dc.analysis.measures.congestion import congestion_series
-from minitopo_dc.analysis.measures.sentences import Ratio, difference_sentence
-from minitopo_dc.analysis.tables.rows import read_rows
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import significant, with_reach
+from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
+from minitopo_dc.results.measures.congestion import congestion_series
+from minitopo_dc.results.measures.sentences import Ratio, difference_sentence
+from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
 from minitopo_dc.scenario import Scenario
 

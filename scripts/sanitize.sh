@@ -21,7 +21,7 @@ checked() {
 
 echo "sanitize: differential tests"
 MINITOPO_DC_EXAMPLES=200 checked -m pytest -q -p no:cacheprovider -p no:xdist tests/native \
-    tests/simulation/whole_runs/test_cores.py
+    tests/virtual/whole_runs/test_cores.py
 echo "sanitize: PDUs"
 .venv/bin/python -m tests.native.soak 4000000
 echo "sanitize: fuzzer, $SECONDS_OF_FUZZER s"

@@ -10,8 +10,8 @@ the same is a matter of two node classes:
     self.addHost("gnb", cls=Gnb)
     self.addHost("ue", cls=Ue, dual_connectivity={"legs": [{"bw": 20}, {"bw": 10}]})
 
-An element on each of both hosts (`minitopo_dc.element`, a process) splits and reorders; this file
-imports Mininet and this folder only, so that `mn` can read it.
+An element on each of both hosts (`minitopo_dc.real.element`, a process) splits and reorders; this
+file imports Mininet and this folder only, so that `mn` can read it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An element's process on a Mininet host, and the place of its files.
 
 As every process of a run it carries the run's id, and the run is registered, so that `minitopo-dc
-clean` finds what a killed program left (`minitopo_dc.emulation.machine.run_registry`).
+clean` finds what a killed program left (`minitopo_dc.real.machine.run_registry`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ else:  # mn reads the files of this folder outside their package
     sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
     from radio_link import interpreter  # type: ignore[import-not-found, no-redef]
 
-PROCESS = "minitopo_dc.element"
+PROCESS = "minitopo_dc.real.element"
 READY = b"ready"
 PATIENCE_S = 30
 """For its first word, and for its end: importing takes about 1 s on one busy core."""

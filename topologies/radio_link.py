@@ -7,7 +7,7 @@
 
 Between hosts, routers and switches alike, each parameter for what an interface sends, as with
 TCLink. No netem is needed: a process of minitopo-dc in user space carries the frames of one link
-(`minitopo_dc.element.radio_link`). It starts with the link and ends with it, or with this
+(`minitopo_dc.real.element.radio_link`). It starts with the link and ends with it, or with this
 program.
 
 Like every file here this imports Mininet and this folder only, so that Mininet's own `mn` can read
@@ -42,7 +42,7 @@ else:  # mn runs this file outside its package, and compiles it by its name
 
 # mn runs this file without a __file__, but compiles it by its name.
 HERE = Path((lambda: 0).__code__.co_filename).resolve()
-PROCESS = "minitopo_dc.element.radio_link"
+PROCESS = "minitopo_dc.real.element.radio_link"
 PATIENCE_S = 30
 """For an answer of the process: importing takes about 1 s on one busy core."""
 SEED = 1

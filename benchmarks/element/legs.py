@@ -19,7 +19,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from benchmarks.element.__main__ import PORT, SILENCE_MS, SIZE, answer, compiled, running
-from minitopo_dc.emulation.network.testbed import testbed
+from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 

@@ -25,7 +25,7 @@ from benchmarks.hostile.report import Report
 from benchmarks.hostile.small_disk import enlarge, small_disk
 from minitopo_dc import cli
 from minitopo_dc.campaign.table import FACTS, load
-from minitopo_dc.commands.entry import UNEXPECTED
+from minitopo_dc.cli.entry import UNEXPECTED
 
 PROGRAM = (sys.executable, "-m", "minitopo_dc.cli")
 SEEDS = [1, 2]

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from benchmarks.hostile import stores
 from benchmarks.hostile.kinds import Kind, given, recorded
 from benchmarks.hostile.report import Report
-from minitopo_dc.commands import entry
+from minitopo_dc.cli import entry
 from minitopo_dc.errors import InputError
 from minitopo_dc.pdcp import PolicyError
 

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from random import Random
 
 from benchmarks.hostile.report import Report
-from minitopo_dc.element.drivers import ReceiveDriver
-from minitopo_dc.element.kernel.loop import Loop
 from minitopo_dc.pdcp import SN_BITS, PduError, SnFormat, append_trailer, sn_format, split_trailer
+from minitopo_dc.real.element.drivers import ReceiveDriver
+from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000

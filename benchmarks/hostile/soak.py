@@ -12,8 +12,8 @@ from typing import Any
 
 from benchmarks.element.__main__ import LEGS, PORT, SILENCE_MS, answer, compiled, running
 from benchmarks.hostile.report import Report
-from minitopo_dc.emulation.network.elements import ElementFailedError
-from minitopo_dc.emulation.network.testbed import Testbed, testbed
+from minitopo_dc.real.network.elements import ElementFailedError
+from minitopo_dc.real.network.testbed import Testbed, testbed
 from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
 

@@ -14,11 +14,11 @@ from random import Random
 from unittest import mock
 
 from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
-from minitopo_dc.analysis import load_results
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.table import FACTS, TABLE, load
-from minitopo_dc.commands import entry
+from minitopo_dc.cli import entry
+from minitopo_dc.results import load_results
 from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.seal import seal

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 
-from minitopo_dc.analysis.measures.named import measure
 from minitopo_dc.numbers import significant
+from minitopo_dc.results.measures.named import measure
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Video, Workload

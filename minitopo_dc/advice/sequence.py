@@ -19,11 +19,11 @@ import pandas as pd
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
-from minitopo_dc.analysis.measures.verdict import limiting_factor
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.comparison_runs import Execute, attempt, kept, run_directory
 from minitopo_dc.numbers import significant
 from minitopo_dc.pool import Pool
+from minitopo_dc.results.measures.verdict import limiting_factor
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario, VirtualSettings
 from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome

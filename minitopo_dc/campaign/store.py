@@ -18,9 +18,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from minitopo_dc.analysis.tables.load import load_result
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
+from minitopo_dc.results.tables.load import load_result
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.seal import CHECKSUMS, damage, seal
 from minitopo_dc.runs.traces import share_traces

@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.network.elements import ElementProcess, running, stop_all
-from minitopo_dc.emulation.network.host_capture import captured
-from minitopo_dc.emulation.network.hosts import EmulatedHost
-from minitopo_dc.emulation.network.testbed import set_sysctl
-from minitopo_dc.emulation.run.transfers import make_jobs, run_flows
-from minitopo_dc.emulation.run.watch import Watch
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
+from minitopo_dc.real.network.elements import ElementProcess, running, stop_all
+from minitopo_dc.real.network.host_capture import captured
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.network.testbed import set_sysctl
+from minitopo_dc.real.run.transfers import make_jobs, run_flows
+from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.runs.addresses import client_address, server_address
 from minitopo_dc.runs.check import runners_of, unsupported_reason

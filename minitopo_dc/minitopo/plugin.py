@@ -15,10 +15,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.machine.machine import probe_kernel, save_facts
-from minitopo_dc.emulation.machine.run_registry import registered
-from minitopo_dc.emulation.network.hosts import EmulatedHost, take_down
-from minitopo_dc.emulation.network.testbed import ipv6_obstacle
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
@@ -34,6 +30,10 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
+from minitopo_dc.real.machine.machine import probe_kernel, save_facts
+from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.network.hosts import EmulatedHost, take_down
+from minitopo_dc.real.network.testbed import ipv6_obstacle
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.runs.results import RunResult

@@ -18,7 +18,7 @@ class Carried(Protocol):
 
 
 class NativeLoop:
-    """The counterpart of `minitopo_dc.simulation.loop.Loop` in C, which also carries packets.
+    """The counterpart of `minitopo_dc.virtual.loop.Loop` in C, which also carries packets.
 
     C knows a packet of Python's by a number, its token, for as long as it may still arrive.
     """

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from minitopo_dc.analysis import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
-from minitopo_dc.analysis.errors import naming
-from minitopo_dc.analysis.measures.congestion import congestion_series
-from minitopo_dc.analysis.tables.playback import read_segments
-from minitopo_dc.analysis.tables.rows import lines_of, read_rows
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.axes import handles_of, legend
 from minitopo_dc.plots.theme import ordered, style
+from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
+from minitopo_dc.results.errors import naming
+from minitopo_dc.results.measures.congestion import congestion_series
+from minitopo_dc.results.tables.playback import read_segments
+from minitopo_dc.results.tables.rows import lines_of, read_rows
 from minitopo_dc.runs.capacity import capacity_over_time
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario

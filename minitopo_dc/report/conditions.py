@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.tables.labels import scenario_fields
 from minitopo_dc.plots.labels import is_number, label_of, value_name
+from minitopo_dc.results.errors import ResultError
+from minitopo_dc.results.tables.labels import scenario_fields
 from minitopo_dc.scenario import Scenario
 
 MOST_CASES = 200

@@ -13,13 +13,13 @@ from scapy.packet import Packet
 from scapy.utils import rdpcap
 
 from minitopo_dc.capture import layers
-from minitopo_dc.element import captures, drivers, transmit_driver
-from minitopo_dc.element.captures import Captures
-from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
-from minitopo_dc.element.kernel.loop import Loop
-from minitopo_dc.element.transmit_driver import TransmitDriver
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.real.element import captures, drivers, transmit_driver
+from minitopo_dc.real.element.captures import Captures
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
 from tests.capture.packets import datagram
 

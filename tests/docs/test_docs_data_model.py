@@ -11,10 +11,6 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis import load_results, load_series
-from minitopo_dc.analysis.measures.handovers import COLUMNS as HANDOVERS
-from minitopo_dc.analysis.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
-from minitopo_dc.analysis.tables.labels import ID
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import RENAMED, VERSION
@@ -23,6 +19,10 @@ from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.media.player import Player
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
+from minitopo_dc.results import load_results, load_series
+from minitopo_dc.results.measures.handovers import COLUMNS as HANDOVERS
+from minitopo_dc.results.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
+from minitopo_dc.results.tables.labels import ID
 from minitopo_dc.router.delivery import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS
 from minitopo_dc.runs.results import SETTINGS, RunResult

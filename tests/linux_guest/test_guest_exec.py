@@ -69,7 +69,7 @@ def test_what_is_wrong_is_said_before_a_run(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.commands.exec.missing_guest", lambda: None)
+    monkeypatch.setattr("minitopo_dc.cli.exec.missing_guest", lambda: None)
     assert main([*VIRTUAL, *arguments]) == status
     assert words in capfd.readouterr().err
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from minitopo_dc.element import native_element, native_loop
-from tests.element.conftest import clock
-from tests.element.fake_netlink import FakeNetlinkQueues
-from tests.element.fakes import Clock, NoInjector
+from minitopo_dc.real.element import native_element, native_loop
 from tests.native.elements import Sockets
+from tests.real.element.conftest import clock
+from tests.real.element.fake_netlink import FakeNetlinkQueues
+from tests.real.element.fakes import Clock, NoInjector
 
 __all__ = ["clock"]
 
@@ -25,7 +25,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Clock]:
 
     monkeypatch.setattr(native_loop, "NetlinkQueues", FakeNetlinkQueues)
     monkeypatch.setattr(native_element, "Injector", injector)
-    monkeypatch.setattr("minitopo_dc.element.drivers.Injector", NoInjector)
+    monkeypatch.setattr("minitopo_dc.real.element.drivers.Injector", NoInjector)
     yield clock
     for each in made:
         each.close()

@@ -8,24 +8,24 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from minitopo_dc.element.captures import Captures
-from minitopo_dc.element.drivers import LegDriver, ReceiveDriver
-from minitopo_dc.element.kernel.injection import Injected
-from minitopo_dc.element.kernel.loop import Loop
-from minitopo_dc.element.native_captures import NativeCaptures
-from minitopo_dc.element.native_element import (
+from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.real.element.captures import Captures
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.kernel.injection import Injected
+from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.native_captures import NativeCaptures
+from minitopo_dc.real.element.native_element import (
     NativeLegDriver,
     NativeReceiveDriver,
     NativeTransmitDriver,
 )
-from minitopo_dc.element.native_loop import NativeLoop
-from minitopo_dc.element.transmit_driver import TransmitDriver
-from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.native import native_receiver, native_transmitter
-from tests.element.fake_netlink import FakeNetlinkQueues
-from tests.element.fakes import LATER, MS, Clock, FakePacket, NoInjector
 from tests.native.test_native_ip import SOUND, datagrams
+from tests.real.element.fake_netlink import FakeNetlinkQueues
+from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector
 
 INDICES = [11, 12]
 SDUS, PDUS, LEG_1, LEG_2 = range(4)

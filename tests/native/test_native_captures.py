@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from minitopo_dc.capture import read_capture
 from minitopo_dc.pdcp import append_trailer, sn_format
-from tests.element.fakes import LATER, MS, Clock, datagram, datagram_ipv6
 from tests.native.elements import (
     BEARERS,
     INDICES,
@@ -30,6 +29,7 @@ from tests.native.elements import (
     wanted,
 )
 from tests.native.extension import EXAMPLES, needs_native
+from tests.real.element.fakes import LATER, MS, Clock, datagram, datagram_ipv6
 
 pytestmark = needs_native
 RADIO = {"rate_mbps": 1000, "delay_ms": 10, "jitter_ms": 0, "queue_packets": 1000}

@@ -7,7 +7,6 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.element.fakes import Clock
 from tests.native.elements import (
     BEARERS,
     RADIOS,
@@ -18,6 +17,7 @@ from tests.native.elements import (
     wanted,
 )
 from tests.native.extension import EXAMPLES, needs_native
+from tests.real.element.fakes import Clock
 
 pytestmark = needs_native
 

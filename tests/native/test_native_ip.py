@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.element.ipv4_options import may_be_forwarded
 from minitopo_dc.native.library import library
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
-from tests.element.fakes import JUMBOGRAM, datagram, datagram_ipv6
-from tests.element.options import FORWARDED, REFUSED
+from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from tests.native.extension import EXAMPLES, needs_native
+from tests.real.element.fakes import JUMBOGRAM, datagram, datagram_ipv6
+from tests.real.element.options import FORWARDED, REFUSED
 
 pytestmark = needs_native
 EXTENDED = datagram_ipv6(100)[:6] + b"\0" + datagram_ipv6(100)[7:40] + b"\x2b\0\1\4" + bytes(56)

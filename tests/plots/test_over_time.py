@@ -10,9 +10,9 @@ import pytest
 from matplotlib import pyplot
 
 from minitopo_dc import Scenario, plots
-from minitopo_dc.analysis import ResultError
+from minitopo_dc.results import ResultError
 from minitopo_dc.trace import Capacities
-from tests.analysis.synthetic_runs import result, save, save_element, save_rate
+from tests.results.synthetic_runs import result, save, save_element, save_rate
 
 MS = 1_000_000
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis import leg_series, load_results
 from minitopo_dc.comparison_runs import run_comparison
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
+from minitopo_dc.results import leg_series, load_results
 from minitopo_dc.scenario import Scenario
-from tests.analysis.synthetic_runs import result, save, save_element
+from tests.results.synthetic_runs import result, save, save_element
 
 DOWNLOAD: dict[str, Any] = {
     "transport": "quic",

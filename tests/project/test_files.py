@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from minitopo_dc import __version__
-from minitopo_dc.commands.entry import COMMANDS
+from minitopo_dc.cli.entry import COMMANDS
 from tests import REPOSITORY
 from tests.docs.test_docs_commands import check, commands
 

@@ -39,21 +39,21 @@ def test_the_library_keeps_every_import_rule() -> None:
         ("layers", "minitopo_dc/pdcp/formats/codec.py", "import minitopo_dc.trace"),
         ("layers", "minitopo_dc/trace/model.py", "import minitopo_dc.settings"),
         ("cores", "minitopo_dc/link/leg.py", "import minitopo_dc.pdcp"),
-        ("layers", "minitopo_dc/settings/base.py", "import minitopo_dc.element"),
-        ("layers", "minitopo_dc/element/kernel/loop.py", "import minitopo_dc.emulation"),
-        ("layers", "minitopo_dc/commands/options/scenario.py", "import minitopo_dc.cli"),
+        ("layers", "minitopo_dc/settings/base.py", "import minitopo_dc.real.element"),
+        ("real-layers", "minitopo_dc/real/element/kernel/loop.py", "import minitopo_dc.real.run"),
+        ("cli-layers", "minitopo_dc/cli/options/scenario.py", "import minitopo_dc.cli.entry"),
         ("layers", "minitopo_dc/a_module_without_a_place.py", ""),
         ("sans-io", "minitopo_dc/pdcp/formats/codec.py", "import time"),
         ("sans-io", "minitopo_dc/link/leg.py", "import asyncio"),
         ("sans-io", "minitopo_dc/trace/model.py", "import socket"),
         ("picoquic", "minitopo_dc/picoquic/connection.py", "import time"),
-        ("element", "minitopo_dc/element/kernel/loop.py", "import mininet.net"),
+        ("element", "minitopo_dc/real/element/kernel/loop.py", "import mininet.net"),
         ("element", "minitopo_dc/settings/base.py", "import minitopo_dc.runners"),
-        ("emulation", "minitopo_dc/emulation/plan.py", "import minitopo_dc.element.process"),
-        ("analysis", "minitopo_dc/analysis/tables/load.py", "import socket"),
+        ("real", "minitopo_dc/real/run/plan.py", "import minitopo_dc.real.element.process"),
+        ("results", "minitopo_dc/results/tables/load.py", "import socket"),
         ("layers", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.runs.results"),
         ("runners", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.pdcp"),
-        ("virtual", "minitopo_dc/simulation/loop.py", "import minitopo_dc.element"),
+        ("virtual", "minitopo_dc/virtual/loop.py", "import minitopo_dc.real.element"),
         ("topologies", "minitopo_dc/topologies/two_path.py", "import minitopo_dc.runs"),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_command_starts_without_what_it_may_not_need(command: str) -> None:
     """A second each. What makes tables has pandas from its beginning on."""
     slow = {"scipy", "distributed", "sklearn", "matplotlib"}
     slow |= {"pandas"} if command not in ("compare", "campaign") else set()
-    program = f"import sys; from minitopo_dc.commands import entry; entry.parser(['{command}'])\n"
+    program = f"import sys; from minitopo_dc.cli import entry; entry.parser(['{command}'])\n"
     program += f"print(*{slow} & sys.modules.keys())"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True

@@ -15,11 +15,11 @@ import pytest
 
 from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
-from minitopo_dc.analysis import ResultError, client_rate, load_results
-from minitopo_dc.analysis.logs.connection_log import sender_recovery
-from minitopo_dc.commands.entry import unexpected
-from minitopo_dc.commands.screen import new_directory
-from minitopo_dc.emulation.machine.run_registry import VARIABLE
+from minitopo_dc.cli.entry import unexpected
+from minitopo_dc.cli.screen import new_directory
+from minitopo_dc.real.machine.run_registry import VARIABLE
+from minitopo_dc.results import ResultError, client_rate, load_results
+from minitopo_dc.results.logs.connection_log import sender_recovery
 from minitopo_dc.runners.processes.environment import clean_environment
 from minitopo_dc.runs.results import load_as_run
 
@@ -155,7 +155,7 @@ def test_no_code(tmp_path: Path) -> None:
 def test_no_rights(tmp_path: Path) -> None:
     """In a process of its own, as what is given up does not come back."""
     program = "from pathlib import Path; import os, sys; "
-    program += "from minitopo_dc.commands.owner import drop_privileges; "
+    program += "from minitopo_dc.cli.owner import drop_privileges; "
     program += "drop_privileges([Path(sys.argv[1])]); "
     program += "print(os.getresuid(), os.getresgid(), os.getgroups())"
     os.chown(tmp_path, 65_533, 0)

@@ -17,11 +17,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from minitopo_dc import Scenario, report
-from minitopo_dc.analysis.tables.labels import scenario_fields
 from minitopo_dc.plots import ColumnError
 from minitopo_dc.plots.theme import ORDER
 from minitopo_dc.report import write_report
 from minitopo_dc.report.default import draw, mean_tables
+from minitopo_dc.results.tables.labels import scenario_fields
 
 LEGS: list[dict[str, Any]] = [
     {"rate_mbps": 20, "delay_ms": 30},

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.analysis.logs.qlog import server_events, server_recovery
+from minitopo_dc.results.logs.qlog import server_events, server_recovery
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers

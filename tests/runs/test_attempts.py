@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.analysis import load_results
 from minitopo_dc.comparison_runs import run_all
+from minitopo_dc.results import load_results
 from minitopo_dc.runs.attempts import Retries, tried
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
-from tests.analysis.synthetic_runs import no_result, result
+from tests.results.synthetic_runs import no_result, result
 
 
 def outcome(

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.analysis.measures.open_links import mp_capacity_mbps
-from minitopo_dc.analysis.measures.utilisation import link_utilisation
 from minitopo_dc.cli import main
+from minitopo_dc.results.measures.open_links import mp_capacity_mbps
+from minitopo_dc.results.measures.utilisation import link_utilisation
 from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.runs.traces import FOLDER, RECORD
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.simulation.run import run_virtual
+from minitopo_dc.virtual.run import run_virtual
 
 TRACE = "time_s,rate_mbps\n0,20\n2,10\n4,20\n6,15\n"
 

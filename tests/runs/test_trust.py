@@ -20,7 +20,7 @@ from minitopo_dc.runs.trust import (
     with_trust,
 )
 from minitopo_dc.settings import SettingsError
-from tests.analysis.synthetic_runs import no_result, result
+from tests.results.synthetic_runs import no_result, result
 
 IDLE = Part(ran_s=0.1, waited_s=0, delayed_s=0, stopped_s=0, saturated_s=0)
 CALM = Evidence(

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.commands import compare
-from minitopo_dc.commands.options.scenario import base_scenario
+from minitopo_dc.cli import compare
+from minitopo_dc.cli.options.scenario import base_scenario
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario

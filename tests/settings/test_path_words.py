@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.commands.options.scenario import MODES, rows
+from minitopo_dc.cli.options.scenario import MODES, rows
 from minitopo_dc.comparison_runs import planned_runs
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
 from minitopo_dc.settings.path_schedule import PathEvent
 from minitopo_dc.workloads import Download
-from tests.commands.test_commands import parsed, scenario
+from tests.cli.test_commands import parsed, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read
 
 WORDS = ("1", "2:open:2", "4.5:abandon:1")

@@ -13,7 +13,7 @@ from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.settings import Direction, LegSettings, SettingsError, WifiSettings
-from tests.simulation.scenarios import leg, scenario
+from tests.virtual.scenarios import leg, scenario
 
 MS = 1_000_000
 

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minitopo_dc.analysis.errors import ResultError
-from minitopo_dc.analysis.logs.connection import ConnectionLog, Cut
-from minitopo_dc.analysis.logs.connection_log import connection_log
-from minitopo_dc.analysis.measures.named import with_measures
-from minitopo_dc.simulation.run import run_virtual
-from tests.simulation.scenarios import scenario
+from minitopo_dc.results.errors import ResultError
+from minitopo_dc.results.logs.connection import ConnectionLog, Cut
+from minitopo_dc.results.logs.connection_log import connection_log
+from minitopo_dc.results.measures.named import with_measures
+from minitopo_dc.virtual.run import run_virtual
 from tests.studies.digests import module
+from tests.virtual.scenarios import scenario
 
 features, limits = (module("mesh", name) for name in ("features", "limits"))
 

@@ -10,7 +10,7 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.emulation.network.hosts import EmulatedHost, network
+from minitopo_dc.real.network.hosts import EmulatedHost, network
 from minitopo_dc.runs.addresses import client_address, server_address
 from minitopo_dc.topologies.host import in_ipv6
 from minitopo_dc.topologies.many_clients import ManyClients

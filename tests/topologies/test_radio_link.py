@@ -19,12 +19,12 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.emulation.network.hosts import EmulatedHost
-from minitopo_dc.emulation.run.probe import Arrivals, send_through
 from minitopo_dc.link import Bernoulli
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
 from tests import REPOSITORY
-from tests.emulation.network.processes import with_word
+from tests.real.network.processes import with_word
 
 pytestmark = pytest.mark.root
 TOLERANCE = 0.02

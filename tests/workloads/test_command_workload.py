@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.analysis.measures import named
+from minitopo_dc.results.measures import named
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Command, parse_workload

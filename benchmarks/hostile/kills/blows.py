@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from random import Random
 
-from minitopo_dc.emulation.network.cpu_limit import cpu_limit
+from minitopo_dc.real.network.cpu_limit import cpu_limit
 
 STOPS_S = 0.1, 3.0
 HOGS_S = 0.5, 5.0

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.emulation.machine.run_registry import REGISTRY
+from minitopo_dc.real.machine.run_registry import REGISTRY
 
 VARIABLE = "HOSTILE_BENCHMARK"
 

@@ -31,7 +31,7 @@ from benchmarks.hostile.kills.blows import BLOWS, KILLS
 from benchmarks.hostile.kills.marked import Marked
 from benchmarks.hostile.report import Report
 from minitopo_dc.campaign.table import load
-from minitopo_dc.emulation.machine.run_registry import clean
+from minitopo_dc.real.machine.run_registry import clean
 
 COMMAND = (sys.executable, "-c", "from minitopo_dc.cli import main; raise SystemExit(main())")
 """As the installed script; behind `-m` Python itself may end by SIGINT."""

@@ -20,10 +20,10 @@ from unittest import mock
 from benchmarks.hostile.examples import KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES, campaign_text
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
+from minitopo_dc.cli import entry
+from minitopo_dc.cli import run as run_command
+from minitopo_dc.cli.options import scenario as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
-from minitopo_dc.commands import entry
-from minitopo_dc.commands import run as run_command
-from minitopo_dc.commands.options import scenario as options
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
@@ -139,7 +139,7 @@ def _element_process(rng: Random, directory: Path) -> Iterator[None]:
         if not ElementSettings.load(path).directory.resolve().is_relative_to(directory.resolve()):
             yield  # it may write there, and that is somebody else's
             return
-    command = (*_alone(), sys.executable, "-P", "-m", "minitopo_dc.element", str(path))
+    command = (*_alone(), sys.executable, "-P", "-m", "minitopo_dc.real.element", str(path))
     done = subprocess.run(
         command,
         stdin=subprocess.DEVNULL,  # its end ends an element that is ready

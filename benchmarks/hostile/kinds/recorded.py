@@ -18,8 +18,8 @@ import minitopo_dc
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.kinds.captures import damaged, tcp_run
 from benchmarks.hostile.stores import damaged_store
-from minitopo_dc.analysis import ResultError
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.results import ResultError
 
 
 @cache

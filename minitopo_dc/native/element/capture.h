@@ -1,4 +1,4 @@
-/* Captures of legs: twins of capture/pcap.py, capture/framing.py and element/captures.py, which have the rules.
+/* Captures of legs: twins of capture/pcap.py, capture/framing.py and real/element/captures.py, which have the rules.
  * Python has opened the files and written their headers. Records are kept here until the verdicts are out. */
 #ifndef MINITOPO_CAPTURE_H
 #define MINITOPO_CAPTURE_H

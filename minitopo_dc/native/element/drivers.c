@@ -1,4 +1,4 @@
-/* Legs and bearers over real packets: twins of element/drivers.py and element/transmit_driver.py. */
+/* Legs and bearers over real packets: twins of real/element/drivers.py and real/element/transmit_driver.py. */
 #include "element.h"
 
 #include "ip.h"

@@ -1,4 +1,4 @@
-/* The element on real packets: the twin of the package `minitopo_dc.element`, whose modules have the rules.
+/* The element on real packets: the twin of the package `minitopo_dc.real.element`, whose modules have the rules.
  *
  * A packet waits in the kernel while a leg or an entity holds it; its bytes are here meanwhile. */
 #ifndef MINITOPO_ELEMENT_H

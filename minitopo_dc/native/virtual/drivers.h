@@ -1,4 +1,4 @@
-/* Drivers of the legs and of the PDCP entities by timers, in virtual time: the twin of simulation/drivers.py. */
+/* Drivers of the legs and of the PDCP entities by timers, in virtual time: the twin of virtual/drivers.py. */
 #ifndef MINITOPO_DRIVERS_H
 #define MINITOPO_DRIVERS_H
 

@@ -1,5 +1,5 @@
 /* All packets from one socket to another, in virtual time: the way that they take. The twin of
- * simulation/packet.py, and of `entrance` and `arrive` of simulation/element.py. */
+ * virtual/packet.py, and of `entrance` and `arrive` of virtual/element.py. */
 #ifndef MINITOPO_FLOW_H
 #define MINITOPO_FLOW_H
 

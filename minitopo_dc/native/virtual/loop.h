@@ -1,4 +1,4 @@
-/* Virtual time: a queue of events. The twin of simulation/loop.py: timers of the same moment fire in the
+/* Virtual time: a queue of events. The twin of virtual/loop.py: timers of the same moment fire in the
  * order in which they were set. */
 #ifndef MINITOPO_LOOP_H
 #define MINITOPO_LOOP_H

@@ -1,4 +1,4 @@
-/* A run's network in virtual time: who owns what, and its packets. The twin of simulation/packet.py. */
+/* A run's network in virtual time: who owns what, and its packets. The twin of virtual/packet.py. */
 #ifndef MINITOPO_NETWORK_H
 #define MINITOPO_NETWORK_H
 

@@ -14,9 +14,9 @@ from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.virtual import SecondsHost, moment_of, seconds
 from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
 from minitopo_dc.runners.virtual import Received
-from minitopo_dc.simulation.host import Host
-from minitopo_dc.simulation.loop import START_NS, Loop, Timer
-from minitopo_dc.simulation.packet import Flow, Packet
+from minitopo_dc.virtual.host import Host
+from minitopo_dc.virtual.loop import START_NS, Loop, Timer
+from minitopo_dc.virtual.packet import Flow, Packet
 
 SERVER, CLIENT = ("192.0.2.1", 4433), ("192.0.2.2", 50_000)
 DELAY_NS = 10_000_000

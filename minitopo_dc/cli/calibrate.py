@@ -1,0 +1,221 @@
+"""Measure the legs on this machine against their settings (`minitopo-dc calibrate`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from minitopo_dc.cli.options import assignments, quantities
+from minitopo_dc.cli.options.scenario import add_leg_options, add_seed_option, leg_settings
+from minitopo_dc.cli.screen import resume_text
+from minitopo_dc.clocks import require_real, run_checked
+from minitopo_dc.numbers import significant, whole
+from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.runs.trust import LIMITS_FILE, Limits
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.statistics import Proportion, expected_count
+
+if TYPE_CHECKING:  # Mininet, which other commands do without
+    from minitopo_dc.real.run.calibration import Quantity
+    from minitopo_dc.real.run.disturbance import Row
+
+RUNS, MAX_RUNS = 100, 10_000
+HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    add_leg_options(parser, legs=("20", "20"))
+    parser.add_argument(
+        "--seconds",
+        type=quantities.of("s"),
+        default=10,
+        metavar="S",
+        help="duration of each of the two measurements of a leg (at least 2; default: 10)",
+    )
+    add_seed_option(parser)
+    assignments.add(parser)
+    parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
+    disturb = parser.add_argument_group(
+        "limits of trust: what a disturbance of this machine does to a run (docs/trust.md)"
+    )
+    disturb.add_argument(
+        "--disturb",
+        type=whole,
+        nargs="?",
+        const=RUNS,
+        metavar="RUNS",
+        help="measure this machine's limits of trust, in place of its legs, from RUNS "
+        f"undisturbed and RUNS disturbed runs of 3 s (default: {RUNS})",
+    )
+    disturb.add_argument(
+        "--output",
+        type=Path,
+        default=Path("results/disturb"),
+        metavar="DIR",
+        help="directory of these runs, new or to be resumed (default: results/disturb)",
+    )
+    disturb.add_argument("--save", action="store_true", help=f"write the limits to {LIMITS_FILE}")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Measure and print; return 1 when that failed, else 0."""
+    require_real("calibrate")
+    if arguments.disturb is not None:
+        return _disturb(arguments)
+    from minitopo_dc.real.network.elements import ElementFailedError  # noqa: PLC0415
+    from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
+
+    fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
+    values = assignments.assignments(arguments)
+    own = {"transport": "tcp", "mode": "sc"}
+    scenario = Scenario.check({**assignments.put(fields, values), **own}, "options")
+    try:
+        with Console(stderr=True).status("measuring each leg in two runs"):
+            quantities = calibrate(scenario, arguments.seconds)
+    except ElementFailedError as error:
+        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    if arguments.json:
+        rows = [_row(quantity) for quantity in quantities]
+        print(json.dumps(rows, indent=1))  # noqa: T201
+    else:
+        Console().print(_table(quantities))
+    return 0
+
+
+def _row(quantity: Quantity) -> dict[str, Any]:
+    row = asdict(quantity) | {"error": quantity.error}
+    if (lost := quantity.losses) is not None:
+        row["losses"] |= {"expected": asdict(expected_count(lost.mean, lost.variance))}
+    return row
+
+
+def _table(quantities: Iterable[Quantity]) -> Sheet:
+    heads = [Head("", text=True), Head("downlink", text=True), Head("unit", text=True)]
+    sheet = Sheet([*heads, *map(Head, ("asked", "ideal leg", "measured", "error"))])
+    for quantity in quantities:
+        asked = "-" if quantity.asked is None else significant(quantity.asked)
+        numbers = (quantity.ideal, quantity.measured, quantity.error)
+        name = (f"leg {quantity.leg}", quantity.name, quantity.unit)
+        sheet.add(*name, asked, *map(significant, numbers))
+        if (lost := quantity.losses) is not None:
+            expected = expected_count(lost.mean, lost.variance)
+            sheet.notes.append(
+                f"Leg {quantity.leg} should lose {expected.words} of {lost.packets:,} packets; "
+                f"with this seed the ideal leg loses {lost.ideal:,}, and {lost.measured:,} were "
+                "measured."
+            )
+    return sheet
+
+
+def _disturb(arguments: argparse.Namespace) -> int:
+    """Disturb runs, and print what their evidence says with the limits that result from it."""
+    from minitopo_dc.real.run import disturbance  # noqa: PLC0415 (Mininet)
+
+    if not 1 <= arguments.disturb <= MAX_RUNS:
+        raise SettingsError(f"--disturb: {arguments.disturb}; allowed: 1 to {MAX_RUNS}")
+    directory: Path = arguments.output
+    console = Console(stderr=True)
+    total = 2 * arguments.disturb
+
+    def ended(row: Row) -> None:
+        goodput = (
+            "no goodput" if row.goodput_mbps is None else f"{significant(row.goodput_mbps)} Mbit/s"
+        )
+        what = f"{row.disturbance.label} {row.part}".strip()
+        console.print(
+            f"{row.number + 1}/{total} {row.transport} {row.mode}, {what}: {row.status}, {goodput}"
+        )
+
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        rows = disturbance.measure(
+            arguments.disturb,
+            arguments.seed,
+            directory / "runs.jsonl",
+            virtual=run_checked,
+            ended=ended,
+        )
+    except OSError as error:
+        raise SettingsError(f"--output: {directory}: {error.strerror}") from None
+    except KeyboardInterrupt:
+        done = len(disturbance.load(directory / "runs.jsonl"))
+        raise KeyboardInterrupt(resume_text(done, total)) from None
+    limits = disturbance.fit(rows)
+    limits.save(directory / "trust-limits.yaml")
+    if arguments.save:
+        limits.save(LIMITS_FILE.expanduser())
+    told = _detection_table(rows, limits)
+    if arguments.json:
+        print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
+    else:
+        Console().print(_detection_sheet(told))
+        line = f"Limits: {directory / 'trust-limits.yaml'}"
+        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
+    """Return for each disturbance how many runs it made wrong, and how many of those are told."""
+    from minitopo_dc.real.run.disturbance import OFF, errors  # noqa: PLC0415 (Mininet)
+
+    groups: dict[str, list[tuple[float, bool]]] = {}
+    for row, error in zip(rows, errors(rows), strict=True):
+        if error is not None:
+            groups.setdefault(row.disturbance.label, []).append((abs(error), row.exceeds(limits)))
+    every = [each for label, found in groups.items() if label != "none" for each in found]
+    table = []
+    for label, found in [*sorted(groups.items()), ("all disturbances", every)]:
+        wrong = [told for error, told in found if error > OFF]
+        untold = [error for error, told in found if error > OFF and not told]
+        share = Proportion(sum(wrong), len(wrong))
+        alarms = Proportion(sum(told for error, told in found if error <= OFF), len(found))
+        table.append(
+            {
+                "disturbance": label,
+                "runs": len(found),
+                "wrong": len(wrong),
+                "told": sum(wrong),
+                "told_share": share.share if wrong else None,
+                "told_low": share.low,
+                "told_high": share.high,
+                "alarms": alarms.count,
+                "alarms_share": alarms.share,
+                "alarms_high": alarms.high,
+                "worst_untold": max(untold, default=0.0),
+            }
+        )
+    return table
+
+
+def _detection_sheet(told: Iterable[dict[str, Any]]) -> Sheet:
+    heads = [
+        Head("disturbance", text=True),
+        Head("runs"),
+        Head("runs with\nan error\nabove 5 %"),
+        Head("of these\ndetected (share,\n95 % interval)", text=True),
+        Head("false\nalarms"),
+        Head("largest\nundetected\nerror", "%"),
+    ]
+    sheet = Sheet(heads)
+    for row in told:
+        interval = f"{row['told_low']:.2f} to {row['told_high']:.2f}"
+        share = f"{row['told']} ({row['told_share']:.2f}, {interval})"
+        sheet.add(
+            row["disturbance"],
+            str(row["runs"]),
+            str(row["wrong"]),
+            share if row["wrong"] else "-",
+            str(row["alarms"]),
+            significant(100 * row["worst_untold"]) if row["worst_untold"] else "-",
+        )
+    return sheet

@@ -1,0 +1,319 @@
+"""Run many scenarios from one Python file, resume them and report (`minitopo-dc campaign`)."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import shlex
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import get_args
+
+import pandas as pd
+
+from minitopo_dc.campaign.campaign import AGAIN, Campaign
+from minitopo_dc.campaign.cluster import Cluster
+from minitopo_dc.campaign.plan import Case
+from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
+from minitopo_dc.campaign.store import Store
+from minitopo_dc.campaign.table import load, load_facts
+from minitopo_dc.cli.options.scenario import add_jobs_option, add_retry_option
+from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.numbers import duration, whole
+from minitopo_dc.runs.attempts import Retries, check_retries
+from minitopo_dc.runs.results import FINE, exit_status
+from minitopo_dc.scenario import Clock
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.spelling import did_you_mean
+
+HELP = "run, resume and report many scenarios from one file"
+MISSING = "missing"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the actions `run`, `status`, `report` and `list`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _add_run(actions.add_parser("run", help="run the missing runs, then write the report"))
+    status = actions.add_parser(
+        "status", help="count finished, failed and missing runs, with reasons"
+    )
+    status.add_argument(
+        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
+    )
+    status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
+    report = actions.add_parser("report", help="write an HTML report with all figures")
+    report.add_argument(
+        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
+    )
+    report.add_argument(
+        "--output", type=Path, metavar="DIR", help="report directory (default: DIR/report)"
+    )
+    report.add_argument(
+        "--figures",
+        nargs="+",
+        choices=("svg", "pdf", "png"),
+        default=("svg",),
+        help="kinds of the figures' files in figures/ (default: svg)",
+    )
+    report.add_argument(
+        "--tables",
+        nargs="+",
+        choices=("csv", "latex"),
+        default=(),
+        help="kinds of the tables' files in tables/ (default: none)",
+    )
+    report.add_argument(
+        "--file",
+        metavar="FILE.py|NAME",
+        help="a campaign's file, whose report(runs) adds its sections (it is run)",
+    )
+    actions.add_parser("list", help="list the studies that can be run by name")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "campaign",
+        metavar="FILE.py|NAME",
+        help="a campaign's file, which is run as a program, or a study's name (campaign list)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="results directory, new or to be resumed (default: results/NAME[-VERSION][-CLOCK])",
+    )
+    group = parser.add_mutually_exclusive_group()
+    for version, what in (
+        ("quick", "run the small version of the file"),
+        ("sample", "run a few cases that span the file's range, for example to compare clocks"),
+    ):
+        group.add_argument(
+            f"--{version}",
+            action="store_const",
+            dest="version",
+            const=version,
+            default="full",
+            help=what,
+        )
+    parser.add_argument("--clock", choices=get_args(Clock), help="clock (default: the file's)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="LABEL=VALUE",
+        help="run only the cases with this value of a label; repeatable",
+    )
+    parser.add_argument(
+        "--seeds", nargs="+", type=whole, metavar="SEED", help="seeds (default: the file's)"
+    )
+    parser.add_argument(
+        "--again",
+        nargs="*",
+        choices=AGAIN,
+        metavar="STATUS",
+        help=f"repeat runs with this status ({', '.join(AGAIN)}; without one: all three)",
+    )
+    parser.add_argument(
+        "--dask", metavar="ADDRESS", help="address of a Dask scheduler: tcp://HOST:PORT"
+    )
+    parser.add_argument(
+        "--dask-without-tls",
+        action="store_true",
+        help="accept a scheduler on a public address without TLS (docs/security.md)",
+    )
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check the file, count the runs and estimate their time",
+    )
+    add_jobs_option(parser)
+    add_retry_option(parser)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Do the action; return 1 when it tells of runs that failed or are missing."""
+    actions = {"run": _run, "status": _status, "report": _report, "list": _list}
+    return actions[arguments.action](arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    check_retries(arguments.retry_disturbed, "--retry-disturbed")
+    path = _program_file(arguments.campaign, "campaign run")
+    program = load_program(path)
+    campaign = _campaign(arguments, program)
+    program.try_report(campaign.empty_table(), campaign.label_values)
+    for clock, (number, seconds) in campaign.expected_s().items():
+        time = f", about {duration(seconds)}" if clock == "real" else ""
+        print(f"{number} runs on the {clock} clock{time}", file=sys.stderr)  # noqa: T201
+    if arguments.dry_run:
+        return 0
+    again = AGAIN if arguments.again == [] else arguments.again or ()
+    retries = Retries(disturbed=arguments.retry_disturbed)
+    workers = _cluster(arguments)
+    runs = campaign.run(arguments.jobs, executor=workers, retries=retries, again=again)
+    page = _write(campaign.directory, runs, program)
+    status = _tell(runs, campaign.directory, {})
+    print(f"Report: {page}")  # noqa: T201
+    return status
+
+
+def _program_file(name: str, option: str) -> Path:
+    """Return the path of a campaign's file.
+
+    Raises:
+        SettingsError: it is neither a Python file nor a study.
+    """
+    path = find_program(name)
+    if path is not None:
+        return path
+    if name.endswith((".yaml", ".yml")):
+        words = (
+            "campaigns are Python files; docs/from-yaml-campaigns.md shows how to write this one"
+        )
+    else:
+        words = f"allowed: FILE.py, {', '.join(studies())}; {did_you_mean(name, studies())}"
+    raise SettingsError(f"{option} {quoted(name)}: {words.rstrip('; ')}")
+
+
+def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
+    cases: list[Case] = program.cases(arguments.version)
+    if arguments.clock is not None:
+        cases = [(scenario.on_clock(arguments.clock), labels) for scenario, labels in cases]
+    version = () if arguments.version == "full" else (arguments.version,)
+    clock = () if arguments.clock is None else (arguments.clock,)
+    name = arguments.campaign.replace("/", "-")  # a study's; else a file's
+    if name.endswith(".py"):
+        name = program.path.parent.name if program.path.name == FILE else program.path.stem
+    return Campaign(
+        arguments.output or Path("results", "-".join((name, *version, *clock))),
+        _chosen(cases, arguments.only),
+        arguments.seeds or program.seeds(arguments.version),
+        title=program.title,
+        notes=program.notes,
+        version=arguments.version,
+    )
+
+
+def _chosen(cases: Sequence[Case], only: Iterable[str]) -> Sequence[Case]:
+    """Return the cases with the values that `--only` names, of each label one of them."""
+    wanted: dict[str, list[str]] = {}
+    for text in only:
+        label, equals, value = text.partition("=")
+        if not equals:
+            raise SettingsError(f"--only {text}: allowed: LABEL=VALUE")
+        wanted.setdefault(label, []).append(value)
+    for label, values in wanted.items():
+        known = dict.fromkeys(str(labels[label]) for _, labels in cases if label in labels)
+        if not known:
+            names = dict.fromkeys(name for _, labels in cases for name in labels)
+            hint = did_you_mean(label, names)
+            raise SettingsError(f"--only {label}: no such label; has {', '.join(names)}; {hint}")
+        for value in values:
+            if value not in known:
+                raise SettingsError(f"--only {label}={value}: has {', '.join(known)}")
+        cases = [case for case in cases if str(case[1].get(label)) in values]
+    return cases
+
+
+def _cluster(arguments: argparse.Namespace) -> Cluster | None:
+    if arguments.dask is None:
+        return None
+    return Cluster(arguments.dask, without_tls=arguments.dask_without_tls, option="--dask")
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    drop_privileges([arguments.directory])
+    return tell_directory(arguments.directory, as_json=arguments.json)
+
+
+def tell_directory(directory: Path, *, as_json: bool) -> int:
+    """Print the state of a campaign; return 1 when a run failed, is missing or is damaged."""
+    runs = load(directory)
+    store = Store(directory)
+    names = [Path(run).name for run in runs["run"].unique()]
+    read = {name: store.read(name, whole=True) for name in names}
+    damaged = {name: why for name, why in read.items() if isinstance(why, str)}
+    if as_json:
+        print(json.dumps({**_counts(runs), "damaged": damaged}, indent=1))  # noqa: T201
+        return _exit(runs, damaged)
+    status = _tell(runs, directory, damaged)
+    words = shlex.join(["minitopo-dc", "campaign", "report", str(directory)])
+    print(f"Figures and tables: {words}")  # noqa: T201
+    return status
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    directory, name = arguments.directory, arguments.file
+    path = None if name is None else _program_file(name, "--file")
+    drop_privileges([directory, *filter(None, [arguments.output])])
+    program = None if path is None else load_program(path)
+    runs = load(directory)
+    files = {"figures": arguments.figures, "tables": arguments.tables}
+    page = _write(directory, runs, program, arguments.output, **files)
+    print(f"Report: {page}")  # noqa: T201
+    return 0
+
+
+def _write(
+    directory: Path,
+    runs: pd.DataFrame,
+    program: Program | None,
+    output: Path | None = None,
+    *,
+    figures: Sequence[str] = ("svg",),
+    tables: Sequence[str] = (),
+) -> Path:
+    """Write the report of a table; return its page."""
+    # Imported here, as Matplotlib and Jinja2 take a second.
+    from minitopo_dc.report import write_report  # noqa: PLC0415
+
+    facts = load_facts(directory)
+    return write_report(
+        output or directory / "report",
+        runs,
+        title=facts.title,
+        notes=facts.notes,
+        sections=[] if program is None else program.sections(runs),
+        formats=figures,
+        tables=tables,
+    )
+
+
+def _list(_: argparse.Namespace) -> int:
+    """Print the studies with their titles, which are read and not run."""
+    for name, path in studies().items():
+        words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        print(f"{name}: {words.partition(chr(10))[0].rstrip('.')}")  # noqa: T201
+    return 0
+
+
+def _counts(runs: pd.DataFrame) -> dict[str, int]:
+    """Return the number of runs, of each status, and of missing ones; shared ones count once."""
+    each = runs.drop_duplicates("run")["status"]
+    return {"runs": len(each), **{name: int((each == name).sum()) for name in _STATUSES}}
+
+
+_STATUSES = ("ok", *AGAIN, MISSING)
+
+
+def _tell(runs: pd.DataFrame, directory: Path, damaged: dict[str, str]) -> int:
+    """Print how many runs have which status, and why; return the exit status."""
+    counts = _counts(runs)
+    words = [f"{count} {name}" for name, count in counts.items() if count or name == "ok"]
+    print(f"{directory}: {', '.join(words)}")  # noqa: T201
+    bad = runs[~runs["status"].isin(("ok", MISSING))].drop_duplicates("run")
+    for (status, reason), alike in bad.groupby(["status", "reason"], sort=False):
+        more = f" ({len(alike)} runs; the first: {alike['run'].iloc[0]})"
+        print(f"{status}: {reason}{more}")  # noqa: T201
+    for name, why in damaged.items():
+        print(f"damaged: runs/{name}: {why}; campaign run repeats it")  # noqa: T201
+    return _exit(runs, damaged)
+
+
+def _exit(runs: pd.DataFrame, damaged: dict[str, str]) -> int:
+    if damaged or not runs["status"].isin((*FINE, "failed", "disturbed")).all():
+        return 1
+    return exit_status(list(runs["status"]))

@@ -1,0 +1,242 @@
+"""Report what this machine has and which parts can run on it (`minitopo-dc check`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.text import Text
+
+from minitopo_dc.cli.screen import StatusLine
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.native.library import missing
+from minitopo_dc.real.machine.machine import NEEDS_ROOT
+from minitopo_dc.real.machine.preflight import (
+    ELEMENT,
+    KERNEL_BACKEND,
+    SEE_DETAIL,
+    Finding,
+    Status,
+    as_finding,
+    check,
+    exit_status,
+    facts,
+    root_command,
+    transport,
+)
+from minitopo_dc.runners.base import Runner, all_runners, runner_names
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Clock, Core, Leg, Scenario
+from minitopo_dc.workloads import Command, Download, Ping, Workload
+
+HELP = "report what this machine has and which parts can run on it"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.add_argument("--json", action="store_true", help="print facts and findings as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when the main job can run here, else 1."""
+    findings = check()
+    findings += transfers(findings)
+    if arguments.json:
+        found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(found, indent=1))  # noqa: T201
+    else:
+        console = Console()
+        console.print(report(findings, console.width), soft_wrap=True)
+    return exit_status(findings)
+
+
+def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Use each transport on each clock that the other findings allow; yield what came of it."""
+    allowed = {finding.name for finding in findings if finding.status == "ok"}
+    if all(finding.status == "ok" for finding in findings if finding.enables == ELEMENT):
+        runners = [each for each in all_runners() if transport(each.name) in allowed]
+        with StatusLine("a small transfer of each transport on the real clock") as _:
+            yield from (_transfer(runner, "real", runner.name) for runner in runners)
+    yield from virtual_transfers()
+
+
+def virtual_transfers() -> Iterator[Finding]:
+    """Use each transport on the virtual clock; yield what came of it, and which core did it."""
+    for runner in all_runners():
+        if runner.has_virtual:
+            yield _transfer(runner, "virtual", VIRTUAL)
+    yield as_finding("core in C", VIRTUAL, missing() or _core_difference(), SEE_DETAIL, found=SAME)
+
+
+def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
+    """Run the least work of a transport; it may be disturbed, as nobody looks at its numbers."""
+    result = _run(_smallest(runner, clock))
+    reason = "" if result.status in ("ok", "disturbed") else result.reason
+    kind = result.workload
+    found = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
+    return as_finding(
+        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=found
+    )
+
+
+def _smallest(runner: Runner, clock: Clock) -> Scenario:
+    return Scenario(
+        transport=runner.name,
+        mode="multipath" if runner.multipath else "sc",
+        legs=(LEG, LEG),
+        workload=next(each for each in SMALLEST if each.kind in runner.workloads),
+        congestion_control=runner.congestion_controls[0] if runner.congestion_controls else "cubic",
+        clock=clock,
+    )
+
+
+def _run(scenario: Scenario) -> RunResult:
+    with TemporaryDirectory() as directory:
+        return run_scenario(scenario, Path(directory, "run"))
+
+
+def _core_difference() -> str:
+    """Return how a run of the core in C differs from the one in Python; empty: it does not."""
+    scenario = Scenario(
+        transport="quic", mode="dc", legs=(LEG, LEG), workload=TRANSFER, clock="virtual"
+    )
+    cores: tuple[Core, ...] = ("native", "python")
+    runs = [_run(scenario.evolve(virtual={"core": core})) for core in cores]
+    times = [result.reason or f"{result.completion_s} s" for result in runs]
+    return "" if times[0] == times[1] else f"a transfer took {times[0]}, in Python {times[1]}"
+
+
+MARKS: dict[Status, tuple[str, str]] = {
+    "missing": ("✗", "red"),
+    "optional-missing": ("-", "yellow"),
+    "ok": ("✓", "green"),
+}
+"""The marks by status, the worst first: a section has that of its worst finding."""
+VIRTUAL = "virtual clock"
+LEG = Leg(rate_mbps=20, delay_ms=10)
+TRANSFER = Download(size_mb=0.1)
+"""What a transport carries to show that it works: less than a second over such legs."""
+SMALLEST: Sequence[Workload] = (TRANSFER, Ping(count=1), Command(client=("true",)))
+"""The least work of any transport."""
+SAME = "a transfer takes the same time as in Python"
+TITLES = {
+    ELEMENT: "every run on the real clock",
+    KERNEL_BACKEND: "legs of the kernel (backend: kernel)",
+    VIRTUAL: "the virtual clock (--clock virtual)",
+    "ip_version 6": "IPv6 (--set ip_version=6)",
+    "exact timers": "exact timers on a busy machine",
+    "congestion control cubic": "congestion controls of the kernel",
+    "congestion control bbr": "congestion controls of the kernel",
+}
+"""The titles of what is enabled; a transport's is the name of its finding."""
+CAN_RUN = "Comparisons can run here on the real clock: minitopo-dc compare"
+CANNOT_RUN = (
+    "The real clock cannot run here (✗). The virtual clock needs none of this: "
+    "minitopo-dc compare --clock virtual"
+)
+
+
+def report(findings: Sequence[Finding], width: int) -> Text:
+    """Return lines of `width` characters; no word is broken, so that a longer one sticks out."""
+    longest = max(len(_labelled(finding.name)) for finding in findings)
+    page = _Page(column=longest + 8, width=width)
+    sections: dict[str, list[Finding]] = {}
+    for finding in sorted(findings, key=_place):
+        sections.setdefault(_title(finding), []).append(finding)
+    lines = [line for title, found in sections.items() for line in page.section(title, found)]
+    return Text("\n").join([*lines, Text(), *page.conclusion(findings)])
+
+
+def _place(finding: Finding) -> int:
+    """Return a finding's place: what every run needs, then the transports, then their additions."""
+    order = (ELEMENT, *runner_names())
+    return order.index(finding.enables) if finding.enables in order else len(order)
+
+
+def _title(finding: Finding) -> str:
+    if finding.enables in runner_names():
+        return transport(finding.enables)
+    return TITLES.get(finding.enables, finding.enables)
+
+
+def _labelled(name: str) -> str:
+    """Return the name of a finding for display: that of a transport with its stack."""
+    labels = {transport(each.name): transport(each.label) for each in all_runners()}
+    return labels.get(name, name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A layout of findings in lines of a given width."""
+
+    column: int
+    """The column in which what is said of a finding begins."""
+    width: int
+
+    def section(self, title: str, findings: Sequence[Finding]) -> Iterator[Text]:
+        """Yield the lines of what is enabled, then of what it needs.
+
+        An explanation that several findings in a row have comes once.
+        """
+        worst = min((each.status for each in findings), key=list(MARKS).index)
+        own = [each for each in findings if each.name == title]
+        label = _labelled(title)
+        yield from self._line("", worst, label[0].upper() + label[1:], "".join(map(_status, own)))
+        for words in (words for each in own for words in _explanation(each)):
+            yield from self._wrapped(words, " " * 6, " " * 8)
+        others = [each for each in findings if each not in own]
+        for explanation, alike in groupby(others, key=_explanation):
+            for each in alike:
+                yield from self._line(" " * 4, each.status, each.name, _status(each))
+            for words in explanation:
+                yield from self._wrapped(words, " " * 10, " " * 12)
+
+    def conclusion(self, findings: Sequence[Finding]) -> Iterator[Text]:
+        """Yield whether a comparison can run, and what is not known."""
+        yield from self._wrapped(CANNOT_RUN if exit_status(findings) else CAN_RUN, "", "  ")
+        if any(finding.detail == NEEDS_ROOT for finding in findings):
+            yield from self._wrapped(f"What needs root was not tried: {root_command()}", "", "  ")
+
+    def _line(self, indent: str, status: Status, label: str, said: str) -> Iterator[Text]:
+        mark, style = MARKS[status]
+        begin = f"{indent}{mark} {label}".ljust(self.column)
+        first, *more = self._wrapped(said, begin, " " * self.column) or [Text(begin.rstrip())]
+        first.stylize(style, len(indent), len(indent) + len(mark))
+        yield from (first, *more)
+
+    def _wrapped(self, words: str, first: str, rest: str) -> list[Text]:
+        """Return the lines of a text that is broken at blanks only."""
+        lines = textwrap.wrap(
+            words,
+            self.width,
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return list(map(Text, lines))
+
+
+def _status(finding: Finding) -> str:
+    if finding.status == "ok" or finding.detail == NEEDS_ROOT:
+        return finding.detail
+    return "missing" if finding.status == "missing" else "missing, optional"
+
+
+def _explanation(finding: Finding) -> tuple[str, ...]:
+    """Return what is wrong, and what to do about it.
+
+    The need for root is left out here, and said once at the end.
+    """
+    if finding.status == "ok" or finding.detail == NEEDS_ROOT:
+        return ()
+    if finding.remedy == SEE_DETAIL:
+        return (finding.detail,)
+    return (finding.detail, f"-> {finding.remedy}")

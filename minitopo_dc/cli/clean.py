@@ -1,0 +1,23 @@
+"""Remove what killed runs left, and nothing else (`minitopo-dc clean`)."""
+
+from __future__ import annotations
+
+import argparse
+
+from minitopo_dc.real.machine.run_registry import clean
+
+HELP = "end the processes that killed runs left, and so remove their hosts, interfaces and rules"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add no options, as the command has none."""
+
+
+def execute(_arguments: argparse.Namespace) -> int:
+    """Remove what killed runs left, and say what was removed; runs under way are left alone."""
+    removed = clean()
+    for run, processes in removed:
+        print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201
+    if not removed:
+        print("nothing to clean")  # noqa: T201
+    return 0

@@ -1,0 +1,179 @@
+"""Entry to every subcommand of `minitopo-dc`, and the messages for errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Collection
+from importlib import import_module
+from types import ModuleType
+from typing import NoReturn
+
+from minitopo_dc import __version__
+from minitopo_dc.cli.unknown_options import refuse
+from minitopo_dc.errors import InputError
+from minitopo_dc.interruption import raise_if_interrupted
+from minitopo_dc.settings.base import SettingsWarning, quoted
+
+COMMANDS = (
+    *(
+        "advise",
+        "compare",
+        "run",
+        "show",
+        "exec",
+        "shell",
+        "campaign",
+        "calibrate",
+        "trace",
+        "template",
+        "minitopo",
+    ),
+    *("build", "check", "clean"),
+)
+"""The commands, each of which is a module of `minitopo_dc.cli`."""
+NOT_FOR_ALL = 0o002
+"""Bits of the umask: what is made as root must not be changed by everybody, whatever the user's
+umask."""
+LONGEST_LINE = 1_000
+"""The most characters of a line of an error."""
+NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
+"""What argparse is to say of a text that is none, by the function that reads it."""
+UNEXPECTED = "unexpected"
+"""The beginning of the line for an error that nobody foresaw."""
+
+
+def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
+    """Run a subcommand; return 0 when done, 1 when a run failed, 2 for a mistake in the input.
+
+    `begin` is called when all is imported: extension modules may swallow a KeyboardInterrupt.
+    """
+    os.umask(os.umask(0) | NOT_FOR_ALL)
+    warnings.formatwarning = _warning_line
+    try:
+        arguments = sys.argv[1:] if arguments is None else arguments
+        made = parser(_needed(arguments))
+        parsed, unknown = made.parse_known_args(arguments)
+        if unknown:
+            refuse(made, parsed, unknown)
+        parsed.typed = tuple(arguments)
+        module = command(parsed.command)
+        begin()
+        status = int(module.execute(parsed))
+        sys.stdout.flush()
+        return status
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) and _reader_has_gone():
+            return 128 + signal.SIGPIPE
+        if isinstance(error, InputError):
+            print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
+            return 2
+        raise_if_interrupted()
+        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        return 1
+
+
+_usual_warning = warnings.formatwarning
+
+
+def _warning_line(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """Return the text of a warning; of settings without the place in this program."""
+    if issubclass(category, SettingsWarning):
+        return f"minitopo-dc: {told(str(message))}\n"
+    return _usual_warning(message, category, filename, lineno, line)
+
+
+def command(name: str) -> ModuleType:
+    """Return the module of a command; what it imports (pandas, Matplotlib) may take a second."""
+    return import_module(f"minitopo_dc.cli.{name}")
+
+
+def _reader_has_gone() -> bool:
+    """Return whether standard output is a pipe that nobody reads, e.g. to a `head` that has ended.
+
+    If so, nothing more is written to it, so that the interpreter reports no error when it ends.
+    """
+    waiting = select.poll()
+    waiting.register(sys.stdout.fileno(), 0)
+    gone = any(event & select.POLLERR for _, event in waiting.poll(0))
+    if gone:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return gone
+
+
+def _needed(arguments: list[str]) -> Collection[str]:
+    """Return the commands whose options have to be known: the given one, or all for `--help`."""
+    return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
+
+
+def told(message: str) -> str:
+    """Return a message as it is shown: unprintable characters escaped, long lines cut."""
+    lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
+    return "\n".join(
+        f"{line[:LONGEST_LINE]}..." if len(line) > LONGEST_LINE else line for line in lines
+    )
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser whose mistakes are one line, as all others are."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        Raises:
+            InputError: always.
+        """
+        command = self.prog.partition(" ")[2]
+        where = f"{command}: " if command else ""
+        message = message.removeprefix("argument ")
+        for kind, words in NUMBERS.items():
+            message = message.replace(f"invalid {kind} value", words)
+        raise InputError(f"{where}{message}; `{self.prog} --help` lists the options")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """End the process, without an error if the reader of `--help` closed the pipe."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _reader_has_gone()
+        super().exit(status, message)
+
+
+def unexpected(error: Exception) -> str:
+    """Return one line for an error that nobody foresaw, whose traceback is kept in a file.
+
+    Such an error is a mistake of this program, whatever input it was given.
+    """
+    words = quoted(" ".join(str(error).split()))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
+        ) as kept:
+            kept.write("".join(traceback.format_exception(error)))
+        where = f"its traceback is in {kept.name}"
+    except OSError:
+        where = "its traceback could not be written"
+    return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
+
+
+def parser(names: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with the options of these commands."""
+    made = Parser(prog="minitopo-dc", description="The command `minitopo-dc`.")
+    made.add_argument("--version", action="version", version=__version__)
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in names:
+        module = command(name)
+        module.add(commands.add_parser(name, help=module.HELP, description=module.__doc__))
+    return made

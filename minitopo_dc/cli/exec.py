@@ -1,0 +1,220 @@
+"""Run your own program over one leg, Dual Connectivity or several paths (`minitopo-dc exec`)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from minitopo_dc.cli.options.program import add_program_options, program_scenario, program_user
+from minitopo_dc.cli.screen import new_directory, save_figure
+from minitopo_dc.clocks import require_real
+from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.numbers import amount, significant
+from minitopo_dc.real.machine.machine import TOOLS, save_facts
+from minitopo_dc.runners.tools import not_installed
+from minitopo_dc.settings import SettingsError
+
+if TYPE_CHECKING:
+    from minitopo_dc.real.run.user_program import UserProgram
+    from minitopo_dc.runs.program_result import LegCount, ProgramResult
+    from minitopo_dc.scenario import Scenario
+
+HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"
+FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+"""Exit statuses of programs that run others (env(1), timeout(1)): this one failed; the program
+cannot be executed; there is none of this name."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.usage = "%(prog)s [options] -- COMMAND [ARG ...]"
+    add_program_options(parser)
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="COMMAND",
+        help="the program and its arguments; words after -- are passed on unchanged",
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return the program's exit status; 128 plus the number of a signal that ended it."""
+    if not arguments.words:
+        raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
+    return run_user_program(arguments, arguments.words)
+
+
+def run_user_program(
+    arguments: argparse.Namespace,
+    command: Sequence[str],
+    *,
+    host: str = "client",
+    banner: str = "",
+) -> int:
+    """Run a program over the path of the options, report, and return its exit status.
+
+    Raises:
+        SettingsError, TraceError: an option is wrong, or this machine lacks what the path needs.
+    """
+    server = _server(arguments)
+    if arguments.clock == "virtual":
+        return _run_virtual(arguments, tuple(command), server)
+    user = program_user(arguments)
+    scenario = program_scenario(arguments)
+    require_real(arguments.command)
+    if (missing := not_installed(TOOLS)) is not None:
+        raise SettingsError(missing)
+    if not _is_program(command[0]):
+        return _report_missing_program(command[0])
+    # ruff: noqa: PLC0415 - imported once it is known that this machine has what it imports
+    from minitopo_dc.real.run.user_program import UserProgram
+
+    program = UserProgram(
+        command=tuple(command),
+        host="server" if host == "server" else "client",
+        server=server,
+        server_port=arguments.server_ready,
+        banner=banner,
+        user=user,
+    )
+    if user == "root":
+        _say(f"{command[0]} runs as root; --user NAME runs it as another")
+    with _directory(arguments.output) as directory:
+        result = _run(scenario, program, directory, kept=arguments.output is not None)
+    return FAILED if result.exit_status is None else result.exit_status
+
+
+def _run_virtual(
+    arguments: argparse.Namespace, command: tuple[str, ...], server: tuple[str, ...]
+) -> int:
+    """Run the programs in a guest, with the same report, files and exit status."""
+    if arguments.user is not None:
+        raise SettingsError("--user: only the real clock has it; in a guest all are root")
+    path = program_scenario(arguments)
+    if (missing := missing_guest()) is not None:
+        raise SettingsError(missing)
+    if not _is_program(command[0]):
+        return _report_missing_program(command[0])
+    # ruff: noqa: PLC0415
+    from minitopo_dc.virtual.user_program import UserProgram, run_program
+
+    program = UserProgram(command, server, arguments.server_ready, _print, _say)
+    scenario = program.scenario(path)
+    with _directory(arguments.output) as directory:
+        result = run_program(scenario, program, directory)
+        _tell(result, directory, kept=arguments.output is not None)
+    return FAILED if result.exit_status is None else result.exit_status
+
+
+def _print(stream: int, data: bytes) -> None:
+    """Print what a program in a guest has printed."""
+    terminal = (sys.stdout if stream == 1 else sys.stderr).buffer
+    terminal.write(data)
+    terminal.flush()
+
+
+def _run(scenario: Scenario, program: UserProgram, directory: Path, *, kept: bool) -> ProgramResult:
+    from minitopo_dc.real.run.user_program import run_program
+
+    if kept:
+        save_facts(directory)
+    result = run_program(scenario, program, directory, _say)
+    _tell(result, directory, kept=kept)
+    return result
+
+
+def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
+    """Report, and keep the result where the user wants that."""
+    if result.status == "failed":
+        _say(result.reason)
+    for line in report_lines(result):
+        _say(line)
+    if kept:
+        result.save(directory)
+        if result.status == "ok":
+            from minitopo_dc.plots import legs  # with Matplotlib: slow
+
+            save_figure(legs(directory), directory / "legs.png")
+        _say(f"results: {directory}")
+
+
+def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the words of the server's command line.
+
+    Raises:
+        SettingsError: the text cannot be split into words, or names no program; a port without a
+            server.
+    """
+    try:
+        words = tuple(shlex.split(arguments.server))
+    except ValueError as error:
+        raise SettingsError(f"--server: {error}") from None
+    if words and not _is_program(words[0]):
+        raise SettingsError(f"--server: no program {words[0]}")
+    port = arguments.server_ready
+    if port is not None and not words:
+        raise SettingsError("--server-ready: needs --server")
+    if port is not None and not 1 <= port <= 65535:
+        raise SettingsError(f"--server-ready: {port}; allowed: 1 to 65535")
+    return words
+
+
+def _is_program(name: str) -> bool:
+    return shutil.which(name) is not None
+
+
+def _report_missing_program(name: str) -> int:
+    """Print that there is no such program, and return the exit status that shells have for it."""
+    if os.sep in name and Path(name).exists():
+        _say(f"{name} cannot be executed")
+        return NOT_EXECUTABLE
+    _say(f"no program {name}")
+    return NOT_FOUND
+
+
+@contextmanager
+def _directory(wanted: Path | None) -> Iterator[Path]:
+    """Yield the directory for the run's files: the user's new one, or a temporary one."""
+    if wanted is not None:
+        yield new_directory(wanted, "exec")
+        return
+    with TemporaryDirectory(prefix="minitopo-dc-") as directory:
+        yield Path(directory)
+
+
+def _say(line: str) -> None:
+    """Print a line for the user to standard error; standard output is the program's."""
+    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def report_lines(result: ProgramResult) -> Iterator[str]:
+    """Yield a line for each leg and for each receiving PDCP entity; none if the run failed."""
+    for number, leg in enumerate(result.legs, start=1):
+        ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
+        yield f"leg {number}: {ways}"
+    for way, counters in result.pdcp.items():
+        yield f"PDCP {way}: {_pdcp(counters)}"
+
+
+def _leg(count: LegCount) -> str:
+    return f"{amount(count.bytes)} ({significant(count.mbps)} Mbit/s, {count.dropped} dropped)"
+
+
+def _pdcp(counters: Mapping[str, Any]) -> str:
+    return (
+        f"{counters['delivered']} delivered, {counters['missing']} missing, "
+        f"{counters['duplicates']} duplicates, {counters['old']} too late, "
+        f"t-Reordering expired {_times(counters['t_reordering_expiries'])}"
+    )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

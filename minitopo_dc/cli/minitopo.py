@@ -1,0 +1,80 @@
+"""Run in your own Minitopo checkout, with the elements of this project (`minitopo-dc minitopo`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import get_args
+
+from minitopo_dc.cli.options.scenario import (
+    add_minitopo_options,
+    add_output_option,
+)
+from minitopo_dc.cli.screen import new_directory
+from minitopo_dc.clocks import require_real
+from minitopo_dc.numbers import whole
+from minitopo_dc.runs.results import exit_status
+from minitopo_dc.settings import IpVersion
+
+HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
+PING_LOG = "ping.log"
+"""Minitopo's name of the log of its pings."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.add_argument(
+        "--minitopo",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="Minitopo checkout (core/, topos/)",
+    )
+    add_minitopo_options(parser, required=True)
+    parser.add_argument(
+        "--ip",
+        dest="ip_version",
+        type=whole,
+        choices=get_args(IpVersion),
+        default=4,
+        help="IP version of the transports' addresses (default: 4)",
+    )
+    add_output_option(parser, "minitopo")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when nothing failed, 1 when something did, 3 when nothing can run here."""
+    require_real("minitopo")
+    # Imported here, as the rest of the command line must work without Mininet.
+    from minitopo_dc.minitopo.plugin import MinitopoError, Plugin  # noqa: PLC0415
+
+    files = (arguments.topology, arguments.experiment)
+    plugin = Plugin(arguments.minitopo, *files, ip_version=arguments.ip_version)
+    for note in plugin.notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    directory = new_directory(arguments.output, "minitopo")
+    try:
+        result = plugin.run(directory)
+    except MinitopoError as error:
+        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    if result is None:
+        for line in _ping_results(directory / PING_LOG):
+            print(line)  # noqa: T201
+        print(f"Files: {directory}")  # noqa: T201
+    else:
+        print(json.dumps(asdict(result), indent=1))  # noqa: T201
+    return 0 if result is None else exit_status([result.status])
+
+
+def _ping_results(log: Path) -> Iterator[str]:
+    """Yield what Minitopo's pings found: who pinged whom, and ping(8)'s two lines of statistics."""
+    if not log.exists():
+        return
+    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(("PING ", "rtt ")) or "packets transmitted" in line:
+            yield line

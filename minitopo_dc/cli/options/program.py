@@ -1,0 +1,235 @@
+"""Options of `exec` and `shell`, and the scenario that they make."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from pwd import getpwnam
+from typing import Any, get_args
+
+from minitopo_dc.cli.options import assignments
+from minitopo_dc.cli.options.pdcp import add_split_option
+from minitopo_dc.cli.options.scenario import (
+    CHOSEN,
+    MODES,
+    add_capture_option,
+    add_leg_options,
+    add_plugin_option,
+    add_seed_option,
+    add_topology_option,
+    base_scenario,
+    check_capture,
+    with_capture,
+)
+from minitopo_dc.minitopo.topology import Topology, read_topology
+from minitopo_dc.numbers import whole
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.scenario import Clock, Mode, Scenario
+from minitopo_dc.settings import SettingsError, defaults
+
+OPENS_PATHS_ITSELF = "a program opens its paths itself"
+
+
+def add_program_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the path, the server, and where the run is kept."""
+    parser.add_argument(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="scenario file that gives legs, mode and PDCP in place of the options "
+        "(docs/scenarios.md)",
+    )
+    add_topology_option(parser, required=False)
+    _add_path_options(parser)
+    assignments.add(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
+    parser.add_argument(
+        "--clock",
+        choices=get_args(Clock),
+        default="real",
+        help="real: on emulated hosts, needs root; virtual: in a guest, without root "
+        "(docs/linux-guest.md; default: real)",
+    )
+    add_capture_option(parser)
+    add_plugin_option(parser)
+    group = parser.add_argument_group("server")
+    group.add_argument(
+        "--server",
+        default="",
+        metavar="'COMMAND ARG ...'",
+        help="program on the server's host, which starts before yours; no shell reads the words "
+        "(default: none)",
+    )
+    group.add_argument(
+        "--server-ready",
+        type=whole,
+        metavar="PORT",
+        help="start your program when this TCP or UDP port is bound on the server's host "
+        "(default: after half a second)",
+    )
+    parser.add_argument(
+        "--user",
+        metavar="NAME",
+        help="user as whom the program and the server run (default: $SUDO_USER, else root)",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="directory for time series, counters and a figure; must not exist (default: keep "
+        "nothing)",
+    )
+    parser.set_defaults(**TRANSFER_DEFAULTS)
+
+
+def program_user(arguments: argparse.Namespace) -> str:
+    """Return the name of the user whom program and server run as.
+
+    Raises:
+        SettingsError: this machine has no such user.
+    """
+    name: str = os.environ.get("SUDO_USER", "root") if arguments.user is None else arguments.user
+    try:
+        return getpwnam(name).pw_name
+    except KeyError:
+        source = "$SUDO_USER" if arguments.user is None else "--user"
+        raise SettingsError(f"{source}: no user {name!r:.80} on this machine") from None
+
+
+def program_scenario(arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario of the path that the options describe, after checking it.
+
+    Raises:
+        SettingsError, TraceError: an option or the file is wrong; the message says what is allowed.
+    """
+    load_plugins(arguments.plugins)
+    check_capture(arguments, getattr(arguments, "clock", None))  # the shell has none
+    if arguments.capture and arguments.output is None:
+        raise SettingsError("--pcap: needs --output, which the captures are kept in")
+    scenario = with_capture(_path(arguments), arguments)
+    check_scenario(scenario)
+    return scenario
+
+
+def _path(arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario of the path, which options, a scenario file or a topology describe."""
+    if arguments.scenario is not None and arguments.topology is not None:
+        raise SettingsError("--scenario, -t: both describe the path; give one of them")
+    if arguments.scenario is not None:
+        _refuse_path_options(arguments, "--scenario")
+        return assignments.with_assignments(_from_file(arguments), arguments)
+    if arguments.topology is not None:
+        _refuse_path_options(arguments, "-t")
+        return assignments.with_assignments(_from_topology(arguments), arguments)
+    base = base_scenario(arguments)
+    return _checked({**base.model_dump(), "mode": arguments.mode}, "options")
+
+
+def _add_path_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that a scenario file can replace."""
+    add_leg_options(parser)
+    add_split_option(parser)
+    parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
+    parser.add_argument(
+        "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
+    )
+    add_seed_option(parser)
+
+
+def _from_topology(arguments: argparse.Namespace) -> Scenario:
+    """Return the path of a Minitopo topology; print its notes to standard error."""
+    values, notes = path_of_topology(arguments.topology)
+    for note in notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    return _checked({**values, "plugins": arguments.plugins}, str(arguments.topology))
+
+
+def _from_file(arguments: argparse.Namespace) -> Scenario:
+    path, scenario = arguments.scenario, Scenario.load(arguments.scenario)
+    if scenario.mode == "flows":
+        raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
+    if scenario.paths is not None:
+        raise SettingsError(f"{path}: paths: a program opens its paths itself; leave them out")
+    if scenario.handover is not None:
+        raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
+    if scenario.clock == "virtual" and arguments.clock != "virtual":
+        raise SettingsError(f"{path}: clock: virtual; exec has that with --clock virtual")
+    return _checked(scenario.model_dump(), str(path))
+
+
+def _checked(fields: dict[str, Any], source: str) -> Scenario:
+    return Scenario.check({**fields, **_any_transport(fields["mode"])}, source)
+
+
+def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
+    """Refuse options that describe a path beside a file that describes it, too."""
+    alone = argparse.ArgumentParser(add_help=False)
+    _add_path_options(alone)
+    defaults = vars(alone.parse_args([]))
+    if any(getattr(arguments, name) != value for name, value in defaults.items()):
+        raise SettingsError(
+            f"{option}: the file has legs, mode, seed and PDCP; "
+            "allowed beside it of the path's options: --set, --pcap, --plugin"
+        )
+
+
+def _any_transport(mode: Mode) -> dict[str, Any]:
+    """Return a transport that the mode allows, as a stand-in for the program's unknown one."""
+    return {
+        "transport": "mptcp" if mode == "multipath" else "tcp",
+        "workload": {"kind": "download"},
+        "congestion_control": TRANSFER_DEFAULTS["congestion_control"],
+        "options": {},
+    }
+
+
+def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a scenario's fields (`legs`, `mode`, its bearer, `real.backhaul`), and ignored lines.
+
+    Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
+
+    Raises:
+        ParameterError: naming file and line of the first mistake, and what is allowed there.
+    """
+    topology = read_topology(file)
+    mode = _mode(topology)
+    values = {
+        "mode": mode,
+        "legs": [path.leg() for path in topology.c2r],
+        **topology.bearer,
+        "seed": topology.seed,
+        "real": {"backhaul": [path.leg() for path in topology.r2s]},
+    }
+    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
+
+
+def _mode(topology: Topology) -> str:
+    if topology.dual_connectivity:
+        return "dc-duplicate" if topology.duplicates else "dc"
+    return "multipath" if len(topology.c2r) > 1 else "sc"
+
+
+def _notes(topology: Topology, mode: str) -> list[str]:
+    """Return notes on what one program on one client has no use for."""
+    lines = topology.path_lines
+    scheduled = (
+        []
+        if lines is None
+        else [lines.first.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")]
+    )
+    return scheduled + [
+        path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")
+        for path in topology.c2r
+        if path.backup and mode == "multipath"
+    ]
+
+
+TRANSFER_DEFAULTS: dict[str, Any] = {
+    "workload": "download",
+    "size": None,
+    "congestion_control": defaults.CONGESTION_CONTROL,
+}
+"""Values of the transfers' options (`add_load_options`), which a scenario has and a user's
+program has no use for."""

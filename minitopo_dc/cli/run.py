@@ -1,0 +1,222 @@
+"""Run one scenario file, or Minitopo's topology and experiment files (`minitopo-dc run`)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from minitopo_dc.cli.options import assignments
+from minitopo_dc.cli.options.scenario import (
+    add_capture_option,
+    add_clock_option,
+    add_minitopo_options,
+    add_output_option,
+    add_plugin_option,
+    check_capture,
+    with_capture,
+)
+from minitopo_dc.cli.screen import Progress, new_directory, save_figure
+from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
+from minitopo_dc.comparison_runs import attempt
+from minitopo_dc.errors import InputError
+from minitopo_dc.minitopo import read_minitopo
+from minitopo_dc.numbers import significant
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.results import RunResult, exit_status
+from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Download, get_workload
+
+if TYPE_CHECKING:
+    from minitopo_dc.results.tables.sheet import Sheet
+
+# ruff: noqa: PLC0415
+HELP = "run a scenario file, or Minitopo's topology and experiment files"
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.add_argument(
+        "scenario",
+        type=Path,
+        nargs="?",
+        metavar="SCENARIO.yaml",
+        help="scenario file (docs/scenarios.md)",
+    )
+    add_minitopo_options(parser, required=False)
+    add_clock_option(parser)
+    assignments.add(parser)
+    add_capture_option(parser)
+    add_plugin_option(parser)
+    add_output_option(parser, "run")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
+    load_plugins(arguments.plugins)
+    scenario, interactive = _read(arguments)
+    scenario = assignments.with_assignments(scenario, arguments)
+    clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
+    check_capture(arguments, clock)
+    scenario = with_capture(scenario.on_clock(clock), arguments)
+    _check(scenario, arguments)
+    if interactive:
+        check_command_line(scenario, clock)
+        return open_command_line(scenario, new_directory(arguments.output, "run"))
+    require_clock(clock, scenario.virtual.core)
+    directory = new_directory(arguments.output, "run")
+    with Progress(1) as progress:
+        progress.begin(scenario)
+        result = attempt(run_checked, scenario, directory)
+        progress.end(result)
+    tell_run(result, directory, as_json=arguments.json)
+    if result.status == "ok" and (directory / "paths.csv").exists():
+        from minitopo_dc.plots import timeline  # with Matplotlib: slow
+
+        save_figure(timeline(directory), directory / "timeline.png")
+    return exit_status([result.status])
+
+
+def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
+    """Check the scenario that is to be run; a message names its files."""
+    files = (arguments.scenario, arguments.topology, arguments.experiment)
+    try:
+        check_scenario(scenario)
+    except InputError as error:
+        named = ", ".join(str(file) for file in files if file is not None)
+        raise SettingsError(f"{named}: {error}") from None
+
+
+def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
+    """Return the scenario, from its own file or from Minitopo's; print notes to standard error.
+
+    The second value says whether there is no transfer in it: Mininet's command line is opened
+    instead.
+    """
+    files = (arguments.topology, arguments.experiment)
+    if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
+        raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
+    if arguments.scenario is not None:
+        return Scenario.load(arguments.scenario), False
+    found = read_minitopo(*files)
+    for note in found.notes:
+        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    return found.scenario, found.interactive
+
+
+def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
+    """Print a run's result as a table with its details, or as JSON."""
+    if as_json:
+        print(json.dumps(asdict(result), indent=1))  # noqa: T201
+        return
+    # Imported here, as pandas takes half a second.
+    from minitopo_dc.results import compare_table, render_table, results_table
+    from minitopo_dc.results.measures.expected_losses import few_losses
+
+    frame = results_table([result])
+    labels = {each.name: each.label for each in all_runners()}
+    console = Console()
+    console.print(render_table(compare_table(frame), labels))
+    for sheet in (_flows(result.details), _round_trips(result.details)):
+        if sheet.rows:
+            console.print("", sheet, sep="\n")
+    fairness = result.details.get("jain_index")
+    jain = [] if fairness is None else [f"Jain's fairness index of the flows: {fairness:.3f}"]
+    for sentence in (*jain, *few_losses(frame)):
+        console.print(sentence, markup=False, highlight=False)
+    console.print(f"Result: {directory}/result.json", markup=False, soft_wrap=True)
+
+
+def _flows(details: Mapping[str, Any]) -> Sheet:
+    """Return a row of the table for each of several flows, with the numbers of their workloads."""
+    from minitopo_dc.results.tables.sheet import Head, Sheet
+
+    flows = details.get("flows", ())
+    columns = dict.fromkeys(
+        column
+        for kind in (Download.kind, *(each.get("workload", Download.kind) for each in flows))
+        for column in get_workload(kind).columns
+        if any(column.measure in flow for flow in flows)
+    )
+    heads = [Head("flow", text=True), Head("transport", text=True), Head("mode", text=True)]
+    sheet = Sheet([*heads, *(Head(*column.name_and_unit) for column in columns)])
+    for number, flow in enumerate(flows, start=1):
+        shown = (column.shown(flow.get(column.measure)) for column in columns)
+        sheet.add(f"flow {number}", flow["transport"], flow["mode"], *shown)
+    return sheet
+
+
+def _round_trips(details: Mapping[str, Any]) -> Sheet:
+    """Return a row per leg and backhaul link, for workload `ping`."""
+    from minitopo_dc.results.tables.sheet import Head, Sheet
+
+    times = ("minimum", "mean", "maximum", "serialisation")
+    counts = ("sent", "received")
+    heads = [Head("leg", text=True), Head("backhaul", text=True), *map(Head, counts)]
+    sheet = Sheet([*heads, *(Head(name, "ms") for name in times)])
+    for each in details.get("round_trips", ()):
+        values = (each.get(f"{name}_ms") for name in times)
+        shown = ("-" if value is None else significant(value) for value in values)
+        name = (f"leg {each['leg']}", f"link {each['backhaul']}")
+        sheet.add(*name, *(str(each[count]) for count in counts), *shown)
+    return sheet
+
+
+def _wanted_clock(scenario: Scenario) -> Clock:
+    """Return the file's clock; if it names none, the one that this machine can run."""
+    return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
+
+
+def open_command_line(scenario: Scenario, directory: Path) -> int:
+    """Read Mininet's commands from standard input, on running legs.
+
+    Returns:
+        0, or 1 when something of the network failed.
+    """
+    # Imported here, as the rest of the command line must work without Mininet.
+    from minitopo_dc.real.machine.machine import save_facts
+    from minitopo_dc.real.network.elements import ElementFailedError, stop_all
+    from minitopo_dc.real.network.testbed import testbed
+
+    save_facts(directory)
+    scenario.save(directory / "scenario.yaml")
+    try:
+        with testbed(scenario, directory) as bed:
+            _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
+            bed.start()
+            bed.hosts.command_line()
+            stop_all(bed.elements)
+    except ElementFailedError as error:
+        _say(str(error))
+        return 1
+    _say(f"files: {directory}")
+    return 0
+
+
+def check_command_line(scenario: Scenario, clock: str | None) -> None:
+    """Refuse what needs a transfer, before anything is made.
+
+    Raises:
+        SettingsError: the virtual clock, a path schedule, or a machine without the real clock.
+    """
+    what = "run: -t TOPO without an experiment opens Mininet's command line, which"
+    if clock == "virtual":
+        raise SettingsError(f"{what} needs --clock real")
+    if scenario.paths is not None:
+        raise SettingsError(f"{what} has no transfer for paths")
+    require_real(what)
+
+
+def _say(line: str) -> None:
+    """Print a line for the user to standard error, where Mininet prints what commands say, too."""
+    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

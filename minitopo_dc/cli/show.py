@@ -1,0 +1,350 @@
+"""Print the results of a run, comparison or campaign, or compare two (`minitopo-dc show`).
+
+The command reads the files of the directories and runs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+from rich.console import Console
+
+from minitopo_dc.campaign.table import FACTS, load, row_of
+from minitopo_dc.cli.advise import ADVICE, tell_advice
+from minitopo_dc.cli.campaign import tell_directory
+from minitopo_dc.cli.compare import tell_comparison
+from minitopo_dc.cli.options.scenario import add_plugin_option
+from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.cli.run import tell_run
+from minitopo_dc.cli.screen import resume_text
+from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
+from minitopo_dc.files import parse_json, read_text
+from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.plugins import load_plugins
+from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.results.tables.summary import columns_of
+from minitopo_dc.runs.results import MAX_BYTES, RunResult, load_recorded
+from minitopo_dc.scenario import DUAL_CONNECTIVITY
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.statistics import mean_interval
+
+HELP = "print the results of a run, comparison or campaign, or compare two of them"
+Kind = Literal["run", "comparison", "campaign"]
+MAX_DIFFERENCES = 12
+"""The most fields that are listed in which two sets of runs differ: sets with more are hardly
+comparable."""
+MAX_BELOW = 5
+"""The most directories that an error names."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.add_argument(
+        "directory",
+        type=Path,
+        nargs="?",
+        metavar="DIR",
+        help="results directory of a run, comparison or campaign",
+    )
+    parser.add_argument(
+        "--compare",
+        type=Path,
+        nargs=2,
+        metavar="DIR",
+        help="compare two comparisons or two campaigns: for each configuration of both, the "
+        "difference and its 95 %% confidence interval over seeds",
+    )
+    parser.add_argument(
+        "--measure",
+        metavar="NAME",
+        help="measure that --compare compares (default: goodput_mbps, or the workload's first "
+        "measure)",
+    )
+    add_plugin_option(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Print what the directories hold; return 0.
+
+    Raises:
+        SettingsError: a directory holds no results, or the two are of different kinds.
+        ResultError: a file of a run is missing or broken.
+    """
+    if (arguments.directory is None) == (arguments.compare is None):
+        raise SettingsError("show: give DIR, or --compare DIR DIR")
+    if arguments.measure is not None and arguments.compare is None:
+        raise SettingsError("--measure: needs --compare")
+    load_plugins(arguments.plugins)
+    drop_privileges(arguments.compare or [arguments.directory])
+    if arguments.compare is not None:
+        _compare(*arguments.compare, measure=arguments.measure, as_json=arguments.json)
+    else:
+        _show(arguments.directory, as_json=arguments.json)
+    return 0
+
+
+def _show(root: Path, *, as_json: bool) -> None:
+    match _kind(root):
+        case "run":
+            tell_run(load_result(root), root, as_json=as_json)
+        case "comparison":
+            _show_comparison(root, as_json=as_json)
+        case "campaign":
+            tell_directory(root, as_json=as_json)
+
+
+def _show_comparison(root: Path, *, as_json: bool) -> None:
+    results = _results(root)
+    if as_json:
+        print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
+        return
+    if (root / ADVICE).exists():
+        tell_advice(results, _advice(root / ADVICE))
+        return
+    tell_comparison(results, root)
+    asked = runs_asked(root)
+    if asked is not None and len(results) < asked:
+        words = resume_text(len(results), asked)
+        Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
+
+
+def _advice(path: Path) -> list[str]:
+    """Return what was said.
+
+    Raises:
+        SettingsError: the file is no advice.
+    """
+    try:
+        told = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
+        return [str(each) for each in told]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
+
+
+def _kind(root: Path) -> Kind:
+    """Return the kind of results that a directory holds.
+
+    Raises:
+        SettingsError: the directory holds no results.
+    """
+    if (root / FACTS).exists():
+        return "campaign"
+    if (root / "result.json").exists():
+        return "run"
+    if any(root.glob("*/result.json")):
+        return "comparison"
+    if (root / "plan.json").exists():
+        raise SettingsError(
+            f"{quoted(root)}: the campaign of a YAML file, which this version does not read; "
+            "`show` prints each of its runs, and docs/from-yaml-campaigns.md moves the campaign"
+        )
+    if (root / ASKED).exists():
+        raise SettingsError(f"{quoted(root)}: none of its runs is finished")
+    raise SettingsError(f"{quoted(root)}: no results; {_results_below(root)}")
+
+
+def _results_below(root: Path) -> str:
+    """Return which directories below this one hold results, the latest first."""
+    found = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
+    if not found:
+        return f"looked for result.json, */result.json and {FACTS}"
+    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
+    return f"the directories below it have some: {', '.join(map(quoted, latest))}"
+
+
+def _results(root: Path) -> list[RunResult]:
+    """Return the results of a run, or of a comparison in the order of its runs.
+
+    Raises:
+        SettingsError: a run is a link to another directory.
+        ResultError: a result is broken.
+    """
+    if (root / "result.json").exists():
+        return [load_result(root)]
+    runs = [each for each in sorted(root.glob("*")) if (each / "result.json").exists()]
+    for run in runs:
+        if run.is_symlink():
+            raise SettingsError(f"{quoted(run)}: a link; allowed: a directory of this comparison's")
+    return sorted(map(load_result, runs), key=lambda each: each.repetition)
+
+
+def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
+    tables = [_table(root) for root in (first, second)]
+    name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
+    sets = [_with_values(*given, name) for given in zip((first, second), tables, strict=True)]
+    rows = side_by_side(*sets)
+    names = [list(dict.fromkeys(runs["row"])) for runs in sets]
+    only = [[row for row in own if row not in other] for own, other in (names, names[::-1])]
+    differ = _differing(rows, *sets)
+    if as_json:
+        shown = [for_json(row) for row in rows.to_dict("records")]
+        found = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
+        print(json.dumps({**found, "differ": differ}, indent=1))  # noqa: T201
+        return
+    console = Console()
+    console.print(_sheet(rows, name))
+    lost = [int((table["status"] != "ok").sum()) for table in tables]
+    for line in _below(rows, zip((first, second), only, lost, strict=True), differ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Compare two sets of runs by the rows that are in both.
+
+    Runs of one seed meet the same losses and jitter: they are a pair. The difference is the mean
+    over pairs, with Student's 95 % interval. Where no seed is in both, it is that of the means, and
+    there is no interval; one pair has none either.
+
+    Args:
+        first: `row`, `seed` and `value` of each run.
+        second: the same of the other set.
+
+    Returns:
+        `row`; `first` and `second`, the means over the compared runs; `difference`, the second less
+        the first; `low` and `high` (NaN: no interval), `pairs`.
+    """
+    rows = []
+    for row in (row for row in dict.fromkeys(first["row"]) if row in set(second["row"])):
+        mine, other = (runs[runs["row"] == row] for runs in (first, second))
+        pairs = mine.merge(other, on="seed")
+        compared = pairs if len(pairs) else mine.merge(other, how="cross")
+        means = [float(compared[name].mean()) for name in ("value_x", "value_y")]
+        interval = mean_interval(list(pairs["value_y"] - pairs["value_x"]))
+        ends = (interval.low, interval.high) if len(pairs) else (math.nan, math.nan)
+        rows.append((row, *means, means[1] - means[0], *ends, len(pairs)))
+    return pd.DataFrame(rows, columns=[*_COLUMNS])
+
+
+_COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
+
+
+def _table(root: Path) -> pd.DataFrame:
+    """Return all runs: `row`, `seed`, `status`, `directory`, `workload`, `measures`."""
+    runs = _labelled_runs(root) if _kind(root) == "campaign" else map(_row, _results(root))
+    table = pd.DataFrame(runs)
+    if table.empty:
+        raise SettingsError(f"{quoted(root)}: no run is done")
+    return table
+
+
+def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a campaign's table whose runs are done."""
+    runs = load(root)
+    labels = runs.attrs["labels"]
+    for values in runs[runs["status"] != "missing"].to_dict("records"):
+        named = ", ".join(f"{label} {values[label]}" for label in labels if pd.notna(values[label]))
+        yield _row(load_result(root / values["run"])) | {"row": named}
+
+
+def _row(run: RunResult) -> dict[str, Any]:
+    facts = {name: getattr(run, name) for name in ("seed", "status", "directory", "workload")}
+    return {"row": _row_name(run), **facts, "measures": row_of(run)}
+
+
+def _row_name(run: RunResult) -> str:
+    """Return a row's name, which does not depend on what else is compared there.
+
+    A comparison with one split policy does not name it in its rows; its scenario does.
+    """
+    variant = run.variant
+    if not variant and run.mode in DUAL_CONNECTIVITY:
+        variant = load_recorded(Path(run.directory)).pdcp.split
+    return " ".join(filter(None, (run.transport, run.mode, variant)))
+
+
+def _usual_measure(table: pd.DataFrame) -> str:
+    """Return goodput where there is one, else the workload's first number that is no count."""
+    if any(_is_number(measures.get("goodput_mbps")) for measures in table["measures"]):
+        return "goodput_mbps"
+    return next(column.measure for column in columns_of(table) if not column.count)
+
+
+def _with_values(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """Return the runs that have a measure, as `value`.
+
+    Raises:
+        SettingsError: no run has it; the message names the measures that there are.
+    """
+    values = [measures.get(measure) for measures in table["measures"]]
+    has = [_is_number(value) for value in values]
+    if not any(has):
+        every = (item for measures in table["measures"] for item in measures.items())
+        known = {name for name, value in every if _is_number(value)}
+        raise SettingsError(
+            f"{quoted(root)}: no run with status ok has {measure}; "
+            f"they have: {', '.join(sorted(known))}"
+        )
+    return table.assign(value=values)[has].astype({"value": float})
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _differing(
+    rows: pd.DataFrame, first: pd.DataFrame, second: pd.DataFrame
+) -> dict[str, list[Any]]:
+    """Return the fields in which the scenarios of matched rows differ, with both values."""
+    differ: dict[str, list[Any]] = {}
+    for row in rows["row"]:
+        mine, other = (runs[runs["row"] == row] for runs in (first, second))
+        pairs = mine.merge(other, on="seed")
+        pairs = mine.merge(other, how="cross") if pairs.empty else pairs
+        run, its_other = pairs[["directory_x", "directory_y"]].iloc[0]
+        scenarios = (load_recorded(Path(run)), load_recorded(Path(its_other)))
+        for field, values in differing_fields(*scenarios).items():
+            differ.setdefault(field, list(values))
+    differ.pop("seed", None)
+    return differ
+
+
+UNITS = {"mbps": "Mbit/s", "ms": "ms", "s": "s", "bytes": "byte"}
+"""Units by the last word of a measure's name."""
+
+
+def _sheet(rows: pd.DataFrame, measure: str) -> Sheet:
+    name, _, last = measure.rpartition("_")
+    unit = UNITS.get(last, "")
+    what = (name if unit else measure).replace("_", " ")
+    heads = [Head("configuration", text=True), Head("first", unit), Head("second", unit)]
+    heads += [Head("difference", unit), Head("95 %\ninterval", unit, text=True), Head("pairs")]
+    sheet = Sheet(heads, title=f"{what[:1].upper()}{what[1:]}: second minus first")
+    for row in rows.to_dict("records"):
+        low, high = row["low"], row["high"]
+        interval = "-" if math.isnan(low) else f"{significant(low)} to {significant(high)}"
+        means = (significant(row[name]) for name in ("first", "second", "difference"))
+        sheet.add(row["row"], *means, interval, str(row["pairs"]))
+    return sheet
+
+
+def _below(
+    rows: pd.DataFrame,
+    sets: Iterable[tuple[Path, Sequence[str], int]],
+    differ: Mapping[str, Sequence[Any]],
+) -> Iterator[str]:
+    """Yield the notes below the table; a set is its directory, its own rows, runs left out."""
+    for which, (root, only, lost) in zip(("First", "Second"), sets, strict=True):
+        left = f"; {lost} runs that are not ok are left out" if lost else ""
+        yield f"{which}: {root}{left}"
+        if only:
+            yield f"Only in the {which.lower()}: {', '.join(only)}"
+    if rows.empty:
+        yield "No configuration is in both."
+    for field, (old, new) in list(differ.items())[:MAX_DIFFERENCES]:
+        yield f"They differ in {field}: {old} and {new}"
+    if len(differ) > MAX_DIFFERENCES:
+        yield f"They differ in {len(differ) - MAX_DIFFERENCES} more fields"
+    if (rows["pairs"] == 0).any():
+        yield "A row with 0 pairs has no seed in both, so it has no interval."
+    elif rows["low"].isna().any():
+        yield "One pair has no interval; more seeds would give one."

@@ -1,0 +1,98 @@
+"""Runs an element: `python -m minitopo_dc.real.element SETTINGS.yaml` in a router host's namespace.
+
+Further arguments, `PID SETTINGS.yaml` each, are elements of other hosts in the same process, which
+legs over WiFi need; PID is a process in the host's network namespace.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.rules import RuleError
+from minitopo_dc.real.element.native_element import NativeElement, lacking
+from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.process import Element, run
+from minitopo_dc.router import ElementSettings, wifi_paths
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.trace import TraceError
+
+USAGE = "usage: python -m minitopo_dc.real.element SETTINGS.yaml [PID SETTINGS.yaml ...]"
+
+
+def main(arguments: list[str]) -> int:
+    """Return 0 after a clean stop, 2 for a mistake in the settings, 1 when it cannot run here."""
+    pids, files = arguments[1::2], arguments[::2]
+    if len(arguments) % 2 == 0 or not all(pid.isdigit() for pid in pids):
+        print(USAGE, file=sys.stderr)  # noqa: T201
+        return 2
+    try:
+        with ExitStack() as stack:
+            _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
+    except PolicyError as error:  # of one's own policy, while it runs
+        print(f"{' '.join(files)}: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    except SettingsError as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 2
+    except (ElementError, RuleError) as error:
+        print(error, file=sys.stderr)  # noqa: T201
+        return 1
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
+    """Run the elements of these settings' files, each with a process of its host."""
+    settings = [_load(Path(file)) for file in hosts]
+    why = _python_reason(settings)
+    loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
+    kind = NativeElement if why is None else Element
+    elements: list[Element] = []
+    for each, (file, host) in zip(settings, hosts.items(), strict=True):
+        try:
+            elements.append(kind(each, loop, paths=paths, host=host))
+        except (SettingsError, TraceError, PolicyError) as error:
+            raise SettingsError(f"{file}: {error}") from None
+        elements[-1].core_reason = why
+        stack.callback(elements[-1].close)
+    run(elements, loop)
+
+
+def _python_reason(settings: Sequence[ElementSettings]) -> str | None:
+    """Return why the elements of one process run in Python, None if they are native.
+
+    Raises:
+        SettingsError: one has to be native, and cannot.
+    """
+    wanted = {each.core for each in settings}
+    if "python" in wanted:
+        return "the settings say so"
+    why = "several hosts in one process" if len(settings) > 1 else lacking(settings)
+    if why is not None and "native" in wanted:
+        raise SettingsError(f"core: native: {why}; allowed: auto, python")
+    return why
+
+
+def _load(file: Path) -> ElementSettings:
+    """Read settings, and check that the directory exists into which the element writes."""
+    settings = ElementSettings.load(file)
+    if not os.path.isdir(settings.directory):  # noqa: PTH112 (of any name)
+        named = quoted(str(settings.directory))
+        raise SettingsError(f"{file}: directory: {named}: no such directory; make it before")
+    return settings
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

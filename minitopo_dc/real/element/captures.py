@@ -1,0 +1,172 @@
+"""Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
+
+Each class here stands between two parts of the element, and is put there when the element is made.
+An element without captures has none of them, so that its packets pay nothing. `native_captures` is
+the counterpart for packets that C carries.
+
+Rules:
+
+* A packet is captured when its leg lets it go, with that moment as its time; it is written after
+  the verdict, which the file must not delay. A packet that the leg loses is never captured.
+* A PDU that arrives on a leg is captured when the element reads it, before reordering.
+* What arrives without a bearer is not queued to the element, so it is in no capture of this host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+
+from minitopo_dc.capture import CaptureFile, pdu_framing
+from minitopo_dc.real.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
+from minitopo_dc.real.element.kernel.loop import clock
+from minitopo_dc.real.element.kernel.queue import KernelPacket
+from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.settings import Direction
+
+Record = Callable[[int, bytes], None]
+"""Takes the time and an IP datagram as it is on the leg."""
+OPPOSITE: dict[Direction, Direction] = {"downlink": "uplink", "uplink": "downlink"}
+
+
+def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFile]:
+    """Begin the file of each leg, by its number; there is none if the settings want none.
+
+    Args:
+        settings: the element's.
+        offset: from the element's clock to the wall clock, ns.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+    names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
+    wanted = names if settings.pcap else {}
+    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in wanted.items()}
+
+
+def close_all(files: Mapping[int, CaptureFile]) -> None:
+    """Close each leg's file, and then raise OSError if one could not be written."""
+    with ExitStack() as stack:
+        for file in reversed(list(files.values())):  # a stack's last one is called first
+            stack.callback(file.close)
+
+
+class Captures:
+    """The captures of one element; it has none if its settings want none.
+
+    Args:
+        settings: the element's.
+        offset: from the element's clock to the wall clock, ns.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+
+    def __init__(self, settings: ElementSettings, offset: int) -> None:
+        self._outbound = settings.pcap
+        self._files = capture_files(settings, offset)
+
+    def outlet(self, leg: Outlet, bearer: TransmitBearer) -> Outlet:
+        """Return the outlet on which a bearer puts its PDUs for a leg."""
+        if self._outbound is None:
+            return leg
+        return _CapturedOutlet(leg, self._pdus(leg.number, bearer, self._outbound))
+
+    def reports(self, leg: Outlet) -> Outlet:
+        """Return the outlet for a bearer's reports, which are packets without a bearer."""
+        if self._outbound is None:
+            return leg
+        return _CapturedOutlet(leg, self._files[leg.number].write)
+
+    def departures(self, leg: LegDriver) -> Callable[[KernelPacket], None]:
+        """Return the queue callback of packets that leave on a leg without a bearer."""
+        if self._outbound is None:
+            return leg.on_packet
+        return _Departures(leg, self._files[leg.number].write).on_packet
+
+    def arrivals(
+        self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
+    ) -> Callable[[KernelPacket], None]:
+        """Return the queue callback of a bearer's PDUs; `interfaces` has the leg of each index."""
+        if self._outbound is None:
+            return driver.on_packet
+        inbound = OPPOSITE[self._outbound]
+        records = {index: self._pdus(leg, bearer, inbound) for index, leg in interfaces.items()}
+        return _Arrivals(driver, records).on_packet
+
+    def close(self) -> None:
+        """Write what is left; it may be called again."""
+        close_all(self._files)
+
+    def _pdus(
+        self, leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction
+    ) -> Record:
+        write = self._files[leg].write
+        frame = pdu_framing(
+            leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
+        )
+        return lambda now, datagram: write(now, frame(datagram))
+
+
+class _Captured:
+    """A packet on a leg that is captured when the leg lets it go."""
+
+    __slots__ = ("_datagram", "_record", "held")
+
+    def __init__(self, held: Held, record: Record) -> None:
+        self._datagram = held.get_payload()  # a packet of the kernel's soon has no bytes any more
+        self.held = held
+        self._record = record
+
+    def get_payload(self) -> bytes:
+        return self._datagram
+
+    def accept(self) -> None:
+        now = clock()
+        self.held.accept()  # first, so that the file delays no packet that is due
+        self._record(now, self._datagram)
+
+    def drop(self) -> None:
+        self.held.drop()
+
+
+class _CapturedOutlet(Outlet):
+    """A leg as one bearer sees it, with a capture of its PDUs."""
+
+    def __init__(self, leg: Outlet, record: Record) -> None:
+        super().__init__(leg.number, leg.injector)
+        self._leg = leg
+        self._record = record
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        self._leg.push(_Captured(packet, self._record), size, now)
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> list[Held]:
+        def is_captured(held: Held) -> bool:
+            return isinstance(held, _Captured) and which(held.held)
+
+        flushed = self._leg.flush(is_captured, now)
+        return [captured.held for captured in flushed if isinstance(captured, _Captured)]
+
+
+class _Departures:
+    """A capture of what leaves on a leg without a bearer."""
+
+    def __init__(self, leg: LegDriver, record: Record) -> None:
+        self._leg = leg
+        self._record = record
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        self._leg.on_packet(_Captured(packet, self._record))
+
+
+class _Arrivals:
+    """A capture of what arrives for a bearer."""
+
+    def __init__(self, driver: ReceiveDriver, records: Mapping[int, Record]) -> None:
+        self._driver = driver
+        self._records = records
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        self._records[packet.indev](clock(), packet.get_payload())
+        self._driver.on_packet(packet)

@@ -1,0 +1,102 @@
+"""Packets that the element sends itself: copies for a second leg, and reports.
+
+Copies are needed as the kernel holds one packet and gives one verdict.
+"""
+
+from __future__ import annotations
+
+import socket
+
+from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.settings import IpVersion
+
+TTL_OFFSET = 8
+"""RFC 791, section 3.1."""
+HOP_LIMIT_OFFSET = 7
+"""RFC 8200, section 3."""
+
+
+class Injector:
+    """Sends whole IP datagrams out of one leg, marked as having been through it.
+
+    A version's socket is opened with its first datagram: most legs never send one, and a kernel may
+    be without IPv6.
+    """
+
+    def __init__(self, leg: int, host: int | None = None) -> None:
+        """Take the leg's number; `host` is a process of its host, None for this process' own."""
+        self._mark = leg_mark(leg)
+        self._host = host
+        self._sockets: dict[socket.AddressFamily, socket.socket] = {}
+        self.refused = 0
+
+    def send(self, datagram: bytes) -> None:
+        """Send a datagram; the kernel writes IPv4's checksum (raw(7)).
+
+        Refused datagrams are counted: a full buffer, a destination without a route, too many bytes.
+        """
+        if _is_ipv6(datagram):
+            family, destination = socket.AF_INET6, datagram[24:40]
+        else:
+            family, destination = socket.AF_INET, datagram[16:20]
+        opened = self._socket(family)
+        try:
+            opened.sendto(datagram, (socket.inet_ntop(family, destination), 0))
+        except OSError:
+            self.refused += 1
+
+    def descriptor(self, version: IpVersion) -> int:
+        """Return the descriptor of the socket of an IP version, for a sender in C."""
+        return self._socket(socket.AF_INET if version == 4 else socket.AF_INET6).fileno()
+
+    def close(self) -> None:
+        """Close the sockets of both IP versions."""
+        for each in self._sockets.values():
+            each.close()
+
+    def _socket(self, family: socket.AddressFamily) -> socket.socket:
+        if family not in self._sockets:
+            # With this protocol the datagram begins with its header, of either version.
+            with inside(self._host):
+                opened = socket.socket(family, socket.SOCK_RAW, socket.IPPROTO_RAW)
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_MARK, self._mark)
+            opened.setblocking(False)
+            self._sockets[family] = opened
+        return self._sockets[family]
+
+
+class Injected:
+    """A datagram of this host's own, which waits in a leg like a packet of the kernel's."""
+
+    __slots__ = ("_datagram", "_injector")
+
+    def __init__(self, datagram: bytes, injector: Injector) -> None:
+        self._datagram = datagram
+        self._injector = injector
+
+    def get_payload(self) -> bytes:
+        """Return what is sent, without IPv4's header checksum, which the kernel writes."""
+        return self._datagram
+
+    def accept(self) -> None:
+        """Send the datagram on its leg."""
+        self._injector.send(self._datagram)
+
+    def drop(self) -> None:
+        """Forget the datagram without sending it."""
+
+
+class Copy(Injected):
+    """A copied datagram, whose TTL is one lower, as of an original that the kernel forwards."""
+
+    __slots__ = ()
+
+    def __init__(self, datagram: bytes, injector: Injector) -> None:
+        offset = HOP_LIMIT_OFFSET if _is_ipv6(datagram) else TTL_OFFSET
+        lowered = bytes((datagram[offset] - 1,))
+        super().__init__(datagram[:offset] + lowered + datagram[offset + 1 :], injector)
+
+
+def _is_ipv6(datagram: bytes) -> bool:
+    return datagram[0] >> 4 == 6

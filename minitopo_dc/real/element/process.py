@@ -1,0 +1,343 @@
+"""Assembles elements from their settings, and runs them until they are told to stop."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+
+from minitopo_dc.capture import wall_clock_offset
+from minitopo_dc.interruption import heed
+from minitopo_dc.link import AnyLeg, WifiPath
+from minitopo_dc.pdcp import (
+    Feedback,
+    ReceivingEntity,
+    ReportMaker,
+    TransmittingEntity,
+    sn_format,
+)
+from minitopo_dc.real.element.captures import Captures
+from minitopo_dc.real.element.drivers import Held, LegDriver, ReceiveDriver
+from minitopo_dc.real.element.kernel import rules
+from minitopo_dc.real.element.kernel.ip_counters import read_refusals, refused_since
+from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.next_hops import NextHops
+from minitopo_dc.real.element.kernel.queue import (
+    HEADER_ONLY,
+    WHOLE_PACKET,
+    KernelPacket,
+    KernelQueue,
+    read_drops,
+)
+from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
+from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
+from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver
+from minitopo_dc.real.element.transmit_driver import TransmitDriver
+from minitopo_dc.real.element.wire import WireDriver
+from minitopo_dc.router.element import AnyElement
+from minitopo_dc.router.recorder import Recorder, write_summary
+from minitopo_dc.router.reports import Way
+from minitopo_dc.router.settings import (
+    READY,
+    Core,
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportLeg,
+    ReportPath,
+    TransmitBearer,
+)
+from minitopo_dc.settings import IpVersion
+
+AnyDriver = LegDriver | KernelLegDriver | WireDriver
+
+
+class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
+    """The legs and bearers of one router host, over the kernel's queues."""
+
+    core: Core = "python"
+    core_reason: str | None = None
+    """Why the core is not the native one; None: it is."""
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: Loop,
+        *,
+        paths: Mapping[int, WifiPath],
+        host: int | None = None,
+    ) -> None:
+        """Make the legs and bearers of one host.
+
+        Args:
+            settings: of this host.
+            loop: serves this element, and others of the process.
+            paths: of legs over WiFi (`wifi_paths`).
+            host: a process in the host's network namespace; None: this process is.
+
+        Raises:
+            ElementError, OSError: the host has not what the settings name.
+        """
+        super().__init__(settings)
+        self.name = settings.host
+        self._loop = loop
+        self._paths = paths
+        self._host = host
+        with inside(host):
+            self._make()
+
+    def _make(self) -> None:
+        settings = self._settings
+        self._rules: list[rules.Rule] = []
+        self._queues: list[KernelQueue] = []
+        self._report_receivers: list[ReportReceiver] = []
+        self._started: int | None = None
+        self._wall_clock_offset = wall_clock_offset()
+        self._captures = self._open_captures()
+        self._kernel_legs: dict[int, KernelLegDriver] = {}
+        self._user_legs: dict[int, LegDriver] = {}
+        for leg in settings.legs:
+            self._add_leg(leg)
+        wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
+        self._next_hops = self._watched()
+        self._assemble(
+            {**self._kernel_legs, **self._user_legs, **wires},
+            {number: driver.leg for number, driver in self._user_legs.items()},
+        )
+        copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
+        for number, driver in self._user_legs.items():
+            queue = self._departures(driver, copy)
+            interface = settings.leg(number).interface
+            self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
+        for sender in self._report_senders.values():
+            self._loop.add_timed(sender, first=True)  # it gives a leg a packet
+        self._loop.add_timed(self._schedule, first=True)
+
+    @property
+    def wants_realtime(self) -> bool:
+        """Return whether its settings ask for real-time scheduling."""
+        return self._settings.realtime
+
+    @contextmanager
+    def serving(self, refused: list[str]) -> Iterator[None]:
+        """Let packets reach it for a block; write the summary if nothing went wrong.
+
+        Args:
+            refused: what the kernel has refused this process.
+        """
+        recorder = Recorder(list(self.series()), self._settings.statistics_ms, clock())
+        self._loop.add_timed(recorder)
+        with inside(self._host):
+            before = read_refusals()
+        with rules.installed(self._rules, self._host):
+            if self._next_hops is not None:
+                self._next_hops.start()
+            yield
+        recorder.close(clock())
+        self._captures.close()
+        self._summarise(refused, before)
+
+    def close(self) -> None:
+        """Unbind the queues; the kernel drops what the cores still hold."""
+        for queue in self._queues:
+            queue.close()
+        for leg in self._legs.values():
+            leg.injector.close()
+        for receiver in self._report_receivers:
+            receiver.close()
+        for kernel_leg in self._kernel_legs.values():
+            kernel_leg.leg.close()
+        if self._next_hops is not None:
+            self._next_hops.close()
+        with suppress(OSError):  # `serving` has closed them, unless something has failed already
+            self._captures.close()
+
+    def _open_captures(self) -> Captures:
+        return Captures(self._settings, self._wall_clock_offset)
+
+    def _add_leg(self, leg: ElementLeg) -> None:
+        if self._settings.backend == "kernel":
+            made = KernelLeg(leg.interface, leg.radio)
+            self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
+        else:
+            core: AnyLeg[Held] = leg.build(self._paths)
+            self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop, host=self._host)
+
+    def _watched(self) -> NextHops | None:
+        """Return the watcher of legs whose interfaces may go down, None if there are none."""
+        hops = self._settings.next_hops
+        if not hops:
+            return None
+        interfaces = [self._settings.interface(hop.leg) for hop in hops]
+        watch = NextHops(hops, interfaces, self._interfaces_changed)
+        self._loop.add_source(watch)
+        return watch
+
+    def _departures(self, driver: LegDriver, copy: int) -> int:
+        """Make the queue of what leaves on a leg without a bearer, and return its number."""
+        return self._queue(self._captures.departures(driver), copy)
+
+    def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
+        queue = KernelQueue(len(self._queues), callback, copy)
+        self._queues.append(queue)
+        self._loop.add_source(queue)
+        return queue.number
+
+    def _transmitter(
+        self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
+    ) -> TransmitDriver:
+        legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
+        numbers = sn_format(bearer.pdcp.sn_bits)
+        driver = TransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
+        self._admit(bearer, driver, self._queue(driver.on_packet, WHOLE_PACKET))
+        return driver
+
+    def _admit(self, bearer: TransmitBearer, driver: TransmitDriver, queue: int) -> None:
+        """Let a bearer get its SDUs by their queue, and its reports."""
+        if bearer.report is not None and driver.entity.feedback is not None:
+            self._listen(bearer.report, driver.entity.feedback, driver)
+        own = rules.accepts_local(bearer.interface)
+        for version in self._versions(bearer):
+            rule = rules.forwarded(bearer.interface, bearer.match, queue, version, own=own)
+            self._rules.append(rule)
+
+    def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
+        for leg in path.legs:
+            receiver = ReportReceiver(
+                leg.destination, path.port, feedback, heard=driver.legs_changed
+            )
+            self._report_receivers.append(receiver)
+            self._loop.add_source(receiver)
+
+    def _receiver(
+        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
+    ) -> ReceiveDriver:
+        indices = self._indices(bearer)
+        driver = ReceiveDriver(
+            bearer.bearer,
+            entity,
+            sn_format(bearer.pdcp.sn_bits),
+            {index: position for position, index in enumerate(indices)},
+            self._loop,
+            reports=reports,
+        )
+        arrivals = self._captures.arrivals(
+            driver, bearer, dict(zip(indices, bearer.legs, strict=True))
+        )
+        self._admit_pdus(bearer, self._queue(arrivals, WHOLE_PACKET))
+        return driver
+
+    def _indices(self, bearer: ReceiveBearer) -> list[int]:
+        """Return the kernel's indices of the interfaces by which a bearer's PDUs enter."""
+        return [_index(self._settings.interface(number)) for number in bearer.legs]
+
+    def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
+        """Let a bearer get its PDUs by their queue."""
+        for number in bearer.legs:
+            interface = self._settings.interface(number)
+            for version in self._versions(bearer):
+                self._rules.append(rules.incoming(interface, bearer.match, queue, version))
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        driver = self._legs[leg.leg]
+        return driver.leg, ReportOutlet(self._captures.reports(driver), leg, port).send
+
+    def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
+        """Return the IP versions that a bearer carries: both, where its match names no network."""
+        version = bearer.match.ip_version
+        return (version,) if version else self._settings.ip_versions
+
+    def order(self, line: str) -> None:
+        """Carry out `start`, `down LEG` or `up LEG`."""
+        now = clock()
+        match line.split():
+            case ["start"]:
+                self._started = now
+                self._start(now)
+            case [("down" | "up") as state, number] if (
+                number.isdigit() and int(number) in self._legs
+            ):
+                self._legs[int(number)].leg.set_up(state == "up", now)
+                self._legs_changed(now)
+            case _:
+                raise ElementError(f"unknown order {line!r}; allowed: start, down LEG, up LEG")
+        self._loop.serve(now)
+
+    def _interfaces_changed(self, up: Mapping[int, bool], now: int) -> None:
+        """Take legs down or up with their interfaces; bearers use those that are up."""
+        for number, state in up.items():
+            self._legs[number].leg.set_up(state, now)
+        for driver, bearer in zip(self._transmit, self._settings.transmit, strict=True):
+            driver.use([up.get(number, True) for number in bearer.legs])
+        self._legs_changed(now)
+        self._loop.serve(now)
+
+    def _legs_changed(self, now: int) -> None:
+        for driver in self._transmit:
+            driver.legs_changed(now)
+
+    def _summarise(self, refused: list[str], before: dict[str, int]) -> None:
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        with inside(self._host):
+            drops, ip_refusals = read_drops(), refused_since(before)
+        counters = self._counted()
+        for number, leg in self._user_legs.items():
+            counters["legs"][number]["malformed"] = leg.malformed
+        for sender in self._transmit:
+            counters["transmit"][sender.bearer] |= sender.unnumbered()
+        for driver in self._receive:
+            counters["receive"][driver.bearer]["malformed"] = driver.malformed
+        summary = {
+            "host": self._settings.host,
+            "core": self.core,
+            "core_reason": self.core_reason,
+            "start_ns": self._started,
+            "wall_clock_offset_ns": self._wall_clock_offset,
+            **counters,
+            "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
+            "ip_refusals": ip_refusals,
+            "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
+            "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
+            "timer_lateness_log2_ns": self._loop.lateness,
+            "stalls_ns": self._loop.stalls,
+            "cpu_s": usage.ru_utime + usage.ru_stime,
+            "refused_by_kernel": refused,
+        }
+        write_summary(self._settings.directory / f"{self._settings.host}-summary.json", summary)
+
+
+def run(elements: Sequence[Element], loop: Loop) -> None:
+    """Run the elements of one process until it is told to stop.
+
+    An order is for all elements, or begins with the name of its host and a colon.
+
+    Raises:
+        ElementError, RuleError: one of them cannot, or an order is none.
+    """
+    refused = configure_realtime(realtime=any(element.wants_realtime for element in elements))
+    heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)
+
+    def order(line: str) -> None:
+        host, colon, rest = line.partition(": ")
+        meant = [element for element in elements if not colon or element.name == host]
+        if not meant:
+            raise ElementError(f"order {line!r}: no element of {host} is here")
+        for element in meant:
+            element.order(rest if colon else line)
+
+    with ExitStack() as stack:
+        for element in elements:
+            stack.enter_context(element.serving(refused))
+        print(READY, flush=True)  # noqa: T201 - who started us waits for this line
+        loop.run(order)
+
+
+def _index(interface: str) -> int:
+    try:
+        return socket.if_nametoindex(interface)
+    except OSError:
+        raise ElementError(f"no interface {interface} on this host") from None

@@ -1,0 +1,248 @@
+"""A cable with a radio link's properties between two interfaces of any two hosts or switches.
+
+Whoever makes the hosts runs
+
+    python -m minitopo_dc.real.element.radio_link NAME,PID,MAC NAME,PID,MAC
+
+It makes the two interfaces, each in the network namespace of a process, and carries whole Ethernet
+frames between them, each direction through a leg. Interfaces and frames are gone when it ends.
+
+It prints `ready`, then answers each order on standard input with one line: `ok`, a JSON object,
+or what is wrong. Orders are `start` (now is time zero of the traces), `statistics`, and a JSON
+object: `{"interface": NAME, "seed": TEXT, "radio": {fields of a scenario's downlink}}`. It ends
+at the end of standard input, so that it never outlives who started it.
+
+Rules:
+
+* What an interface sends takes the leg of that interface's settings; at first nothing limits it.
+* A leg counts IP bytes, as everywhere in this project: a frame's length without its header. A frame
+  with nothing behind its header is dropped and counted (`malformed`).
+* The first settings make the leg; later ones change capacity, delay, loss and the errors of RLC's
+  blocks and keep the queue, its limits, the rest of RLC and whether jitter reorders.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, Self
+
+from pydantic import model_validator
+
+from minitopo_dc.link import AnyLeg, Bernoulli
+from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
+from minitopo_dc.real.element.kernel.tap import End, Tap
+from minitopo_dc.router.recorder import flatten
+from minitopo_dc.router.settings import READY
+from minitopo_dc.settings import LegSettings, RlcSettings, Settings, SettingsError
+from minitopo_dc.units import ETHERNET_HEADER_BYTES
+
+BUDGET = 64
+"""Frames read from one interface before the other gets a turn (as the kernel's NAPI weight)."""
+UNLIMITED = LegSettings(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
+"""12 ns for the longest usual packet: below what can be measured here."""
+OK = "ok"
+_CAPACITY = (
+    *("rate_mbps", "trace", "trace_column", "trace_time_column", "trace_mean_mbps"),
+    *("end", "offset_s"),
+)
+_DELAY = ("delay_ms", "jitter_ms", "jitter")
+_LOSS = ("loss_percent", "burst_loss")
+_RLC = "rlc"
+_ENDS = 2
+_END = re.compile(r"([^,/\s]{1,15}),([0-9]{1,10}),((?:[0-9A-Fa-f]{2}:?){6})?")
+"""NAME,PID,MAC; a name of an interface has 15 bytes at most (IFNAMSIZ of linux/if.h)."""
+
+
+class Order(Settings):
+    """New settings of one direction of the cable."""
+
+    interface: str
+    radio: LegSettings
+    seed: str
+
+    @model_validator(mode="after")
+    def _check_delay(self) -> Self:
+        if self.radio.delay_curve is not None:
+            raise ValueError("delay_curve: a link outside a scenario has none; allowed: delay_ms")
+        return self
+
+
+class OneWay:
+    """One direction of the cable: what one interface sends, on its way to the other."""
+
+    def __init__(self, source: Tap, sink: Tap, loop: Loop) -> None:
+        self._source = source
+        self._receive = source.receive
+        self._send = sink.send
+        self._loop = loop
+        self._settings: LegSettings | None = None
+        self._leg: AnyLeg[bytes] = UNLIMITED.build("")
+        self._refused = self._malformed = 0
+        loop.add_source(self)
+        loop.add_timed(self)
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._source.fileno()
+
+    def read(self) -> None:
+        """Put what was sent on the leg, at most `BUDGET` frames."""
+        loop, receive = self._loop, self._receive
+        for _ in range(BUDGET):
+            frame = receive()
+            if frame is None:
+                return
+            now = clock()
+            if now >= loop.due:
+                loop.serve(now)
+            size = len(frame) - ETHERNET_HEADER_BYTES
+            if size < 1:
+                self._malformed += 1
+            elif self._leg.push(frame, size, now):
+                loop.wake_at(self._leg.next_timeout())
+
+    def next_timeout(self) -> int | None:
+        """Return when the next frame arrives (ns), None if there is none."""
+        return self._leg.next_timeout()
+
+    def handle(self, now: int) -> None:
+        """Hand over the frames that have crossed the leg."""
+        for frame in self._leg.poll(now):
+            if not self._send(frame):
+                self._refused += 1
+        self._leg.dropped()  # the leg counts them; nobody waits for a frame
+
+    def start(self, now: int) -> None:
+        """Start the trace's time at `now` (ns)."""
+        self._leg.start(now)
+
+    def configure(self, wanted: LegSettings, seed: str, now: int) -> None:
+        """Make the leg, or change it; raise SettingsError for what cannot change."""
+        if self._settings is None:
+            self._leg = wanted.build(seed)
+            self._leg.start(now)
+        else:
+            self._retune(self._settings, wanted, now)
+        self._settings = wanted
+
+    def _retune(self, old: LegSettings, new: LegSettings, now: int) -> None:
+        changed = {
+            name for name in type(new).model_fields if getattr(old, name) != getattr(new, name)
+        }
+        fixed = changed.difference(_CAPACITY, _DELAY, _LOSS)
+        errors: dict[str, Any] = {}
+        if _RLC in changed and old.rlc and new.rlc and _same_but_errors(old.rlc, new.rlc):
+            fixed.remove(_RLC)
+            errors["block_error"] = new.rlc.block_error_percent / 100
+        if fixed:
+            raise SettingsError(
+                f"{', '.join(sorted(fixed))}: cannot change while the link is there"
+            )
+        self._leg.retune(
+            now,
+            capacity=new.capacity() if changed.intersection(_CAPACITY) else None,
+            delay=new.delay_model() if changed.intersection(_DELAY) else None,
+            loss=(new.loss_model() or Bernoulli(0.0)) if changed.intersection(_LOSS) else None,
+            **errors,
+        )
+
+    def statistics(self) -> dict[str, Any]:
+        """Return the counters of the leg and the interface, and frames refused or malformed."""
+        own = {"kernel_drops": self._source.dropped(), "refused": self._refused}
+        return flatten(self._leg.statistics()) | own | {"malformed": self._malformed}
+
+
+class Cable:
+    """Both directions of the cable between two interfaces."""
+
+    def __init__(self, ends: list[End]) -> None:
+        self._loop = Loop()
+        left, right = self._taps = [Tap(end) for end in ends]
+        self._directions = {
+            left.interface: OneWay(left, right, self._loop),
+            right.interface: OneWay(right, left, self._loop),
+        }
+
+    def run(self, answer: Callable[[str], None]) -> None:
+        """Work on orders until the end of standard input."""
+        configure_realtime(realtime=True)
+        answer(READY)
+        self._loop.run(lambda line: answer(self._order(line)))
+        for tap in self._taps:
+            tap.close()
+
+    def _order(self, line: str) -> str:
+        now = clock()
+        try:
+            return self._carry_out(line, now)
+        except (ValueError, OverflowError) as error:  # SettingsError, TraceError, a leg's own
+            return _one_line(str(error))
+        finally:
+            self._loop.serve(now)
+
+    def _carry_out(self, line: str, now: int) -> str:
+        if line == "statistics":
+            return json.dumps({name: each.statistics() for name, each in self._directions.items()})
+        if line == "start":
+            for direction in self._directions.values():
+                direction.start(now)
+            return OK
+        values = _values(line)
+        order = Order.check(values, str(values.get("interface", "order")))
+        if order.interface not in self._directions:
+            known = ", ".join(self._directions)
+            raise SettingsError(f"interface {order.interface!r}: must be one of {known}")
+        self._directions[order.interface].configure(order.radio, order.seed, now)
+        return OK
+
+
+def _same_but_errors(old: RlcSettings, new: RlcSettings) -> bool:
+    errors = {"block_error_percent": new.block_error_percent}
+    return old.model_copy(update=errors) == new
+
+
+def _values(line: str) -> dict[str, Any]:
+    """Return the fields of an order; SettingsError for a line that is none."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise SettingsError(
+            f"unknown order {line[:80]!r}: must be start, statistics or "
+            "a JSON object with interface, seed and radio"
+        )
+    return values
+
+
+def _one_line(text: str) -> str:
+    """Return the text in one line of printable ASCII."""
+    return "; ".join(text.splitlines()).encode("ascii", "backslashreplace").decode()
+
+
+def _ends(arguments: list[str]) -> list[End]:
+    """Return both ends of the cable; ElementError says what an argument must be."""
+    found = [_END.fullmatch(argument) for argument in arguments]
+    ends = [End(each[1], int(each[2]), each[3] or "") for each in found if each]
+    if len(found) != _ENDS or len({end.interface for end in ends}) != _ENDS:
+        raise ElementError(
+            f"{' '.join(arguments) or 'no arguments'}: must be NAME,PID,MAC NAME,PID,MAC: two "
+            "names of interfaces (up to 15 bytes), each with a process and an address or none"
+        )
+    return ends
+
+
+def _answer(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - who started us waits for this line
+
+
+if __name__ == "__main__":
+    try:
+        Cable(_ends(sys.argv[1:])).run(_answer)
+    except ElementError as problem:
+        _answer(_one_line(str(problem)))
+        raise SystemExit(1) from None

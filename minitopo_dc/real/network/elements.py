@@ -1,0 +1,256 @@
+"""Element processes as seen from outside: to start, order, watch and end them.
+
+Each host has a process of its own, but the hosts at the ends of legs over WiFi share one: both
+directions share a medium, and only a process that has both knows whose turn it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import subprocess
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.router import READY, ElementSettings
+from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.shipped import module_command
+
+READY_TIMEOUT_S = 20.0
+"""Generous: importing and installing the rules takes about 1 s on one busy core."""
+STOP_TIMEOUT_S = 10.0
+END_SEEN_S = 0.5
+"""How long after the end of its output a process may still be there."""
+LOG_TAIL = 2000
+TRACEBACK = "Traceback (most recent call last)"
+"""Of it, the last line tells what happened."""
+
+
+class ElementFailedError(RunFailedError):
+    """Error: an element died, could not start, or lost packets, so the run has no valid numbers."""
+
+
+class ElementProcess:
+    """The element of one host, which may share its process with those of others.
+
+    Args:
+        settings: the element's.
+        process: the one it is in.
+        prefix: what an order for it alone begins with.
+    """
+
+    def __init__(self, settings: ElementSettings, process: RouterProcess, prefix: str) -> None:
+        self.settings = settings
+        self._process = process
+        self._prefix = prefix
+
+    @property
+    def pid(self) -> int:
+        """Return the process id of the element."""
+        return self._process.pid
+
+    def order(self, line: str) -> None:
+        """Send `start`, `down LEG` or `up LEG`."""
+        self._process.order(f"{self._prefix}{line}")
+
+    def check(self) -> None:
+        """Raise ElementFailedError when the element has ended."""
+        self._process.check()
+
+    def kill(self) -> None:
+        """End its process at once."""
+        self._process.kill()
+
+    def begin_stop(self) -> None:
+        """Tell its process to end; ElementFailedError when it has ended before."""
+        self._process.begin_stop()
+
+    def stop(self) -> dict[str, Any]:
+        """End it in order, with all of its process, and return its summary.
+
+        Raises:
+            ElementFailedError: it had died, did not end, or the kernel dropped packets.
+        """
+        self._process.stop()
+        summary = self.settings.directory / f"{self.settings.host}-summary.json"
+        return _without_losses(json.loads(summary.read_text(encoding="utf-8")))
+
+
+class RouterProcess:
+    """A process with the elements of one host, or of several that share mediums."""
+
+    def __init__(self, *pairs: tuple[ElementSettings, EmulatedHost]) -> None:
+        """Start the process in the namespace of the first host."""
+        (first, host), *others = pairs
+        self._hosts = " and ".join(settings.host for settings, _ in pairs)
+        self._log = first.directory / f"{first.host}-element.log"
+        arguments = [str(_saved(first))]
+        for settings, other in others:
+            arguments += [str(other.pid), str(_saved(settings))]
+        with self._log.open("wb") as log:
+            self._process = host.popen(
+                [*module_command("minitopo_dc.real.element"), *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        self._is_stopping = False
+        self.elements = [
+            ElementProcess(settings, self, f"{settings.host}: " if others else "")
+            for settings, _ in pairs
+        ]
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the process."""
+        return self._process.pid
+
+    def wait_ready(self) -> None:
+        """Return once packets reach it; ElementFailedError when it ends or takes too long."""
+        output = self._process.stdout
+        assert output is not None
+        readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
+        if not readable or output.readline().strip() != READY.encode():
+            raise ElementFailedError(
+                f"element on {self._hosts} did not start: {self._startup_error()}"
+            )
+
+    def _startup_error(self) -> str:
+        try:
+            code = self._process.wait(END_SEEN_S)  # its output ends a moment before it does
+        except subprocess.TimeoutExpired:
+            return f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
+        return f"it ended with {code}: {tail(self._log, code)}"
+
+    def order(self, line: str) -> None:
+        """Send an order to the process as a line."""
+        orders = self._process.stdin
+        assert orders is not None
+        self.check()
+        with contextlib.suppress(BrokenPipeError):  # it has died: `check` says so
+            orders.write(f"{line}\n".encode())
+            orders.flush()
+        self.check()
+
+    def check(self) -> None:
+        """Raise ElementFailedError when it has ended by itself."""
+        code = None if self._is_stopping else self._process.poll()
+        if code is not None:
+            raise ElementFailedError(
+                f"element on {self._hosts} ended with {code} during the run: "
+                f"{tail(self._log, code)}"
+            )
+
+    def begin_stop(self) -> None:
+        """Tell the process to end; ElementFailedError when it has ended by itself."""
+        if not self._is_stopping:
+            self.check()
+            self._process.terminate()
+            self._is_stopping = True
+
+    def stop(self) -> None:
+        """End the process in order.
+
+        Raises:
+            ElementFailedError: it had died, or did not end.
+        """
+        self.begin_stop()
+        try:
+            code = self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise ElementFailedError(f"element on {self._hosts} did not stop") from None
+        if code:
+            raise ElementFailedError(
+                f"element on {self._hosts} ended with {code}: {tail(self._log, code)}"
+            )
+
+    def kill(self) -> None:
+        """End the process at once if it still runs, and release its pipes."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+
+
+@contextlib.contextmanager
+def running(*pairs: tuple[ElementSettings, EmulatedHost]) -> Iterator[list[ElementProcess]]:
+    """Start the elements, wait until all are ready, and end them at the latest on leaving."""
+    with contextlib.ExitStack() as stack:
+        processes = []
+        for group in _sharing(pairs):
+            processes.append(RouterProcess(*group))
+            stack.callback(processes[-1].kill)
+        for process in processes:
+            process.wait_ready()
+        yield [element for process in processes for element in process.elements]
+
+
+def tail(log: Path, code: int) -> str:
+    """Return what an element's log ends with, in words for an error.
+
+    An element that fails says why. If it did not, no signal has ended it, and its log was on a full
+    disk for all that is known.
+
+    Args:
+        log: the element's standard error.
+        code: its exit status.
+    """
+    said = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:].strip()
+    if TRACEBACK in said:
+        return f"{said.splitlines()[-1]} (more in {log.name})"
+    nothing = "no words" if code <= 0 else f"no words; is the disk of {log.parent} full?"
+    return said or nothing
+
+
+def stop_all(elements: Sequence[ElementProcess]) -> list[dict[str, Any]]:
+    """End elements in order, all at the same time; return their summaries in that order.
+
+    Raises:
+        ElementFailedError: one had died, did not end, or the kernel dropped packets.
+    """
+    for element in elements:
+        element.begin_stop()
+    return [element.stop() for element in elements]
+
+
+def _sharing(
+    pairs: Iterable[tuple[ElementSettings, EmulatedHost]],
+) -> list[list[tuple[ElementSettings, EmulatedHost]]]:
+    """Return hosts in groups: those at the ends of a leg over WiFi together, others alone."""
+    groups: list[list[tuple[ElementSettings, EmulatedHost]]] = []
+    seeds: list[set[str]] = []
+    for settings, host in pairs:
+        own = {leg.shared.seed for leg in settings.legs if leg.shared is not None}
+        known = next((n for n, theirs in enumerate(seeds) if theirs & own), None)
+        if known is None:
+            groups.append([])
+            seeds.append(own)
+        groups[-1 if known is None else known].append((settings, host))
+    return groups
+
+
+def _saved(settings: ElementSettings) -> Path:
+    path = settings.directory / f"{settings.host}-element.yaml"
+    settings.save(path)
+    return path
+
+
+def _without_losses(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary unless packets were lost outside the emulated legs."""
+    for queue, drops in summary["kernel_drops"].items():
+        if any(drops.values()):
+            raise ElementFailedError(
+                f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
+                f"({drops}); probably the machine is too slow for this rate"
+            )
+    if summary["copies_refused"]:
+        raise ElementFailedError(
+            f"element on {summary['host']}: {summary['copies_refused']} copies were not sent"
+        )
+    return summary

@@ -1,0 +1,214 @@
+"""Calibration: what a leg's rate, delay, jitter and loss really are on this machine.
+
+Between what was asked for and what is measured stands the ideal: the same leg, fed in virtual time
+with the same packets at the same moments and the same seed. It shows indirect effects of what was
+asked for (jitter that keeps the order skews the delay, few packets scatter around a loss rate); the
+rest is the machine's error.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sized
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from minitopo_dc.link import AnyLeg
+from minitopo_dc.real.network.elements import ElementFailedError, stop_all
+from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
+from minitopo_dc.runs.addresses import client_address
+from minitopo_dc.runs.routers import leg_seed
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import LegSettings, SettingsError
+
+PACKET_BYTES = 1500
+OVERLOAD = 1.5
+"""Times the leg's mean rate: enough that its queue never runs empty while the rate is measured."""
+LOAD = 0.5
+"""Times the leg's mean rate: low enough that no queue builds up at a constant rate."""
+SETTLE_S = 1.0
+"""Left out at the beginning of the rate measurement, until the queue is full."""
+SECONDS = (2.0, 3600.0)
+"""The shortest measurement leaves a second for the rate; the longest catches a wrong unit."""
+
+Times = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Losses:
+    """The lost packets of one measurement."""
+
+    packets: int
+    """Number of packets sent."""
+    mean: float
+    """Mean number of lost packets, over all seeds."""
+    variance: float
+    ideal: int
+    measured: int
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
+
+    leg: int
+    name: str
+    unit: str
+    asked: float | None
+    ideal: float
+    measured: float
+    losses: Losses | None = None
+    """Of `loss`, where random losses were asked for."""
+
+    @property
+    def error(self) -> float:
+        """Return measured minus ideal, in the unit of the quantity."""
+        return self.measured - self.ideal
+
+
+@dataclass(frozen=True)
+class Probe:
+    """The results of one stream of packets over a leg."""
+
+    arrivals: Arrivals
+    start_ns: int
+    packets: int
+
+
+def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
+    """Measure each downlink of the scenario twice for `seconds`: its rate, then the others.
+
+    Raises:
+        SettingsError: `seconds` is not in SECONDS.
+        ElementFailedError: an element died, or too little arrived to measure.
+    """
+    least, most = SECONDS
+    if not least <= seconds <= most:
+        raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
+    found: list[Quantity] = []
+    for leg in range(1, len(scenario.legs) + 1):
+        single = scenario.model_copy(update={"mode": "sc", "leg": leg})
+        found += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
+    return found
+
+
+def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
+    """Send packets at `load` times the leg's mean rate."""
+    downlink = _downlink(scenario)
+    rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
+    packets = round(rate * seconds)
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        directory = Path(name)
+        with testbed(scenario, directory) as bed:
+            bed.start()
+            arrivals = send_through(
+                bed.hosts.server,
+                bed.hosts.client,
+                client_address(scenario.leg, scenario.ip_version),
+                rate=rate,
+                seconds=seconds,
+                size=PACKET_BYTES,
+                scratch=directory / "arrivals",
+                linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
+            )
+            summaries = stop_all(bed.elements)
+    _check_enough(scenario, arrivals.number, f"{seconds:g} s")
+    return Probe(arrivals, summaries[0]["start_ns"], packets)
+
+
+def _check_enough(scenario: Scenario, packets: Sized, where: str) -> None:
+    if len(packets) < 2:
+        raise ElementFailedError(
+            f"leg {scenario.leg}: {len(packets)} packets arrived in {where}, and two at least are "
+            "needed; give more --seconds, or a leg that lets more pass"
+        )
+
+
+def _downlink(scenario: Scenario) -> LegSettings:
+    return scenario.legs[scenario.leg - 1].downlink
+
+
+def _mean_rate(downlink: LegSettings, seconds: float) -> float:
+    """Return the mean rate (bit/s) that the leg offers in its first `seconds`."""
+    return downlink.capacity().bits_between(0, round(seconds * 1e9)) / seconds
+
+
+def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
+    """Return the time (s) until the last of `packets` has crossed the leg, 0 if it never does.
+
+    All of them are sent by then.
+    """
+    end = round(seconds * 1e9)
+    queued = max(1, min(packets, downlink.queue_packets or packets))
+    served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
+    return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
+
+
+def _rate(scenario: Scenario, seconds: float) -> Quantity:
+    """Return the rate at which a full queue is served, against the capacity in that time."""
+    downlink = _downlink(scenario)
+    probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
+    times = probe.arrivals.received - probe.start_ns - round(downlink.delay_ms * 1e6)
+    window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
+    _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
+    first, last = int(window[0]), int(window[-1])
+    capacity = downlink.capacity().bits_between(first, last) / (last - first) * 1e3
+    ideal = capacity * downlink.goodput_share() * (1 - downlink.mean_loss_percent() / 100)
+    measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
+    return Quantity(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
+
+
+def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
+    """Yield one-way delay without serialisation, its spread, and the share that is lost."""
+    leg, downlink = scenario.leg, _downlink(scenario)
+    probe = _probe(scenario, LOAD, seconds)
+    serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
+    measured = probe.arrivals.delays_ms - serialisation
+    ideal = _ideal_delays_ms(scenario, probe) - serialisation
+    _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
+    for name, asked, percent in (("median", downlink.delay_ms, 50), ("99th percentile", None, 99)):
+        pair = [float(np.percentile(delays, percent)) for delays in (ideal, measured)]
+        yield Quantity(leg, f"delay, {name}", "ms", asked, pair[0], pair[1])
+    spread = (float(ideal.std()), float(measured.std()))
+    yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
+    yield _loss(leg, downlink, probe.packets, probe.packets - len(ideal), len(measured))
+
+
+def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: int) -> Quantity:
+    """Return the share that was lost, with counts where random losses were asked for."""
+    model, lost = downlink.loss_model(), packets - arrived
+    moments = None if model is None else model.moments(packets)
+    return Quantity(
+        leg=leg,
+        name="loss",
+        unit="%",
+        asked=downlink.mean_loss_percent(),
+        ideal=100 * ideal / packets,
+        measured=100 * lost / packets,
+        losses=None if moments is None else Losses(packets, *moments, ideal, lost),
+    )
+
+
+def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
+    """Return the delays (ms) that an ideal leg gives the same packets, in order of arrival."""
+    leg = _downlink(scenario).build(leg_seed(scenario, scenario.leg, "downlink"))
+    leg.start(probe.start_ns)
+    # What was lost has no entry; its moment of sending lies between its neighbours'.
+    arrivals = probe.arrivals
+    sent = np.interp(np.arange(probe.packets), arrivals.number, arrivals.sent).astype(np.int64)
+    delays: list[int] = []
+    for moment in sent.tolist():
+        _drain(leg, moment, delays)
+        leg.push(moment, PACKET_BYTES, moment)
+    _drain(leg, None, delays)
+    return np.array(delays) / 1e6
+
+
+def _drain(leg: AnyLeg[int], until: int | None, delays: list[int]) -> None:
+    """Run the leg up to `until` (ns) or to its end; packets are their moments of sending."""
+    while (due := leg.next_timeout()) is not None and (until is None or due <= until):
+        delays.extend(due - moment for moment in leg.poll(due))

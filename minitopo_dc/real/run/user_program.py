@@ -1,0 +1,248 @@
+"""A user's program between the hosts of a scenario, and the server that it talks to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from pwd import getpwnam
+from typing import Literal
+
+from minitopo_dc.real.network.elements import ElementFailedError, stop_all
+from minitopo_dc.real.network.foreground import HeldSignals, run_in_foreground
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.network.leftovers import ending_leftovers
+from minitopo_dc.real.network.testbed import Testbed, testbed
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.command.runner import program_environment as addresses_environment
+from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
+from minitopo_dc.runners.ports import is_port_bound
+from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
+from minitopo_dc.runs.addresses import client_address, client_gateway, server_address
+from minitopo_dc.runs.perform import RunFailedError
+from minitopo_dc.runs.program_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.runs.routers import client_legs
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import IpVersion
+
+Say = Callable[[str], None]
+"""Takes a line for the user."""
+READY_TIMEOUT_S = 30.0
+"""As for the project's own servers (`minitopo_dc.runners.processes.session`)."""
+READY_POLL_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class UserProgram:
+    """The user's program: its command, its host and its server."""
+
+    command: tuple[str, ...]
+    host: Literal["client", "server"] = "client"
+    server: tuple[str, ...] = ()
+    """The command on the server's host, started before the program; none when empty."""
+    server_port: int | None = None
+    """The port that the server binds when it is ready; None: it is ready after a moment."""
+    banner: str = ""
+    """A line that is printed before the program begins."""
+    user: str = "root"
+    """The user's name as whom program and server run."""
+
+    def user_command(self, command: Sequence[str]) -> tuple[str, ...]:
+        """Return the command line that runs a command as the user, with only the user's groups."""
+        if self.user == "root":
+            return tuple(command)
+        group = str(getpwnam(self.user).pw_gid)
+        # Again, as a change of user clears the parent-death signal (prctl(2)).
+        change = ("--reuid", self.user, "--regid", group, "--init-groups", "--pdeathsig", "KILL")
+        return ("setpriv", *change, "--", *command)
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that say who the user is; those of root stay as they are."""
+        if self.user == "root":
+            return {}
+        entry = getpwnam(self.user)
+        return {"HOME": entry.pw_dir, "USER": self.user, "LOGNAME": self.user}
+
+
+def run_program(
+    scenario: Scenario, program: UserProgram, directory: Path, say: Say
+) -> ProgramResult:
+    """Run a program in the user's terminal, and remove all that was made for it afterwards.
+
+    Args:
+        scenario: was checked; of one flow, whose transport and workload do not matter.
+        program: what runs.
+        directory: gets the elements' files and the server's output.
+        say: is told at once what the user must know.
+
+    Returns:
+        How it went. Failed when the server was not ready, or the testbed is not to be trusted.
+    """
+    scenario.save(directory / "scenario.yaml")
+    return _Run(scenario, program, directory, say).result()
+
+
+def program_environment(scenario: Scenario) -> dict[str, str]:
+    """Return the environment variables with the addresses of the hosts."""
+    version = scenario.ip_version
+    return addresses_environment(
+        server_address(version=version),
+        client_address(_primary_leg(scenario), version),
+        [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run of a program; its fields are the arguments of `run_program`."""
+
+    scenario: Scenario
+    program: UserProgram
+    directory: Path
+    say: Say
+
+    def result(self) -> ProgramResult:
+        program = self.program
+        blank = ProgramResult(program.command, program.host, program.server, self.scenario.mode)
+        try:
+            return self._on_fresh_hosts(blank)
+        except (RunFailedError, TransferFailed) as failure:
+            return replace(blank, reason=str(failure))
+
+    def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
+        with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
+            ends = (bed.hosts.server, bed.hosts.client)
+            with ending_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
+                _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
+                ran, seconds = self._beside_server(bed, blank, signals)
+            gnb, ue, *_ = stop_all(bed.elements)
+        return replace(
+            ran,
+            status="ok",
+            legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
+            pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
+        )
+
+    def _client_addresses(self) -> list[str]:
+        legs = client_legs(self.scenario, self.scenario.resolved_flows[0])
+        return [client_address(leg, self.scenario.ip_version) for leg in legs]
+
+    def _beside_server(
+        self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
+    ) -> tuple[ProgramResult, float]:
+        """Run the program beside its server; return the result and the program's time (s)."""
+        program = self.program
+        environment = {**program.environment(), **program_environment(self.scenario)}
+        with ExitStack() as stack:
+            server = None
+            if program.server:
+                started = user_server(
+                    bed.hosts.server,
+                    program.user_command(program.server),
+                    environment,
+                    self.directory,
+                )
+                server = stack.enter_context(started)
+                server.wait_ready(program.server_port)
+            watch = _Watch(bed, server, self.say)
+            if program.banner:
+                self.say(program.banner)
+            host = bed.hosts[program.host]
+            bed.start()
+            begin = time.monotonic()
+            command = program.user_command(program.command)
+            status = run_in_foreground(host, command, environment, signals=signals, watch=watch)
+            seconds = time.monotonic() - begin
+            watch()
+            ended = server.exit_code if server is not None else None
+        return replace(blank, exit_status=status, server_exit_code=ended, seconds=seconds), seconds
+
+
+class _Watch:
+    """Checks the testbed and the server while the program runs."""
+
+    def __init__(self, bed: Testbed, server: UserServer | None, say: Say) -> None:
+        self._bed = bed
+        self._server = server
+        self._say = say
+
+    def __call__(self) -> None:
+        """Raise RunFailedError when the testbed is not whole; report once that the server ended."""
+        self._bed.check()
+        error = self._server.error() if self._server is not None else None
+        if error is not None:
+            self._say(error)
+            self._server = None
+
+
+def _primary_leg(scenario: Scenario) -> int:
+    """Return the leg whose address the client has unless a program chooses another."""
+    return client_legs(scenario, scenario.resolved_flows[0])[0]
+
+
+def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
+    """Send what does not choose an address by a leg, with that leg's address.
+
+    Raises:
+        ElementFailedError: the kernel refused the route.
+    """
+    versions: tuple[IpVersion, ...] = (4,) if ip_version == 4 else (4, 6)
+    for version in versions:
+        route = ("route", "replace", "default", "via", client_gateway(leg, version))
+        try:
+            run(client, ["ip", f"-{version}", *route])
+        except TransferFailed as failure:
+            raise ElementFailedError(str(failure)) from failure
+
+
+class UserServer:
+    """A running server; its standard output and error are in `server.out` and `server.err`."""
+
+    def __init__(self, host: EmulatedHost, process: Process) -> None:
+        self._host = host
+        self._process = process
+        self._reported = False
+
+    def wait_ready(self, port: int | None) -> None:
+        """Return when a process has bound the port, or without a port after a moment.
+
+        Raises:
+            TransferFailed: it ended with an error, or took too long.
+        """
+        deadline = time.monotonic() + (MOMENT_S if port is None else READY_TIMEOUT_S)
+        while port is None or not is_port_bound(self._host.pid, port):
+            if self.error() is not None:
+                raise self._process.failure("before it was ready")
+            if time.monotonic() > deadline:
+                if port is None:
+                    return
+                words = f"did not bind port {port} within {READY_TIMEOUT_S:g} s"
+                raise self._process.failure(words)
+            time.sleep(READY_POLL_S)
+
+    def error(self) -> str | None:
+        """Return how it ended with an error, None while it runs or if it ended well (a daemon)."""
+        return str(self._process.failure("")) if self.exit_code else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return its exit code, or a signal's number below 0; None while it runs."""
+        wait_any([self._process], 0)
+        return self._process.exit_code
+
+
+@contextmanager
+def user_server(
+    host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
+) -> Iterator[UserServer]:
+    """Run a server for a block; on leaving it has ended."""
+    log = directory / "server.err"
+    with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
+        popen = host.popen(command, environment=environment, stdout=output, stderr=errors)
+    process = Process("server", popen, log)
+    try:
+        yield UserServer(host, process)
+    finally:
+        process.close()

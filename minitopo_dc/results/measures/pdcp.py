@@ -1,0 +1,114 @@
+"""The counters of a run's PDCP entities at its end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.results.errors import ResultError
+from minitopo_dc.results.tables.run_files import read_mapping
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+
+
+def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
+    """Return the counters of each downlink bearer, by its number; empty when the run had no bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return _counters(run / "ue-summary.json", "receive")
+
+
+def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
+    try:
+        version = path.stat().st_mtime_ns
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror}") from None
+    return _read(path, end, version)
+
+
+@lru_cache(maxsize=4)
+def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
+    """Return the counters of a summary; keep the last ones.
+
+    Several measures of a run ask for them one after the other.
+    """
+    try:
+        bearers = read_mapping(path.parent, path)[end]
+        return {int(number): dict(counters) for number, counters in bearers.items()}
+    except ResultError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ResultError(f"{path}: malformed summary: {error!r}") from None
+
+
+def _of_bearers(
+    run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float
+) -> float:
+    """Return a measure of the downlink bearers' counters, or `without` when there is no bearer."""
+    bearers = receive_counters(run).values()
+    try:
+        return measure(bearers) if bearers else without
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
+
+
+def given_up(run: Path) -> float:
+    """Return the COUNTs that the downlink's receiving entities gave up; NaN without a bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return _of_bearers(run, lambda bearers: sum(each["missing"] for each in bearers), math.nan)
+
+
+def leg_failures(run: Path) -> float:
+    """Return how often a transmitting entity took a leg for failed, downlink and uplink.
+
+    It is NaN when no bearer of the run detected failures (`leg_failure_ms`).
+
+    Raises:
+        ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
+    """
+    found: list[int] = []
+    for path in (run / "gnb-summary.json", run / "ue-summary.json"):
+        for bearer in _counters(path, "transmit").values():
+            counts = [count for name, count in bearer.items() if name.startswith("failures_")]
+            if not all(isinstance(count, int) for count in counts):
+                raise ResultError(f"{path}: malformed summary: failures are {counts}")
+            found += counts
+    return sum(found) if found else math.nan
+
+
+def reordering_wait_ms(run: Path) -> float:
+    """Return the mean time in ms that a PDU waited in the reordering buffer until its delivery.
+
+    The mean is over all PDUs that the downlink bearers delivered, those that did not wait included.
+    It is NaN when the run had no bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+
+    def wait(bearers: Collection[dict[str, Any]]) -> float:
+        waited: int = sum(each["waiting_total_ns"] for each in bearers)
+        delivered: int = sum(each["delivered"] for each in bearers)
+        return waited / delivered / NS_PER_MS
+
+    return _of_bearers(run, wait, math.nan)
+
+
+def longest_wait_s(run: Path) -> float:
+    """Return the longest time in s that a PDU waited in a downlink's reordering buffer.
+
+    It is 0 without a bearer.
+
+    Raises:
+        ResultError: `ue-summary.json` is missing or broken.
+    """
+    return _of_bearers(
+        run, lambda bearers: max(each["waiting_maximum_ns"] for each in bearers) / NS_PER_S, 0.0
+    )

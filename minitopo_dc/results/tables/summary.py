@@ -1,0 +1,105 @@
+"""A summary with one row for all runs of a transport in a mode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import pandas as pd
+
+from minitopo_dc.results.tables.load import leg_columns
+from minitopo_dc.results.tables.notes import notes
+from minitopo_dc.runs.results import Status, mode_and_variant
+from minitopo_dc.workloads import Column, Download, get_workload, workload_names
+
+UNITS = "units"
+"""The key of `details`, and a column of the summary, with what users' programs measure."""
+
+
+def compare_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Sum up runs (`load_results`) per transport, mode and variant, in order of first appearance.
+
+    Columns: `transport`, `mode`, `variant`; numbers of `runs` and of those `ok`, `failed`,
+    `disturbed` and `unsupported`; how many runs were `judged` by what the machine did to them,
+    and how many `repeats` that took (`minitopo_dc.runs.trust`); `workload`; the means of its
+    columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
+    standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
+    (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
+    `reason`, the first of a run that is not ok; and `notes`, what is to be known of those that are
+    ok. Only runs that are `ok` count in means; without any they are NaN.
+    """
+    groups = results.groupby(["transport", "mode", "variant"], sort=False)
+    columns = columns_of(results)
+    return pd.DataFrame(
+        {"transport": transport, "mode": mode, "variant": variant} | _summarise(runs, columns)
+        for (transport, mode, variant), runs in groups
+    )
+
+
+def row_name(row: Mapping[Any, Any]) -> str:
+    """Return mode and variant of a row of `compare_table`: `dc least-delay`."""
+    return mode_and_variant(row["mode"], row["variant"])
+
+
+def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns for these runs: those of their workloads, a download's if unknown."""
+    kinds = [kind for kind in table["workload"].unique() if kind in workload_names()]
+    known = dict.fromkeys(
+        column for kind in kinds or [Download.kind] for column in get_workload(kind).columns
+    )
+    own = _units(table).items()
+    named = (Column(name, f"{name.replace('_', ' ')}\n{unit}", spread=True) for name, unit in own)
+    return (*known, *named)
+
+
+def _units(table: pd.DataFrame) -> dict[str, str]:
+    """Return the measures of users' programs with their units, of runs or of their summary."""
+    if UNITS in table:
+        found = list(table[UNITS])
+    else:
+        found = [details.get(UNITS) for details in table.get("details", ())]
+    return {name: unit for each in found if isinstance(each, dict) for name, unit in each.items()}
+
+
+def spread_name(measure: str) -> str:
+    """Return the column of a measure's standard deviation: `goodput_sd_mbps` of `goodput_mbps`."""
+    name, _, unit = measure.rpartition("_")
+    return f"{name}_sd_{unit}"
+
+
+def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
+    ok, others = runs[runs["status"] == "ok"], runs[runs["status"] != "ok"]
+    return {
+        "runs": len(runs),
+        "ok": len(ok),
+        **{
+            status: int((runs["status"] == status).sum())
+            for status in get_args(Status)
+            if status != "ok"
+        },
+        "judged": int((runs["trust"] != "").sum()),
+        "repeats": int(runs["repeats"].sum()),
+        "workload": runs["workload"].iloc[0],
+        **_numbers(ok, columns),
+        **({UNITS: units} if (units := _units(runs)) else {}),
+        **{leg: ok[leg].astype("float64").mean() for leg in leg_columns(runs)},
+        "reason": "" if others.empty else others["reason"].iloc[0],
+        "notes": notes(ok),
+    }
+
+
+def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
+    found = {}
+    for column in columns:
+        values = pd.Series(values_of(ok, column.measure), dtype="float64")
+        found[column.measure] = float(values.mean())
+        if column.spread:
+            found[spread_name(column.measure)] = float(values.std(ddof=1))
+    return found
+
+
+def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
+    """Return a measure of each run, from a column of the table or from its details."""
+    if measure in ok.columns:
+        return list(ok[measure])
+    return [details.get(measure) for details in ok["details"]]

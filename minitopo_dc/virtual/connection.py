@@ -1,0 +1,211 @@
+"""One flow in virtual time: its two end hosts, their transport, and the routes of its packets."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from minitopo_dc.runners.base import accepted, get_runner
+from minitopo_dc.runners.virtual import (
+    Address,
+    Congestion,
+    FlowFacts,
+    GuestFlow,
+    VirtualConnection,
+    VirtualFlow,
+)
+from minitopo_dc.runs.addresses import SERVER_PORT, client_address, server_address
+from minitopo_dc.runs.results import flow_directory
+from minitopo_dc.runs.routers import client_legs
+from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.virtual.core import Core
+from minitopo_dc.virtual.element import Element
+from minitopo_dc.virtual.host import Host
+from minitopo_dc.virtual.packet import Flow, Take
+from minitopo_dc.workloads import Measurement, Realtime
+from minitopo_dc.workloads.path_reports import PathSample
+
+CLIENT_PORT = 50_000
+"""The client's port of the first flow, from the range of ephemeral ports (RFC 6335)."""
+KEY_FRAME_PORT = 60_000
+"""The port of a connection of key frames, likewise."""
+
+
+class AnyConnection(ABC):
+    """One flow of a scenario, which is the scenario itself when it has one flow only."""
+
+    is_cut_off: ClassVar[bool]
+    """Whether a download for a time has no end of its own."""
+    whole_packets: ClassVar[bool]
+    """Whether its hosts send IP packets, and not the data of datagrams."""
+    ends: VirtualConnection | GuestFlow
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        flow: ResolvedFlow,
+        index: int,
+        *,
+        core: Core,
+        directory: Path,
+        ended: Callable[[], None],
+    ) -> None:
+        self.workload = flow.workload
+        self.has_ended = False
+        """Whether the client did what it was asked to, or failed; if not, the time was over."""
+        runner = get_runner(flow.transport)
+        foreign = runner.foreign
+        self.has_paths = flow.paths is not None and not foreign
+        """Whether the transport is one with several paths, and tells of them."""
+        self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
+        self.loop = core.loop
+        self._told = ended
+        version, port = scenario.ip_version, CLIENT_PORT + index
+        server = (server_address(version=version), SERVER_PORT + index)
+        legs = range(1, len(scenario.legs) + 1)
+        of_leg = {leg: (client_address(leg, version), port) for leg in legs}
+        clients = {leg: of_leg[leg] for leg in client_legs(scenario, flow)}
+        # Programs of the user's may use those of the other legs too.
+        reached = list({**clients, **(of_leg if foreign else {})}.values())
+        self._protocol = runner.socket_table
+        self.downlinks = [self._flow(server, client) for client in reached]
+        self.uplinks = [self._flow(client, server) for client in reached]
+        marked = flow.workload.key_frame_dscp if isinstance(flow.workload, Realtime) else None
+        keys = None if marked is None else (next(iter(clients.values()))[0], KEY_FRAME_PORT + index)
+        if marked is not None and keys is not None:
+            self.downlinks.append(self._flow(server, keys, marked))
+            self.uplinks.append(self._flow(keys, server, marked))
+        self.facts = FlowFacts(
+            workload=flow.workload,
+            congestion_control=flow.congestion_control,
+            options=flow.options,
+            server_address=server,
+            client_addresses=clients,
+            key_frame_address=keys,
+            leg_addresses=tuple(address for address, _ in of_leg.values()),
+            directory=self.directory,
+            begin=core.loop.now,
+            seed=scenario.seed + (index << 32),
+            paths=flow.paths,
+            plugins=tuple(scenario.plugins),
+            sysctl=scenario.virtual.sysctl,
+            earlier_downloads=scenario.virtual.earlier_downloads,
+        )
+
+    def _flow(self, source: Address, destination: Address, dscp: int = 0) -> Flow:
+        return Flow(source, destination, self._protocol, dscp, whole=self.whole_packets)
+
+    @property
+    @abstractmethod
+    def received_bytes(self) -> int:
+        """Return the IP bytes that reached the client."""
+
+    def attach(self, gnb: Element, ue: Element) -> None:
+        """Connect both hosts to the routers next to them."""
+        for flow, deliver in zip(self.downlinks, self.takers("client"), strict=True):
+            flow.enter, flow.deliver = gnb.entrance(flow), deliver
+        for flow, deliver in zip(self.uplinks, self.takers("server"), strict=True):
+            flow.enter, flow.deliver = ue.entrance(flow), deliver
+
+    @abstractmethod
+    def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
+        """Return for each flow to a host the function that takes its packets there."""
+
+    def hosts(self) -> list[tuple[Host, Sequence[Flow]]]:
+        """Return the end hosts that are parts of the core, each with the flows that lead to it."""
+        return []
+
+    @abstractmethod
+    def start(self) -> None:
+        """Begin to connect the client."""
+
+    def end(self) -> None:
+        """Mark the client as ended, and tell the testbed."""
+        self.has_ended = True
+        self._told()
+
+    def measure(self) -> Measurement:
+        """Return what was measured; raise TransferFailed when it is not what was asked for."""
+        return accepted(self.workload, self.ends.measure())
+
+    def congestion(self) -> Congestion:
+        """Return the present state of the server's congestion control."""
+        return self.ends.congestion()
+
+    def path_samples(self) -> Sequence[PathSample]:
+        """Return samples of the transport's several paths, if it has any."""
+        return self.ends.path_samples()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the flow's resources at the end of the run, whether it failed or not."""
+
+
+def cpu_ns(scenario: Scenario) -> tuple[int, int]:
+    """Return how long (ns) a packet occupies the client's CPU, and the server's."""
+    virtual = scenario.virtual
+    own = virtual.client_cpu_us_per_packet
+    each = virtual.cpu_us_per_packet
+    return round((each if own is None else own) * 1000), round(each * 1000)
+
+
+class Connection(AnyConnection):
+    """A flow whose end hosts are sans-IO endpoints in this process."""
+
+    is_cut_off = True
+    whole_packets = False
+    ends: VirtualConnection
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        flow: ResolvedFlow,
+        index: int,
+        *,
+        core: Core,
+        directory: Path,
+        ended: Callable[[], None],
+    ) -> None:
+        super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
+        client_cpu, server_cpu = cpu_ns(scenario)
+        self.client_host = core.host(self.uplinks, cpu_ns=client_cpu)
+        self.server_host = core.host(self.downlinks, cpu_ns=server_cpu)
+        if scenario.virtual.udp_memory == "linux-4.15":
+            self.client_host.free_quarters_only()
+            self.server_host.free_quarters_only()
+        transport = get_runner(flow.transport).virtual()
+        assert transport is not None  # `unsupported_reason` has asked
+        self.ends = transport(
+            VirtualFlow(
+                **vars(self.facts),
+                client_host=self.client_host,
+                server_host=self.server_host,
+                ended=self.end,
+            )
+        )
+        self.client_host.endpoint = self.ends.client
+        self.server_host.endpoint = self.ends.server
+
+    @property
+    def received_bytes(self) -> int:
+        """Return the IP bytes that reached the client."""
+        return self.client_host.received_bytes
+
+    def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
+        """Return the host's receiving function, once for each flow."""
+        taker = self.client_host if host == "client" else self.server_host
+        return [taker.receive] * len(self.uplinks)
+
+    def hosts(self) -> list[tuple[Host, Sequence[Flow]]]:
+        """Return both end hosts, each with the flows that lead to it."""
+        return [(self.client_host, self.downlinks), (self.server_host, self.uplinks)]
+
+    def start(self) -> None:
+        """Begin to connect the client."""
+        self.client_host.wake(self.ends.start())
+
+    def close(self) -> None:
+        """Write what the endpoints logged."""
+        self.ends.save_logs()

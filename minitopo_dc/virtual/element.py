@@ -1,0 +1,159 @@
+"""The element of gnb or ue in virtual time, made from the settings of the element on packets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from minitopo_dc.link import WifiPath
+from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity, sn_format
+from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.router.element import AnyElement
+from minitopo_dc.router.recorder import write_summary
+from minitopo_dc.router.reports import Way
+from minitopo_dc.router.settings import ElementLeg
+from minitopo_dc.virtual.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
+from minitopo_dc.virtual.loop import AnyLoop, Timed, TimedPart
+from minitopo_dc.virtual.packet import Flow, Packet, Take
+
+
+class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
+    """The legs and bearers of one router host."""
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: AnyLoop,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+        paths: Mapping[int, WifiPath],
+    ) -> None:
+        """Make legs and bearers.
+
+        Args:
+            settings: those of the real element.
+            loop: gives the time.
+            leg_of: the leg that a packet without a bearer takes, by each address of the client.
+            processing_ns: how long a bearer's packet waits before it is split, or reordered.
+            paths: for each leg with `wifi`, by its number, the path of both directions.
+        """
+        super().__init__(settings)
+        self._loop = loop
+        self._leg_of = leg_of
+        self._processing = processing_ns
+        self._paths = paths
+        self._report_flows: list[Flow] = []
+        legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
+        self._assemble(legs, {number: driver.leg for number, driver in legs.items()})
+        self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
+        parts: list[Timed] = [self._schedule, *self._report_senders.values()]
+        self._parts = [TimedPart(loop, part) for part in parts]
+        self._started = loop.now
+
+    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+        return LegDriver(leg.leg, leg.build(self._paths), self._loop)
+
+    def connect(self, peer: Element) -> None:
+        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
+        for number, leg in self._legs.items():
+            leg.arrive = peer.arrive
+            if number in self._paths:
+                leg.other = peer._legs[number]
+        for flow in self._report_flows:
+            flow.deliver = peer.report_taker(flow.destination[1])
+
+    def start(self) -> None:
+        """Make this moment time zero of traces and outages."""
+        self._started = self._loop.now
+        self._start(self._started)
+        for leg in self._legs.values():
+            leg.rearm()
+        for part in self._parts:
+            part.rearm()
+
+    def entrance(self, flow: Flow) -> Take:
+        """Return the function that takes a flow's packets from the end host on this side.
+
+        It belongs to the bearer whose filter the flow fits, else to the leg of the client's
+        address.
+        """
+        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
+            if flow.belongs_to(bearer.match):
+                return delayed(self._loop, self._processing, driver.push)
+        addresses = (flow.source[0], flow.destination[0])
+        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        return leg.push_plain
+
+    def arrive(self, leg: int, packet: Packet, count: int) -> None:
+        """Take a PDU that crossed a leg of the other element."""
+        receive = self._incoming.get(packet.flow)
+        if receive is None:
+            receive = self._incoming[packet.flow] = self._reorder(packet.flow)
+        receive((leg, packet, count))
+
+    def report_taker(self, port: int) -> Take:
+        """Return the function that takes the reports sent to `port` for a transmitting bearer."""
+        pairs = zip(self._settings.transmit, self._transmit, strict=True)
+        [driver] = [each for bearer, each in pairs if bearer.report and bearer.report.port == port]
+        feedback = driver.entity.feedback
+        assert feedback is not None
+
+        def take(packet: Packet) -> None:
+            feedback.push(packet.data, self._loop.now)
+            driver.legs_changed()
+
+        return take
+
+    def delivered_bytes(self) -> list[int]:
+        """Return the IP bytes that each leg delivered."""
+        return [driver.leg.statistics().delivered_bytes for driver in self._legs.values()]
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs the receiving bearers took for others (`ReceivingEntity`)."""
+        return sum(int(driver.entity.desynchronised) for driver in self._receive)
+
+    def summarise(self) -> None:
+        """Write the real element's summary, without what only a real process has."""
+        host = self._settings.host
+        summary = {"host": host, "start_ns": self._started, **self._counted()}
+        write_summary(self._settings.directory / f"{host}-summary.json", summary)
+
+    def _transmitter(
+        self, bearer: TransmitBearer, entity: TransmittingEntity[Any]
+    ) -> TransmitDriver:
+        return TransmitDriver(
+            bearer.bearer,
+            entity,
+            sn_format(bearer.pdcp.sn_bits),
+            [self._legs[number] for number in bearer.legs],
+            self._loop,
+            belongs=lambda carried: (
+                carried[1] is not None and carried[0].flow.belongs_to(bearer.match)
+            ),
+        )
+
+    def _receiver(
+        self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None
+    ) -> ReceiveDriver:
+        positions = {number: position for position, number in enumerate(bearer.legs)}
+        return ReceiveDriver(bearer.bearer, entity, positions, self._loop, reports=reports)
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        flow = Flow((str(leg.source), port), (str(leg.destination), port))
+        self._report_flows.append(flow)
+        driver = self._legs[leg.leg]
+        return driver.leg, lambda report, _now: driver.push_plain(Packet(flow, report))
+
+    def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
+        for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
+            if flow.belongs_to(bearer.match):
+                return delayed(self._loop, self._processing, driver.push)
+        raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
+
+    def _legs_changed(self, _now: int) -> None:
+        for driver in self._legs.values():
+            driver.rearm()
+        for transmitter in self._transmit:
+            transmitter.legs_changed()

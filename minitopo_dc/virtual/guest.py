@@ -1,0 +1,179 @@
+"""One flow in virtual time whose end hosts are in a guest: a Linux kernel on the loop's clock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.linux_guest.guest import Frame, Guest
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runners.virtual import GuestFlow
+from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
+from minitopo_dc.virtual.core import Core
+from minitopo_dc.virtual.loop import AnyLoop
+from minitopo_dc.virtual.packet import Flow, Packet, Take
+
+DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
+"""The place of the destination address in an IP packet (RFC 791, RFC 8200)."""
+
+
+class GuestConnection(AnyConnection):
+    """A flow with both hosts in one guest: the server has card 0, the client one card per leg."""
+
+    is_cut_off = False
+    whole_packets = True
+    ends: GuestFlow
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        flow: ResolvedFlow,
+        index: int,
+        *,
+        core: Core,
+        directory: Path,
+        ended: Callable[[], None],
+    ) -> None:
+        super().__init__(scenario, flow, index, core=core, directory=directory, ended=ended)
+        transport = get_runner(flow.transport).guest()
+        assert transport is not None  # `unsupported_reason` has asked
+        self.ends = transport(self.facts)
+        loop = core.loop
+        self._guest: Guest | None = None
+        self._timer = loop.timer(self._run)
+        client_cpu, server_cpu = cpu_ns(scenario)
+        self._client = GuestHost(loop, client_cpu, self._inject)
+        self._server = GuestHost(loop, server_cpu, self._inject)
+        self._destination = DESTINATION[scenario.ip_version]
+        self._ways: dict[tuple[int, bytes], Flow] = {}
+        for card, (down, up) in enumerate(zip(self.downlinks, self.uplinks, strict=True), start=1):
+            self._ways[0, ip_address(down.destination[0]).packed] = down
+            self._ways[card, ip_address(up.destination[0]).packed] = up
+
+    @property
+    def received_bytes(self) -> int:
+        """Return the IP bytes that reached the client."""
+        return self._client.received_bytes
+
+    def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:
+        """Return the functions that put packets on the host's cards, one for each flow."""
+        cards = range(1, len(self.uplinks) + 1)
+        if host == "client":
+            return [partial(self._client.receive, card) for card in cards]
+        return [partial(self._server.receive, 0) for _ in cards]
+
+    def start(self) -> None:
+        """Boot the guest, whose client begins to connect now.
+
+        Raises:
+            GuestError: the guest did not boot.
+        """
+        self._guest = Guest(
+            self.directory,
+            cards=1 + len(self.uplinks),
+            files=self.ends.files(),
+            seed=self.facts.seed,
+            begin=self.facts.begin,
+        )
+        booted = self._guest.boot()  # packets of before time zero have no legs
+        self._take(self._guest, [frame for frame in booted if frame.is_report])
+
+    def close(self) -> None:
+        """End the guest, if it is still there."""
+        self._timer.set(None)
+        if self._guest is not None:
+            self._guest.close()
+            self._guest = None
+        self.ends.close()
+
+    def _next(self, guest: Guest) -> int | None:
+        moment = guest.next
+        return None if moment is None else max(moment, self.loop.now)
+
+    def _inject(self, card: int, data: bytes) -> None:
+        if self._guest is not None:
+            self._guest.inject(card, data)
+            self._timer.bring_forward(self.loop.now)
+
+    def _run(self) -> None:
+        """Let the guest act; put its packets into the network, and pass on its messages."""
+        guest = self._guest
+        if guest is None:
+            return
+        self._take(guest, guest.run(self.loop.now))
+
+    def _take(self, guest: Guest, frames: Sequence[Frame]) -> None:
+        for card, is_report, data in frames:
+            if not is_report:
+                self._send(card, data)
+            elif self.ends.take(data.decode(errors="surrogateescape")):
+                self._guest = None
+                guest.close()
+                self.end()
+                return
+        self._timer.set(self._next(guest))
+
+    def _send(self, card: int, data: bytes) -> None:
+        flow = self._ways.get((card, data[self._destination]))
+        if (
+            flow is not None
+        ):  # else a word of the kernel's to all neighbours, of which there are none
+            (self._client if card else self._server).send(Packet(flow, data))
+
+
+class GuestHost:
+    """The part of a host that is outside its guest: the CPU time of each packet.
+
+    As in `Host`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one thing at a
+    time.
+    """
+
+    def __init__(self, loop: AnyLoop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
+        self.received_bytes = 0
+        """IP bytes that reached this host."""
+        self._loop = loop
+        self._cpu = cpu_ns
+        self._inject = inject
+        self._busy_until = loop.now
+        self._waiting: deque[tuple[int, bytes]] = deque()
+        self._reading = loop.timer(self._read)
+        self._departures: deque[tuple[int, Packet]] = deque()
+        self._departure = loop.timer(self._depart)
+
+    def receive(self, card: int, packet: Packet) -> None:
+        """Take a packet that reached a card, and give it to the guest when the CPU has read it."""
+        self.received_bytes += packet.size
+        if not self._cpu:
+            self._inject(card, packet.data)
+            return
+        self._waiting.append((card, packet.data))
+        self._reading.bring_forward(max(self._loop.now, self._busy_until))
+
+    def send(self, packet: Packet) -> None:
+        """Send a packet of the guest's kernel when the CPU is free."""
+        if not self._cpu:
+            packet.flow.enter(packet)
+            return
+        self._busy_until = max(self._loop.now, self._busy_until) + self._cpu
+        self._departures.append((self._busy_until, packet))
+        self._departure.bring_forward(self._busy_until)
+
+    def _read(self) -> None:
+        now = self._loop.now
+        if now >= self._busy_until:
+            self._busy_until = now + self._cpu
+            self._inject(*self._waiting.popleft())
+        if self._waiting:
+            self._reading.set(self._busy_until)
+
+    def _depart(self) -> None:
+        departures, now = self._departures, self._loop.now
+        while departures and departures[0][0] <= now:
+            packet = departures.popleft()[1]
+            packet.flow.enter(packet)
+        self._departure.set(departures[0][0] if departures else None)

@@ -1,0 +1,171 @@
+"""The gnb or ue on the native core: legs, bearers and the ways between them are in C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from minitopo_dc.native.leg import NativeLeg
+from minitopo_dc.native.library import library
+from minitopo_dc.native.network import NativeLoop
+from minitopo_dc.native.receive import NativeReceiver
+from minitopo_dc.native.transmit import NativeTransmitter
+from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.router.native import NativeReportMaker, native_receiver, native_transmitter
+from minitopo_dc.router.reports import Way
+from minitopo_dc.router.settings import ElementLeg
+from minitopo_dc.virtual.element import Element
+from minitopo_dc.virtual.packet import Flow, Packet, Take
+
+
+class NativeLegDriver:
+    """The twin of `LegDriver` in C, seen from Python."""
+
+    def __init__(self, number: int, leg: NativeLeg, loop: NativeLoop) -> None:
+        self.number = number
+        self.leg = leg
+        self._lib = loop.lib
+        self.pointer = loop.lib.network_leg(loop.pointer, leg.pointer, number)
+        leg.disown()
+
+    def rearm(self) -> None:
+        """Find the leg's next moment anew, after it was changed from outside."""
+        self._lib.leg_driver_rearm(self.pointer)
+
+
+class NativeTransmitDriver:
+    """The twin of `TransmitDriver` in C, seen from Python."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: NativeTransmitter,
+        legs: list[NativeLegDriver],
+        loop: NativeLoop,
+    ) -> None:
+        self.bearer = bearer
+        self.entity: Any = entity
+        if entity.asked is not None:
+            entity.asked.failed = loop.fail
+        self._lib = loop.lib
+        pointers = [leg.pointer for leg in legs]
+        self.pointer = loop.lib.network_transmit(
+            loop.pointer, entity.pointer, pointers, len(pointers)
+        )
+        entity.disown()
+
+    def legs_changed(self) -> None:
+        """Tell the entity that legs went down or up, or got another rate."""
+        self._lib.transmit_driver_changed(self.pointer)
+
+
+class NativeReceiveDriver:
+    """The twin of `ReceiveDriver` in C, seen from Python."""
+
+    def __init__(
+        self,
+        settings: ReceiveBearer,
+        entity: NativeReceiver,
+        reports: NativeReportMaker | None,
+        loop: NativeLoop,
+    ) -> None:
+        self.bearer = settings.bearer
+        self.entity = entity
+        self.reports = reports
+        self._lib = lib = loop.lib
+        counts = library().ffi.NULL if reports is None else reports.counts.pointer
+        self.pointer = lib.network_receive(loop.pointer, entity.pointer, counts)
+        entity.disown()
+        if reports is not None:
+            reports.counts.disown()
+        for position, leg in enumerate(settings.legs):
+            lib.receive_driver_position(self.pointer, leg, position)
+
+    def statistics(self) -> DeliveryStatistics:
+        """Return the delivery counters up to now."""
+        return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
+
+
+class NativeElement(Element):
+    """The legs and bearers of one router host, in C."""
+
+    _loop: NativeLoop
+    _legs: Any
+    _transmit: Any
+    _receive: Any
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: NativeLoop,
+        flows: dict[Flow, Any],
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+    ) -> None:
+        """Make legs and bearers; each flow that enters is added to `flows`."""
+        self._flows = flows
+        self._peer = self
+        super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
+
+    def connect(self, peer: Element) -> None:
+        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
+        assert isinstance(peer, NativeElement)
+        self._peer = peer
+        for flow in self._report_flows:
+            flow.deliver = peer.report_taker(flow.destination[1])
+
+    def entrance(self, flow: Flow) -> Take:
+        """Return the function that takes a flow's packets from the end host on this side."""
+        addresses = (flow.source[0], flow.destination[0])
+        bearer = _driver_of(flow, self._settings.transmit, self._transmit)
+        other = _driver_of(flow, self._peer._settings.receive, self._peer._receive)
+        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        return self._take(flow, bearer, leg, other)
+
+    def _leg_driver(self, leg: ElementLeg) -> Any:
+        made = leg.build(self._paths, make=NativeLeg)
+        assert isinstance(made, NativeLeg)
+        return NativeLegDriver(leg.leg, made, self._loop)
+
+    def _transmitting(self, bearer: TransmitBearer) -> Any:
+        legs = [self._legs[number].leg for number in bearer.legs]
+        return native_transmitter(self._settings, bearer, legs)
+
+    def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
+        legs = [self._legs[number] for number in bearer.legs]
+        return NativeTransmitDriver(bearer.bearer, entity, legs, self._loop)
+
+    def _received(self, bearer: ReceiveBearer) -> Any:
+        entity, reports = native_receiver(bearer.pdcp, len(bearer.legs))
+        return NativeReceiveDriver(bearer, entity, reports, self._loop)
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        flow = Flow((str(leg.source), port), (str(leg.destination), port))
+        self._report_flows.append(flow)
+        driver = self._legs[leg.leg]
+        take = self._take(flow, None, driver, None)
+        return driver.leg, lambda report, _now: take(Packet(flow, report))
+
+    def _take(
+        self,
+        flow: Flow,
+        bearer: NativeTransmitDriver | None,
+        leg: NativeLegDriver,
+        other: NativeReceiveDriver | None,
+    ) -> Take:
+        none = library().ffi.NULL
+        self._flows[flow] = made = self._loop.lib.network_flow(
+            *(self._loop.pointer, flow.headers_bytes),
+            *(none if bearer is None else bearer.pointer, leg.pointer),
+            *(none if other is None else other.pointer, self._processing),
+        )
+        return partial(self._loop.enter, made)
+
+
+def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
+    """Return the driver of the first bearer whose filter a flow fits; None when there is none."""
+    pairs = zip(bearers, drivers, strict=True)
+    return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)

@@ -1,0 +1,140 @@
+"""A run of one scenario on the virtual clock (`minitopo_dc.real.run.real` on the real one)."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.linux_guest import library
+from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
+from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.pool import worker_number
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runs.check import runners_of
+from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
+from minitopo_dc.runs.results import DESYNCHRONISED, RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.virtual.choice import core_name, core_obstacle
+from minitopo_dc.virtual.connection import AnyConnection
+from minitopo_dc.virtual.guest import GuestConnection
+from minitopo_dc.virtual.testbed import Testbed
+from minitopo_dc.workloads import Download, Measurement
+
+PACKAGES = ("minitopo-dc", "aioquic", "cryptography", "pydantic")
+
+
+def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a checked scenario on the virtual clock (`perform`).
+
+    The same scenario always gives the same result.
+
+    Raises:
+        OSError: `directory` cannot be written.
+    """
+    return perform(
+        scenario,
+        directory,
+        facts=facts(scenario),
+        lacking=lambda: core_obstacle(scenario),
+        measure=lambda each: _measure(each, directory),
+        details=lambda each: {"core": core_name(each)},
+    )
+
+
+def facts(scenario: Scenario) -> dict[str, Any]:
+    """Return what the numbers may depend on: versions, but no property of the machine."""
+    found = {
+        "clock": "virtual",
+        "python": platform.python_version(),
+        "packages": {name: metadata.version(name) for name in PACKAGES},
+    }
+    in_guest = any(runner.guest() for runner in runners_of(scenario))
+    return {**found, "linux_guest": library.facts()} if in_guest and library.find() else found
+
+
+def _measure(scenario: Scenario, directory: Path) -> Measured:
+    testbed = Testbed(scenario, directory)
+    has_guest = any(isinstance(each, GuestConnection) for each in testbed.connections)
+    try:
+        with garbage_collection_off(), one_processor() if has_guest else nullcontext():
+            testbed.run()
+    except GuestError as error:
+        # What the scenario asks for may end a guest, too: then another one boots.
+        if (reason := boot_obstacle()) is not None:
+            raise RunUnsupportedError(reason) from None
+        raise RunFailedError(str(error)) from None
+    except PolicyError as error:
+        raise RunFailedError(str(error)) from None
+    measurements = [_of_flow(each, scenario) for each in testbed.connections]
+    wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised
+    details = {DESYNCHRONISED: wrong} if wrong else {}
+    return Measured(measurements, testbed.gnb.delivered_bytes(), details=details)
+
+
+def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
+    """Return what a flow measured; a failure names the flow where there are several.
+
+    Raises:
+        TransferFailed: the flow measured less than was asked for; the message says whether its time
+            was over.
+    """
+    try:
+        return connection.measure()
+    except TransferFailed as failure:
+        words = str(failure)
+        if not (connection.has_ended or _is_cut_off(connection)):
+            words = f"did not finish within {_patience_s(connection, scenario):g} s: {words}"
+        if scenario.flows:
+            words = f"{connection.directory.name}: {words}"
+        raise TransferFailed(words) from None
+
+
+def _is_cut_off(connection: AnyConnection) -> bool:
+    """Return whether the flow is a download for a given time, which the run's end may cut off."""
+    return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
+
+
+def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
+    return scenario.timeout_s + (connection.workload.lasts_s or 0)
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """Keep this thread, and the processes that it starts, on one processor.
+
+    A guest and this thread take turns, so a second processor gains nothing, and each change of it
+    costs: a run takes half of the CPU time (docs/measurements/guests.md). Processes of a pool have
+    one each, as long as there are enough.
+    """
+    allowed = sorted(os.sched_getaffinity(0))
+    number = worker_number()
+    chosen = _present_processor() if number is None else allowed[number % len(allowed)]
+    os.sched_setaffinity(0, {chosen})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _present_processor() -> int:
+    """Return the processor that this process ran on last (proc(5), `stat`, field 39)."""
+    fields = Path("/proc/self/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return int(fields[36])
+
+
+@contextmanager
+def garbage_collection_off() -> Iterator[None]:
+    """Switch off cyclic garbage collection, which costs 5 % of a run and finds nothing in it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,104 @@
+"""`minitopo-dc advise`: what it prints, keeps and refuses; and the same from Python."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.advice import advise
+from minitopo_dc.cli.advise import tell_advice
+from minitopo_dc.picoquic.library import missing
+
+needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
+SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
+
+
+@pytest.fixture(scope="module")
+def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("advise") / "out"
+    assert cli.main([*SMALL, "--jobs", "1", "--output", str(found)]) == 0
+    return found
+
+
+@needs_picoquic
+def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(output: Path) -> None:
+    names = {path.name for path in output.iterdir()}
+    files = {"advice.json", "advice-picoquic.png", "comparison.json", "results.csv"}
+    runs = {"quic-picoquic-sc-leg-2-1", "quic-picoquic-dc-batch-1", "mpquic-picoquic-multipath-1"}
+    assert files | runs | {"mpquic-picoquic-multipath-lia-2"} <= names
+    advice = json.loads((output / "advice.json").read_text())
+    (verdict,) = advice["verdicts"]
+    (near,) = advice["neighbours"]
+    assert near["near"]["tie"]["points"] == 20
+    assert "networks of the study with cubic" in advice["sentences"][-1]
+    assert verdict["outcome"] in ("dual connectivity", "tie", "multipath", "open")
+    assert verdict["found"]["pairs"] >= 4
+
+
+def test_advice_without_any_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    tell_advice([], ["Not enough evidence."])
+    assert capsys.readouterr().out == "Not enough evidence.\n"
+
+
+@needs_picoquic
+def test_it_goes_on_where_it_was_and_is_shown_again(
+    output: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.stat().st_mtime_ns for path in output.glob("*/client-rate.csv")}
+    assert cli.main([*SMALL, "--jobs", "1", "--output", str(output), "--json"]) == 0
+    (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+    assert cli.main(["show", str(output)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert " ".join(verdict["sentence"].split()) in shown
+
+
+@needs_picoquic
+def test_another_network_in_the_same_directory_is_one_error(
+    output: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = ["advise", "--legs", "30", "20", "--output", str(output)]
+    assert cli.main(other) == 2
+    assert "holds a comparison with other options" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--legs", "30"], "--legs: 1; allowed: two or more"),
+        (["--workload", "ping"], "--workload: ping; allowed: download, request-response"),
+        (["--transports", "tcp"], "--transports: tcp: 0 of them can do mode multipath"),
+        (["--margin", "0"], "--margin: 0; allowed: 0.1 to 100 %"),
+        (["--time", "0"], "--time: 0; allowed: 1 to 86400 s"),
+        (["--jobs", "0"], "--jobs: 0; allowed: 1 to 1024"),
+        (["--delay", "1", "2", "3"], "--delay: 3 values for 2 legs; give 1 or 2"),
+    ],
+)
+def test_a_mistake_is_one_sentence_that_names_the_option(
+    tmp_path: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["advise", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"minitopo-dc: {message}")
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@needs_picoquic
+def test_python_says_the_same(output: Path) -> None:
+    legs = [
+        {"downlink": {"rate_mbps": 30}, "delay_ms": 10},
+        {"downlink": {"rate_mbps": 10}, "delay_ms": 40},
+    ]
+    workload = {"kind": "download", "size_mb": 0.3}
+    advice = advise(legs, workload=workload, seconds=600)
+    (verdict,) = json.loads((output / "advice.json").read_text())["verdicts"]
+    assert advice.verdicts[0].sentence == verdict["sentence"]

@@ -1,0 +1,604 @@
+"""The command line: what options mean, and what wrong ones are answered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc import cli, clocks
+from minitopo_dc.cli import compare
+from minitopo_dc.cli.options.assignments import with_assignments
+from minitopo_dc.cli.options.scenario import MODES, base_scenario, over_each_leg, rows
+from minitopo_dc.clocks import chosen_jobs
+from minitopo_dc.runners import base
+from minitopo_dc.runners.picoquic.runner import PicoquicRunner
+from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.trace import TraceError
+from minitopo_dc.workloads import Download
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    return parser.parse_args(arguments)
+
+
+def scenario(*arguments: str) -> Scenario:
+    return base_scenario(parsed(*arguments))
+
+
+def test_without_options_the_embedded_traces_can_be_read() -> None:
+    scenario().read_traces()
+
+
+@pytest.mark.parametrize("legs", [["20", "10"], ["20,10"]])
+def test_a_number_is_a_rate_and_commas_or_spaces_separate_legs(legs: list[str]) -> None:
+    made = scenario("--legs", *legs)
+    assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 10]
+
+
+def test_anything_else_is_a_trace(tmp_path: Path) -> None:
+    made = scenario("--legs", "20", str(tmp_path / "trace.csv"))
+    assert made.legs[1].downlink.trace == tmp_path / "trace.csv"
+
+
+def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
+    assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
+    assert [leg.downlink.loss_percent for leg in made.legs] == [1, 1]
+
+
+def test_a_delay_may_be_the_curve_by_which_it_follows_the_capacity() -> None:
+    made = scenario("--legs", "20", "20", "--delay", "power", "5")
+    assert [leg.downlink.delay_curve for leg in made.legs] == ["power", None]
+
+
+def test_all_traces_begin_at_the_offset() -> None:
+    derived = resolve_scenario(scenario("--set", "trace_offset_s=7.5")).scenario
+    assert [leg.downlink.offset_s for leg in derived.legs] == [7.5, 7.5]
+
+
+SET: dict[str, Callable[[Any], Any]] = {
+    "legs.*.downlink.rlc.mode=um": lambda made: "mode='um'" in repr(made.legs[1].downlink.rlc),
+    "legs.1.downlink.loss_percent=0.1": lambda made: (
+        [leg.downlink.loss_percent for leg in made.legs] == [0, 0.1]
+    ),
+    "legs.0.outages=[[3, 5.5]]": lambda made: made.legs[0].outages == ((3, 5.5),),
+    "legs.*.uplink.delay_ms=5": lambda made: (
+        [(leg.downlink.delay_ms, leg.uplink.delay_ms) for leg in made.legs] == [(10, 5), (10, 5)]
+    ),
+    "pdcp.t_reordering_ms=40": lambda made: made.pdcp.t_reordering_ms == 40,
+    "pdcp.ratio=[9, 1]": lambda made: made.pdcp.ratio == (9, 1),
+    "pdcp.report_ms=0.02s": lambda made: made.pdcp.report_ms == 20,
+    "pdcp.legs=[2, 1]": lambda made: made.pdcp.legs == (2, 1),
+    "pdcp.delivery=off": lambda made: made.pdcp.delivery == "off",
+    "pdcp.numbering=late": lambda made: made.pdcp.numbering == "late",
+    "pdcp.flow_control={backhaul_ms: 5}": lambda made: "backhaul_ms=5" in repr(made.pdcp),
+    "ip_version=6": lambda made: made.ip_version == 6,
+    "timeout_s=2min": lambda made: made.timeout_s == 120,
+    "virtual.core=python": lambda made: made.virtual.core == "python",
+    "workload.size_mb=3": lambda made: made.workload == Download(size_mb=3),
+}
+
+
+@pytest.mark.parametrize("words", SET)
+def test_any_field_of_a_scenario_can_be_set(words: str) -> None:
+    legs = ("--legs", "20", "20")
+    assert not SET[words](scenario(*legs))
+    assert SET[words](scenario(*legs, "--set", words))
+    given = Scenario.check(scenario(*legs).model_dump(exclude_unset=True), "test")
+    arguments = argparse.Namespace(assignments=[words], chosen_fields=())
+    assert SET[words](with_assignments(given, arguments))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("legs.1", "--set legs.1: allowed: FIELD=VALUE, each field once"),
+        ("=5", "--set =5: allowed: FIELD=VALUE"),
+        ("pdcp.bath=5", "--set pdcp.bath: no field bath in pdcp; did you mean batch?; allowed: "),
+        ("seeds=5", "--set seeds: no field seeds of a scenario; did you mean seed?; allowed: "),
+        ("legs.5.downlink.delay_ms=5", "--set legs.5.downlink.delay_ms: 5 is no index here; "),
+        ("legs.one.queue_packets=5", "one is no index in legs; allowed: 0, 1, ... or *"),
+        ("pdcp.flow_control={", "--set pdcp.flow_control={: the value is not YAML"),
+        ("mode=dc", "--set mode: the command chooses it; `--help` lists its options"),
+        ("pdcp.split=batch", "--set pdcp.split: the command chooses it"),
+        ("label.x=1", "--set label.x: no field label of a scenario; allowed: "),
+        ("pdcp.ratio=[1, 2, 3]", "ratio"),
+        ("pdcp.t_reordering_ms=7", "t_reordering"),
+        ("legs.0.downlink.loss_percent=101", "legs.0.downlink.loss_percent: 101; allowed: 0"),
+        ("options.max_speed=3", "--set options.max_speed: no transport here has the option"),
+        ("options=3", "--set options: no transport here has the option"),
+        ("paths.initial=[]", "--set paths: initial: name at least one leg"),
+    ],
+)
+def test_a_wrong_field_is_one_error(
+    words: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    output = str(tmp_path / "out")
+    assert cli.main(["compare", "--legs", "20", "20", "--set", words, "--output", output]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_field_is_set_once() -> None:
+    with pytest.raises(SettingsError, match="--set seed=2: allowed: FIELD=VALUE, each field once"):
+        scenario("--set", "seed=1", "--set", "seed=2")
+
+
+def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
+    found = rows(
+        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"),
+        "real",
+        Download(size_mb=10),
+    )
+    assert [(row["transport"], row["mode"]) for row in found] == [
+        ("tcp", "dc"),
+        ("tcp", "dc"),
+        ("mptcp", "multipath"),
+    ]
+
+
+def test_only_dual_connectivity_has_a_row_for_each_split() -> None:
+    found = rows(
+        parsed("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES),
+        "real",
+        Download(size_mb=10),
+    )
+    told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
+    dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
+    assert told == [("sc", None), *dual, ("multipath", None)]
+
+
+@pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
+def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) -> None:
+    with pytest.raises(SettingsError, match=r"--split: .*; one value or more, each once"):
+        rows(parsed("--split", *given), "virtual", Download())
+
+
+def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
+    found = {row["transport"] for row in rows(parsed(), "virtual", Download())}
+    assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
+
+
+@pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
+def test_a_property_of_a_leg_is_of_both_directions(name: str) -> None:
+    field = {"loss": "loss_percent", "queue": "queue_packets"}.get(name, f"{name}_ms")
+    made = scenario("--legs", "20", "20", f"--{name}", "3", "4").legs
+    both = [(getattr(leg.downlink, field), getattr(leg.uplink, field)) for leg in made]
+    assert both == [(3, 3), (4, 4)]
+
+
+def test_numbers_of_options_may_have_a_unit() -> None:
+    legs = ("--legs", "20Mbit", "1Gbit/s", "--uplink", "500kbit")
+    more = ("--delay", "0.008s", "--loss", "0.1%", "--size", "500kB")
+    made = scenario(*legs, *more)
+    assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 1000]
+    assert [leg.uplink.rate_mbps for leg in made.legs] == [0.5, 0.5]
+    assert {(leg.uplink.delay_ms, leg.uplink.loss_percent) for leg in made.legs} == {(8, 0.1)}
+    assert made.workload == Download(size_mb=0.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
+        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*MiB/s$"),
+        (["--uplink", "5s"], "--uplink: 5s is no number"),
+        (["--loss", "5ms"], "--loss: 5ms is no number .*; units: %$"),
+        (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
+    ],
+)
+def test_an_option_with_another_unit_is_one_error_that_names_it(
+    words: list[str], named: str
+) -> None:
+    with pytest.raises(SettingsError, match=f"^{named}"):
+        base_scenario(parsed(*words))
+
+
+def test_an_uplink_is_another_column_of_its_leg_s_trace(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
+    both = ("--legs", str(table), str(table), "--trace-column", "down_mbps", "--uplink-column")
+    for leg in base_scenario(parsed(*both, "up_mbps")).legs:
+        assert (leg.downlink.capacity().rate_at(0), leg.uplink.capacity().rate_at(0)) == (2e7, 2e6)
+    wrong = base_scenario(parsed(*both, "upp_mbps")).legs[0].uplink
+    with pytest.raises(TraceError, match=r"no column 'upp_mbps' .*time_s, down_mbps, up_mbps"):
+        wrong.capacity()
+
+
+def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
+    columns = ("--trace-column", "down_mbps", "--uplink-column", "up_mbps")
+    first, second = base_scenario(parsed("--legs", str(table), "12", *columns)).legs
+    assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 20)
+    first, second = base_scenario(
+        parsed("--legs", str(table), "12", *columns, "--uplink", "5")
+    ).legs
+    assert (first.uplink.capacity().rate_at(0), second.uplink.rate_mbps) == (2e6, 5)
+
+
+def test_an_uplink_does_not_follow_a_curve() -> None:
+    legs = base_scenario(parsed("--delay", "power")).legs
+    assert [leg.uplink.delay_ms for leg in legs] == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("legs", "alone"), [(["20", "100"], [1, 2]), (["20", "20"], [1]), (["5", "9", "5"], [1, 2])]
+)
+def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
+    given = parsed("--legs", *legs, "--transports", "quic")
+    found = over_each_leg(rows(given, "virtual", Download()), base_scenario(given))
+    assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
+    assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
+
+
+def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
+    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", Download())] == [
+        *(("tcp", mode) for mode in ("sc", "dc", "dc")),
+        ("mptcp", "multipath"),
+        *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
+        ("mpquic-picoquic", "multipath"),
+    ]
+    assert {
+        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", Download())
+    } == {"tcp"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--legs", "20", "20", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs"),
+        (["--legs", "20", "/none.csv"], "/none.csv: No such file"),
+        (["--legs", "20", "-5"], "legs.1.downlink.rate_mbps"),
+        (
+            ["--delay", "fast"],
+            "--delay: fast is no number in digits, such as 10 or 10ms; units: ns, ",
+        ),
+        (["--transports", "sctp"], "--transports: sctp; allowed: "),
+        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, multipath"),
+        (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
+        (["--repetitions", "0"], "--repetitions: 0; allowed: 1 to 10000"),
+        (["--size", "0"], "size_mb"),
+        (["--congestion-control", "vegas"], "congestion_control: vegas; allowed: reno, cubic, bbr"),
+        (["--set", "legs.0.downlink.end=never"], "'loop', 'hold' or 'stop'"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_error(
+    arguments: list[str],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["compare", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert words in error
+    assert "Traceback" not in error
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        cli.main(["compare", "--help"])
+    said = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # argparse wraps at hyphens
+    assert "of tcp (Linux), quic (aioquic), quic-aioquic-2020, quic-ngtcp2 (ngtcp2), " in said
+
+
+def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
+    named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
+    found = rows(parsed(*named, "--set", "options.receive_buffer_bytes=1"), "real", Download())
+    buffer = {"receive_buffer_bytes": 1}
+    assert [row["options"] for row in found] == [{}, buffer, buffer]
+
+
+def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Own(TcpRunner):
+        """A transport without options."""
+
+    base.runner_names()
+    monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
+    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", Download())
+    assert row["options"] == {}
+
+
+def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(7)))
+    assert parsed().jobs is None
+    assert (chosen_jobs(None, "virtual"), chosen_jobs(None, "real")) == (7, 1)
+    assert (chosen_jobs(3, "virtual"), chosen_jobs(1, "real")) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "clock", "words"),
+    [(0, "virtual", "--jobs: 0; allowed: 1 to 1024"), (2, "real", "--jobs: only 1 on the real")],
+)
+def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        chosen_jobs(jobs, clock)
+
+
+def test_results_are_never_mixed_with_older_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["compare", "--output", str(tmp_path)]) == 2
+    assert f"--output: {tmp_path} exists" in capsys.readouterr().err
+
+
+def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text("transport: tcp\n")
+    assert cli.main(["run", str(path)]) == 2
+    assert "s.yaml: mode: missing; give it" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-aioquic-2020, "),
+        ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
+        ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
+        ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
+    ],
+)
+def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
+    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
+    assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert told.startswith(f"minitopo-dc: {path}: ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_trace_can_be_made_described_and_converted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made, mahimahi = tmp_path / "t.csv", tmp_path / "t.mahimahi"
+    assert cli.main(["trace", "synthesise", str(made), "--seconds", "5", "--mean", "6"]) == 0
+    assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
+    assert cli.main(["trace", "info", str(mahimahi)]) == 0
+    assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+
+
+def test_a_doubtful_trace_is_told_with_what_it_is_read_as(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("time_ms,cell,dl\n0,1,40000\n100,1,5000\n200,1,30000\n")
+    assert cli.main(["trace", "info", str(path), "--column", "dl:mbps"]) == 0
+    told = capsys.readouterr()
+    assert told.err == (
+        "minitopo-dc: trace t.csv: a capacity of 40.0 Gbit/s; as short as 300 ms; read as times "
+        "of 'time_ms' in ms, rates of 'dl' in Mbit/s: mean 25000 Mbit/s over 0.300 s\n"
+    )
+    info = json.loads(told.out)
+    steps = [info[f"step_{name}_s"] for name in ("min", "median", "max")]
+    assert steps == [0.1, 0.1, 0.1]
+    assert (info["gaps"], info["equal_times"]) == (0, 0)
+
+
+def test_a_run_over_a_trace_with_a_gap_says_so_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("0,10\n1,10\n2,10\n3,10\n24.5,10\n25.5,10\n")
+    options = ["--repetitions", "1", "--size", "10kB", "--transports", "quic-picoquic"]
+    options += ["--modes", "sc", "dc", "--legs", str(path), str(path), "--clock", "virtual"]
+    arguments = ["compare", *options, "--output", str(tmp_path / "out")]
+    assert cli.main(arguments) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]
+    assert told == [
+        "minitopo-dc: trace t.csv: a gap of 21.5 s (21.5 median steps) from 3.00 s on, over which "
+        "the rate before holds; read as times of 'the first column' in s, "
+        "rates of 'the second column' in Mbit/s: mean 10.0 Mbit/s over 26.5 s"
+    ]
+
+
+def test_options_of_trace_take_units(tmp_path: Path) -> None:
+    made = str(tmp_path / "t.csv")
+    size = ["--seconds", "5000ms", "--mean", "750kB/s"]
+    assert cli.main(["trace", "synthesise", made, *size]) == 0
+    assert cli.main(["trace", "convert", made, str(tmp_path / "2.csv"), "--step", "1s"]) == 0
+    assert len((tmp_path / "2.csv").read_text().splitlines()) == 1 + 5 + 1
+    assert cli.main(["trace", "convert", made, made, "--step", "0.5ms"]) == 2
+
+
+def test_a_drive_can_be_made_described_and_turned_into_channels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, channels = str(tmp_path / "cells.csv"), str(tmp_path / "channels.csv")
+    made = ["trace", "synthesise-drive", cells, "--environment", "road", "--seconds", "20"]
+    assert cli.main(made) == 0
+    assert cli.main(["trace", "channels", cells, channels, "--scale", "0.5"]) == 0
+    assert cli.main(["trace", "info", cells]) == 0
+    of_cells = json.loads(capsys.readouterr().out)
+    assert cli.main(["trace", "info", channels]) == 0
+    of_channels = json.loads(capsys.readouterr().out)
+    assert of_channels["available_shares"] == of_cells["available_shares"]
+    level = "Multipath"
+    assert of_channels["capacity"][level]["mean_mbps"] == pytest.approx(
+        of_cells["capacity"][level]["mean_mbps"] / 2, rel=0.001
+    )
+    assert cli.main(["trace", "info", channels, "--column", "channel_1_mbps"]) == 0
+    assert json.loads(capsys.readouterr().out)["duration_s"] == 20
+
+
+def test_a_drive_is_shown_with_its_capacity(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells, figure = tmp_path / "cells.csv", tmp_path / "drive.png"
+    assert cli.main(["trace", "synthesise-drive", str(cells), "--seconds", "20"]) == 0
+    assert cli.main(["trace", "cells", str(cells), "--figure", str(figure)]) == 0
+    shown = capsys.readouterr().out
+    assert "OP2 SP" in shown
+    assert figure.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cells", "missing.csv"], "missing.csv: No such file"),
+        (["channels", "cells.csv", "out.csv", "--load", "2"], "load = 2: must be 0 to 1"),
+        (["channels", "cells.csv", "no/out.csv"], "no/out.csv: No such file"),
+        (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
+        (["synthesise-drive", "out.csv", "--seconds", "0"], "duration = 0: must be 1"),
+        (["synthesise-drive", "out.csv", "--noise", "21"], "noise = 21 dB: allowed: 0 to 20"),
+        (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
+        (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
+    ],
+)
+def test_what_is_wrong_with_a_drive_is_one_error(
+    arguments: list[str],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rates.csv").write_text("time_s,rate_mbps\n0,1\n")
+    header = "time_s,operator,carrier,cell,rsrp_dbm"
+    Path("cells.csv").write_text(f"{header}\n0,A,1,x,-90\n")
+    Path("channels.csv").write_text("time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n")
+    assert cli.main(["trace", *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("seconds", ["1", "nan", "inf"])
+def test_a_measurement_too_short_or_too_long_is_one_error(
+    seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mininet.net")
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
+    assert cli.main(["calibrate", "--seconds", seconds]) == 2
+    assert f"--seconds {seconds}: allowed: 2 to 3600" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["calibrate"], ["minitopo", "--minitopo", "m", "-t", "t", "-x", "x"]],
+)
+def test_what_needs_the_real_clock_is_refused_where_it_cannot_run(
+    command: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: "not root")
+    assert cli.main(command) == 2
+    assert capsys.readouterr().err == f"minitopo-dc: {command[0]} needs the real clock: not root\n"
+
+
+def test_calibration_where_ipv6_does_not_work_is_one_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mininet.net")
+    from minitopo_dc.real.network import testbed
+
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
+    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "no such family"})
+    assert cli.main(["calibrate", "--set", "ip_version=6"]) == 1
+    error = capsys.readouterr().err
+    assert "minitopo-dc: IPv6 does not work here: no such family" in error
+    assert "Traceback" not in error
+
+
+PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload: {kind: ping, "
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("count: 0}\n", "workload: ping: count: 0; allowed: 1"),
+        ("size: 9}\n", "workload: ping: size: unknown field; known: count, interval_s"),
+    ],
+)
+def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
+    more: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ping.yaml").write_text(PING + more, encoding="utf-8")
+    made = tmp_path / "out"
+    assert cli.main(["run", str(tmp_path / "ping.yaml"), "--output", str(made)]) == 2
+    assert words in capsys.readouterr().err
+    assert not made.exists()
+
+
+def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
+    options = (
+        "--split",
+        "least-delay",
+        "threshold",
+        "--set",
+        "pdcp.parameters.threshold_bytes=25600",
+    )
+    found = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
+    given = {row["pdcp"]["split"]: row["pdcp"].get("parameters", {}) for row in found}
+    assert given == {"least-delay": {}, "threshold": {"threshold_bytes": 25600}}
+
+
+def test_a_parameter_that_no_policy_has_is_refused() -> None:
+    with pytest.raises(
+        SettingsError, match=r"no policy has treshold; least-delay: none; threshold: "
+    ):
+        base_scenario(
+            parsed("--split", "least-delay", "threshold", "--set", "pdcp.parameters.treshold=1")
+        )
+
+
+@pytest.mark.parametrize("split", ["proportional", "bandit", "credit"])
+def test_a_policy_has_the_reports_or_the_flow_control_that_it_needs(split: str) -> None:
+    made = scenario("--split", split).pdcp
+    assert (made.report_ms is None, made.flow_control is None) == (
+        split == "credit",
+        split != "credit",
+    )
+
+
+def test_a_parameter_outside_its_range_is_refused_before_a_run() -> None:
+    words = r"^options: pdcp: .*: primary is 3, must be .* from 1 to 2"
+    with pytest.raises(SettingsError, match=words):
+        scenario("--split", "threshold", "--set", "pdcp.parameters.primary=3")
+
+
+def test_a_recording_s_two_files_are_a_leg_s_two_directions(tmp_path: Path) -> None:
+    for ending in ("down", "up"):
+        (tmp_path / f"drive.{ending}").write_text("1\n2\n")
+    drive = tmp_path / "drive"
+    legs = scenario("--legs", str(drive), "10").legs
+    assert (legs[0].downlink.trace, legs[0].uplink.trace) == (
+        tmp_path / "drive.down",
+        tmp_path / "drive.up",
+    )
+    assert legs[1].uplink.rate_mbps == 20
+    mine = scenario("--legs", str(drive), "10", "--uplink", "5").legs
+    assert (mine[0].downlink.trace, mine[0].uplink.rate_mbps) == (tmp_path / "drive.down", 5)
+
+
+def test_legs_are_columns_of_one_table(tmp_path: Path) -> None:
+    table = tmp_path / "drive.csv"
+    table.write_text("at,a,b\n0,1,2\n10,3,4\n")
+    options = (
+        "--trace-column",
+        "a:mbps",
+        "b:mbps",
+        "--set",
+        "legs.*.downlink.trace_time_column=at:ms",
+    )
+    legs = scenario("--legs", str(table), str(table), *options).legs
+    assert [leg.downlink.capacity().rate_at(0) for leg in legs] == [1_000_000, 2_000_000]

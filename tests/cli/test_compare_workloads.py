@@ -1,0 +1,291 @@
+"""`compare` with workloads and plugins: options, rows that are run, the table."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.cli import compare
+from minitopo_dc.cli.options.scenario import base_scenario, rows
+from minitopo_dc.results import load_results
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
+from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
+
+PLUGIN = '''
+"""A workload of a test's own."""
+
+from minitopo_dc.workloads import Download, workload
+
+
+@workload("{name}")
+class Twice(Download):
+    """A download."""
+
+    times: int = 2
+'''
+QUICK = ["--clock", "virtual", "--jobs", "1", "--repetitions", "2", "--legs", "10", "10"]
+QUICK += ["--transports", "quic"]
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    return parser.parse_args(arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ([], Download()),
+        (["--size", "3"], Download(size_mb=3)),
+        (["--workload", "download:duration_s=2.5"], Download(duration_s=2.5)),
+        (["--workload", "download:", "--size", "3"], Download(size_mb=3)),
+        (["--workload", "ping"], Ping()),
+        (["--workload", "ping:count=3,interval_s=0.2,"], Ping(count=3, interval_s=0.2)),
+        (
+            ["--workload", "request-response:interval_s=0.4,duration_s=20"],
+            RequestResponse(interval_s=0.4, duration_s=20),
+        ),
+    ],
+)
+def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted: Workload) -> None:
+    assert base_scenario(parsed(*arguments)).workload == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--workload", "movie"], "kind movie; allowed: download, request-response, ping"),
+        (["--workload", "ping:count"], "count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
+        (["--workload", "ping:count=few"], "ping: count: few is no number in digits"),
+        (["--workload", "ping:count=0"], "ping: count: 0; allowed: 1"),
+        (
+            ["--workload", "command:client=curl"],
+            "command: client: curl is no list; write lists in a scenario file",
+        ),
+        (["--workload", "ping:size=1"], "ping: size: unknown field; known: count, interval_s"),
+        (
+            ["--workload", "request-response", "--size", "3"],
+            "request-response: size_mb: unknown field; known: request_bytes, ",
+        ),
+        (
+            ["--workload", "request-response:count=2,duration_s=3"],
+            "request-response: give count or duration_s, not both",
+        ),
+    ],
+)
+def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
+    arguments: list[str], message: str
+) -> None:
+    with pytest.raises(SettingsError) as caught:
+        base_scenario(parsed(*arguments))
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"--workload: {message}")
+
+
+def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
+    asked = base_scenario(parsed("--workload", workload)).workload
+    found = rows(parsed(*arguments), "virtual" if clock == "virtual" else "real", asked)
+    return {f"{row['transport']} {row['mode']}" for row in found}
+
+
+def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
+    below_ip = {f"{name} {mode}" for name in ("tcp", "quic-picoquic") for mode in ("sc", "dc")}
+    found = compared("--modes", "sc", "dc", "multipath", workload="request-response")
+    assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
+
+
+def test_transports_that_carry_a_call_otherwise_are_not_compared_unless_named() -> None:
+    assert compared("--modes", "sc", workload="realtime") == {"quic-picoquic sc"}
+    one_stream = compared("--modes", "sc", workload="realtime:delivery=stream")
+    assert one_stream == {"tcp sc", "quic-picoquic sc"}
+    assert compared("--modes", "sc", "--transports", "tcp", workload="realtime") == {"tcp sc"}
+
+
+def test_on_the_virtual_clock_requests_are_compared_over_tcp_and_quic() -> None:
+    found = compared("--modes", "dc", clock="virtual", workload="request-response")
+    assert found == {"tcp dc", "quic-picoquic dc"}
+
+
+@pytest.mark.parametrize("named", [[], ["--transports", "icmp"]])
+def test_pings_are_compared_in_the_one_mode_that_they_have(named: list[str]) -> None:
+    assert compared(*named, workload="ping") == {"icmp sc"}
+
+
+def test_what_no_transport_of_the_clock_carries_is_one_error() -> None:
+    with pytest.raises(SettingsError, match=r"with workload ping on the virtual clock$"):
+        compared(clock="virtual", workload="ping")
+
+
+def run(directory: Path, *arguments: str) -> tuple[Path, int]:
+    output = directory / "out"
+    return output, cli.main(["compare", *arguments, "--output", str(output)])
+
+
+def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["--transports", "mpquic", "--workload", "request-response"]
+    output, code = run(tmp_path, "--clock", "virtual", *named)
+    assert (code, output.exists()) == (2, False)
+    assert capsys.readouterr().err == (
+        "minitopo-dc: workload: transport mpquic does not carry workload request-response; "
+        "allowed: download\n"
+    )
+
+
+def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
+    asked = ["--clock", "virtual", *named, "--legs", "20", "20", "--workload"]
+    asked.append("request-response:count=2")
+    reason = "workload: transport mpquic does not carry workload request-response"
+    output, code = run(tmp_path, *asked, "--dry-run")
+    assert (code, output.exists()) == (0, False)
+    assert f"unsupported here: mpquic multipath: {reason}" in capsys.readouterr().out
+    output, code = run(tmp_path, *asked)
+    assert code == 0
+    status = dict(load_results(output)[["transport", "status"]].to_numpy())
+    assert status == {"quic": "ok", "mpquic": "unsupported"}
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Requests over QUIC in two modes, twice, on the virtual clock."""
+    workload = "request-response:count=5,interval_s=0.05"
+    modes = ["--modes", "sc", "dc"]
+    output, code = run(tmp_path_factory.mktemp("asked"), *QUICK, *modes, "--workload", workload)
+    assert code == 0
+    return output
+
+
+def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_run(
+    asked: Path,
+) -> None:
+    assert {path.name for path in asked.iterdir()} == {
+        *("results.csv", "results.parquet", "request-response.png"),
+        "timeline.png",
+        *("comparison.json", "verdict.json", "data-model.json"),
+        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-batch") for repetition in (1, 2)),
+        *(f"quic-dc-least-delay-{repetition}" for repetition in (1, 2)),
+    }
+
+
+def test_each_run_keeps_a_row_for_each_request(asked: Path) -> None:
+    for run_directory in asked.glob("quic-*"):
+        with (run_directory / "request-response.csv").open(encoding="utf-8", newline="") as file:
+            found = list(csv.DictReader(file))
+        assert [row["request"] for row in found] == ["1", "2", "3", "4", "5"]
+        assert all(float(row["delay_ms"]) > 15 for row in found), "10 ms each way, with jitter"
+
+
+def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    workload = "request-response:count=5,interval_s=0.05"
+    _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
+    shown = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert shown[0].split() == ["median", "95th", "longest"]
+    assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
+    assert shown[2].split() == [
+        *("transport", "mode", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
+    ]
+    row, _ = (line.split() for line in shown if line.startswith("quic"))
+    assert row[:8] == ["quic", "(aioquic)", "dc", "batch", "2", "ok", "5", "0"]
+    median, p95, largest = map(float, row[8:11])
+    assert 15 < median <= p95 <= largest
+
+
+@pytest.fixture
+def forgotten_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workloads that plugins register are unknown to later tests."""
+    known = {name: get_workload(name) for name in workload_names()}
+    monkeypatch.setattr(_WORKLOADS, "_found", known)
+
+
+@pytest.mark.usefixtures("forgotten_workloads")
+def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "twice.py"
+    path.write_text(PLUGIN.format(name="compare-twice"), encoding="utf-8")
+    made = base_scenario(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
+    assert (made.workload.kind, made.workload.model_dump()["times"]) == ("compare-twice", 3)
+    assert made.plugins == (str(path),)
+
+
+@pytest.mark.usefixtures("forgotten_workloads")
+def test_a_plugin_s_download_is_carried_by_who_carries_a_download(tmp_path: Path) -> None:
+    path = tmp_path / "carried.py"
+    path.write_text(PLUGIN.format(name="compare-carried"), encoding="utf-8")
+    chosen = ["--plugin", str(path), "--workload", "compare-carried", "--size", "0.05"]
+    output, code = run(tmp_path, *QUICK, "--modes", "sc", *chosen)
+    assert code == 0
+    found = json.loads((output / "quic-sc-1" / "result.json").read_text(encoding="utf-8"))
+    assert (found["workload"], found["status"]) == ("compare-carried", "ok")
+    assert found["size_bytes"] == 50_000
+
+
+def test_plugins_are_loaded_in_their_order_and_files_become_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty.py").touch()
+    monkeypatch.chdir(tmp_path)
+    made = base_scenario(parsed("--plugin", "json", "--plugin", "empty.py"))
+    assert made.plugins == ("json", str(tmp_path / "empty.py"))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no_such_module", "plugin no_such_module: ModuleNotFoundError"),
+        ("gone.py", "gone.py: FileNotFoundError"),
+    ],
+)
+def test_a_plugin_that_is_not_there_is_one_error_and_no_results(
+    name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output, code = run(tmp_path, "--clock", "virtual", "--plugin", name)
+    assert (code, output.exists()) == (2, False)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("minitopo-dc: plugin ")
+    assert words in line
+
+
+def test_a_workload_of_a_plugin_that_was_not_named_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, code = run(tmp_path, "--clock", "virtual", "--workload", "compare-nowhere")
+    assert code == 2
+    assert "--workload: kind compare-nowhere; allowed: download, " in capsys.readouterr().err
+
+
+def test_rows_as_json_have_the_delays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = [*QUICK, "--repetitions", "1", "--modes", "sc", "--json"]
+    _, code = run(tmp_path, *few, "--workload", "request-response:count=2,interval_s=0.1")
+    (row,) = json.loads(capsys.readouterr().out)
+    assert (code, row["workload"], row["goodput_mbps"]) == (0, "request-response", None)
+    assert row["details"]["answered"] == 2
+    assert row["details"]["delay_median_ms"] > 15
+
+
+def test_the_better_leg_alone_is_the_measured_one_and_not_the_one_with_the_higher_rate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    links = ["--legs", "30", "20", "--delay", "60", "5", "--jitter", "0", "--size", "0.3"]
+    named = ["--clock", "virtual", "--transports", "quic", "--modes", "sc", "--repetitions", "1"]
+    output, code = run(tmp_path, *named, *links)
+    assert code == 0
+    printed = capsys.readouterr().out
+    assert "sc leg 2" in printed
+    assert "over one leg: leg 2 is the better one" in " ".join(printed.split())
+    runs = load_results(output).set_index("variant")["goodput_mbps"]
+    assert runs["leg 2"] > 1.5 * runs["leg 1"]
+    assert run(tmp_path, *named, *links)[1] == 0  # it is resumed, with nothing left to run

@@ -1,0 +1,273 @@
+"""The commands `exec` and `shell` without a testbed: exit statuses, messages, files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import clocks
+from minitopo_dc.cli import (
+    exec,  # the project's name, as its command line has it
+    main,
+)
+from minitopo_dc.real.run import user_program
+from minitopo_dc.real.run.user_program import Say, UserProgram, program_environment
+from minitopo_dc.runs.program_result import (
+    LegCount,
+    ProgramResult,
+    leg_counts,
+    pdcp_counts,
+)
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import Direction
+
+LEGS = ["--legs", "20", "20"]
+LEG_SUMMARY = {
+    "delivered_bytes": 250_000,
+    "dropped_queue": 2,
+    "dropped_loss": 1,
+    "queue_max_packets": 9,
+}
+RECEIVED = {
+    "delivered": 400,
+    "missing": 1,
+    "duplicates": 0,
+    "old": 2,
+    "t_reordering_expiries": 1,
+}
+
+
+class Fake:
+    """Takes the testbed's place; remembers what was to run."""
+
+    def __init__(self) -> None:
+        self.programs: list[UserProgram] = []
+        self.status: int | None = 0
+        self.reason = ""
+
+    def run_program(
+        self, scenario: Scenario, program: UserProgram, directory: Path, say: Say
+    ) -> ProgramResult:
+        self.programs.append(program)
+        say(program.banner or "no banner")
+        (directory / "gnb-element.log").touch()
+        blank = ProgramResult(program.command, program.host, program.server, scenario.mode)
+        if self.reason:
+            return replace(blank, reason=self.reason)
+        count = LegCount(bytes=250_000, mbps=1.0, dropped=3)
+        both: Mapping[Direction, LegCount] = {"downlink": count, "uplink": count}
+        return replace(
+            blank,
+            status="ok",
+            exit_status=self.status,
+            seconds=2.0,
+            legs=(both, both),
+            pdcp={"downlink": RECEIVED},
+        )
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Fake:
+    made = Fake()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SUDO_USER", raising=False)
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
+    monkeypatch.setattr(exec, "not_installed", lambda _: None)
+    monkeypatch.setattr(exec, "save_facts", lambda _: None)
+    monkeypatch.setattr("minitopo_dc.plots.legs", lambda _: None)
+    monkeypatch.setattr(exec, "save_figure", lambda _, path: path.touch())
+    monkeypatch.setattr(user_program, "run_program", made.run_program)
+    return made
+
+
+@pytest.mark.parametrize("status", [0, 1, 7, 130])
+def test_the_exit_status_is_the_program_s(fake: Fake, status: int) -> None:
+    fake.status = status
+    assert main(["exec", *LEGS, "--", "true"]) == status
+
+
+def test_the_program_gets_its_arguments_as_they_are(fake: Fake) -> None:
+    assert main(["exec", *LEGS, "--server", "cat 'a b'", "--", "sh", "-c", "$X  y"]) == 0
+    assert fake.programs == [UserProgram(("sh", "-c", "$X  y"), server=("cat", "a b"))]
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_is_said_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["exec", *LEGS, "--", "true"]) == 0
+    captured = capsys.readouterr()
+    way = "link 250 kB (1.00 Mbit/s, 3 dropped)"
+    assert captured.out == ""
+    assert f"minitopo-dc: leg 2: down{way}, up{way}\n" in captured.err
+    assert (
+        "minitopo-dc: PDCP downlink: 400 delivered, 1 missing, 0 duplicates, 2 too late, "
+        "t-Reordering expired once\n" in captured.err
+    )
+
+
+@pytest.mark.usefixtures("fake")
+def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
+    assert main(["exec", *LEGS, "--", "true"]) == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_with_a_place_result_and_figure_are_kept_there(fake: Fake, tmp_path: Path) -> None:
+    fake.status = 3
+    assert main(["exec", *LEGS, "--output", "mine", "--", "true"]) == 3
+    kept = {path.name for path in (tmp_path / "mine").iterdir()}
+    assert {"exec.json", "legs.png", "gnb-element.log"} <= kept
+    found = json.loads((tmp_path / "mine" / "exec.json").read_text())
+    assert (found["command"], found["exit_status"], found["seconds"]) == (["true"], 3, 2.0)
+    assert found["legs"][1]["uplink"] == {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
+
+
+def test_a_testbed_that_failed_has_a_status_of_its_own_and_no_numbers(
+    fake: Fake, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    fake.reason = "element on gnb ended with -9"
+    assert main(["exec", *LEGS, "--output", "mine", "--", "true"]) == 125
+    assert "minitopo-dc: element on gnb ended with -9\n" in capsys.readouterr().err
+    found = json.loads((tmp_path / "mine" / "exec.json").read_text())
+    assert (found["status"], found["exit_status"], found["legs"]) == ("failed", None, [])
+    assert not (tmp_path / "mine" / "legs.png").exists()
+
+
+def test_a_program_that_does_not_exist_is_127_as_in_a_shell(
+    fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["exec", *LEGS, "--", "no-such-program"]) == 127
+    assert capsys.readouterr().err == "minitopo-dc: no program no-such-program\n"
+    assert not fake.programs
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_file_that_is_no_program_is_126(tmp_path: Path) -> None:
+    (tmp_path / "text").touch(mode=0o644)
+    assert main(["exec", *LEGS, "--", "./text"]) == 126
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "no COMMAND; write it behind --"),
+        (["--server", "no-such-server x", "--", "true"], "--server: no program no-such-server"),
+        (["--server", "cat 'a", "--", "true"], "--server: No closing quotation"),
+        (["--server-ready", "80", "--", "true"], "--server-ready: needs --server"),
+        (
+            ["--server", "cat", "--server-ready", "0", "--", "true"],
+            "--server-ready: 0; allowed: 1 to 65535",
+        ),
+        (["--delay", "fast", "--", "true"], "--delay: fast is no number"),
+        (["--output", ".", "--", "true"], "--output: . exists"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_error(
+    fake: Fake, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["exec", *LEGS, *arguments]) == 2
+    assert words in capsys.readouterr().err
+    assert not fake.programs
+
+
+@pytest.mark.usefixtures("fake")
+def test_who_is_not_root_is_told_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: "not root")
+    assert main(["exec", *LEGS, "--", "true"]) == 2
+    assert capsys.readouterr().err == "minitopo-dc: exec needs the real clock: not root\n"
+
+
+def test_a_shell_on_the_virtual_clock_is_refused_with_the_reason(
+    fake: Fake, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shell", *LEGS, "--clock", "virtual"]) == 2
+    assert "--clock: virtual; a shell needs the real clock" in capsys.readouterr().err
+    assert not fake.programs
+
+
+@pytest.mark.usefixtures("fake")
+def test_missing_tools_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(exec, "not_installed", lambda _: "mnexec is not installed")
+    assert main(["shell", *LEGS]) == 2
+    assert capsys.readouterr().err == "minitopo-dc: mnexec is not installed\n"
+
+
+@pytest.mark.parametrize(
+    ("variable", "shell"), [("/bin/sh", "/bin/sh"), ("", "/bin/sh"), ("/bin/cat", "/bin/cat")]
+)
+def test_a_shell_is_the_user_s(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, variable: str, shell: str
+) -> None:
+    monkeypatch.setenv("SHELL", variable)
+    assert main(["shell", *LEGS, "--host", "server"]) == 0
+    (program,) = fake.programs
+    assert (program.command, program.host) == ((shell,), "server")
+    assert shell in program.banner
+
+
+def test_what_legs_carried_is_read_from_who_sends_there_and_pdcp_from_who_receives() -> None:
+    legs = {"1": LEG_SUMMARY, "2": LEG_SUMMARY | {"delivered_bytes": 0}}
+    gnb = {"legs": legs, "receive": {}}
+    ue = {"legs": {"1": LEG_SUMMARY, "2": LEG_SUMMARY}, "receive": {"1": RECEIVED}}
+    first, second = leg_counts({"downlink": gnb, "uplink": ue}, seconds=2.0)
+    assert first["downlink"] == LegCount(bytes=250_000, mbps=1.0, dropped=3)
+    assert (second["downlink"].bytes, second["uplink"].bytes) == (0, 250_000)
+    assert pdcp_counts({"downlink": ue, "uplink": gnb}) == {"downlink": RECEIVED}
+
+
+@pytest.mark.parametrize(
+    ("changes", "client"),
+    [
+        ({"mode": "dc"}, "10.2.1.2"),
+        ({"mode": "sc", "leg": 2}, "10.2.2.2"),
+        ({"mode": "dc", "pdcp": {"legs": [2, 1]}}, "10.2.2.2"),
+        ({"mode": "dc", "ip_version": 6}, "fd00:10:2:1::2"),
+    ],
+)
+def test_the_client_s_address_is_that_of_the_leg_that_its_uplink_takes(
+    changes: dict[str, object], client: str
+) -> None:
+    values = {"transport": "tcp", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}
+    found = program_environment(Scenario.check(values | changes, "test"))
+    assert found["MINITOPO_DC_CLIENT"] == client
+    assert {"MINITOPO_DC_SERVER", "MINITOPO_DC_LEG_1", "MINITOPO_DC_LEG_2"} < set(found)
+
+
+@pytest.mark.parametrize(
+    ("sudo_user", "options", "user"),
+    [
+        (None, [], "root"),
+        ("daemon", [], "daemon"),
+        ("daemon", ["--user", "nobody"], "nobody"),
+        ("daemon", ["--user", "root"], "root"),
+    ],
+)
+def test_it_runs_as_who_called_sudo_or_as_who_is_named(  # noqa: PLR0917
+    fake: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    sudo_user: str | None,
+    options: list[str],
+    user: str,
+) -> None:
+    if sudo_user is not None:
+        monkeypatch.setenv("SUDO_USER", sudo_user)
+    assert main(["exec", *LEGS, *options, "--", "true"]) == 0
+    assert [program.user for program in fake.programs] == [user]
+    assert ("true runs as root" in capsys.readouterr().err) == (user == "root")
+
+
+@pytest.mark.parametrize("command", [["exec", *LEGS, "--", "true"], ["shell", *LEGS]])
+def test_a_user_that_is_not_here_is_one_error(
+    fake: Fake, command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    command[1:1] = ["--user", "no-such-user"]
+    assert main(command) == 2
+    assert "--user: no user 'no-such-user' on this machine" in capsys.readouterr().err
+    assert fake.programs == []

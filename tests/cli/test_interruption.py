@@ -1,0 +1,204 @@
+"""Signals to a command: one line, the right exit status, soon, whatever comes behind them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PREFIX = "minitopo-dc: interrupted"
+PROGRAM = """
+import sys, time
+from minitopo_dc.interruption import Interruption
+with Interruption(ends_process=True) as interruption:
+    try:
+        interruption.working()
+        print("ready", flush=True)
+        time.sleep(100)
+    except KeyboardInterrupt:
+        print("ending", flush=True)
+        time.sleep(float(sys.argv[1]))
+        print("ended", flush=True)
+sys.exit(interruption.status)
+"""
+
+
+def command(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_behind_the_first_do_not_disturb_the_ending(first: signal.Signals) -> None:
+    with command("-c", PROGRAM, "0.3") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(first)
+        process.stdout.readline()
+        while process.poll() is None:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                process.send_signal(number)
+            time.sleep(0.005)
+        assert process.returncode == 128 + first
+        assert process.stdout.read() == "ended\n"
+
+
+def test_an_ending_that_takes_too_long_is_cut_off() -> None:
+    program = PROGRAM.replace("import sys", "import minitopo_dc.interruption as i, sys", 1)
+    program = program.replace("with ", "i.PATIENCE_S = 0.1\nwith ", 1)
+    with command("-c", program, "100") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert "minitopo-dc clean removes what is left" in process.stderr.read()
+
+
+def test_what_ignores_a_signal_goes_on_ignoring_it() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = command("-c", PROGRAM, "0")
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    with process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+
+
+def catches(pid: int, number: int) -> bool:
+    """Whether a process handles a signal (proc(5)): before, Python itself has not quite begun."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
+@pytest.mark.parametrize("delay_s", [0, 0.2, 0.6])
+def test_ctrl_c_in_the_first_second_is_one_line(delay_s: float, tmp_path: Path) -> None:
+    output = str(tmp_path / "out")
+    with command(
+        "-m", "minitopo_dc.cli", "compare", "--clock", "virtual", "--output", output
+    ) as run:
+        assert run.stderr is not None
+        while not catches(run.pid, signal.SIGTERM):
+            time.sleep(0.001)
+        time.sleep(delay_s)
+        run.send_signal(signal.SIGINT)
+        told = run.stderr.read()
+        assert run.wait(60) == 130
+    assert told.startswith(PREFIX)
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path) -> None:
+    words = ["compare", "--clock", "virtual", "--size", "1000", "--repetitions", "1"]
+    more = ["--output", str(tmp_path / "out"), "--jobs", jobs, "--transports", "quic"]
+    with command("-m", "minitopo_dc.cli", *words, *more) as run:
+        assert run.stderr is not None
+        while not list(tmp_path.glob("out/*/client-rate.csv")):
+            assert run.poll() is None
+            time.sleep(0.05)
+        begin = time.monotonic()
+        os.kill(run.pid, signal.SIGINT)
+        told = run.stderr.read()
+        assert run.wait(60) == 130
+        assert time.monotonic() - begin < 30  # far less on a machine of its own
+    assert PREFIX in told
+    assert "Traceback" not in told
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_enough_ends_a_command_without_a_word(
+    unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    with command("-m", "minitopo_dc.cli", "trace", "--help") as shown:
+        assert shown.stdout is not None
+        assert shown.stderr is not None
+        shown.stdout.close()
+        told = shown.stderr.read()
+    assert told == ""
+
+
+def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
+    with command("-m", "minitopo_dc.cli", "check", "--json") as checked:
+        assert checked.stdout is not None
+        assert checked.stderr is not None
+        checked.stdout.close()
+        told = checked.stderr.read()
+        assert checked.wait(60) == 128 + signal.SIGPIPE
+    assert told == ""
+
+
+SERVER = """
+import select, signal
+from minitopo_dc.runners.processes.stop_signal import StopSignal
+stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+print("ready", flush=True)
+select.select([stop.waiting], [], [])
+print("asked to stop", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("ignored", "lives"), [(True, True), (False, False)])
+def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives: bool) -> None:
+    as_nohup = f"import signal\nif {ignored}: signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    with command("-c", as_nohup + SERVER) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        if lives:
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.3)
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert process.stdout.read() == "asked to stop\n"
+
+
+SWALLOWING = """
+import sys, time
+from pathlib import Path
+from minitopo_dc import cli
+from minitopo_dc.cli import run
+from minitopo_dc.comparison_runs import attempt
+from minitopo_dc.scenario import Scenario
+
+def execute(scenario, directory):
+    try:
+        print("ready", flush=True)
+        time.sleep(100)
+    except KeyboardInterrupt:
+        raise RuntimeError("what a library makes of it") from None
+
+def run_it(parsed):
+    leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
+    scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
+    return attempt(execute, scenario, parsed.output).status != "ok"
+
+run.execute = run_it
+sys.exit(cli.main())
+"""
+
+
+def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    with command("-c", SWALLOWING, "run", "s.yaml", "--output", str(output)) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 130
+        assert process.stderr.read().startswith(PREFIX)
+    assert not output.exists()

@@ -1,0 +1,176 @@
+"""The path of `exec` and `shell`: what options and files make, and what is refused."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from minitopo_dc.cli import exec, shell  # the project's names, as its command line has them
+from minitopo_dc.cli.options.program import program_scenario
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+
+FILE = {
+    "transport": "quic",
+    "mode": "dc-duplicate",
+    "legs": [{"downlink": {"rate_mbps": 7}}] * 3,
+    "workload": {"kind": "request-response"},
+    "options": {"receive_buffer_bytes": 300_000},
+}
+
+
+def parsed(*arguments: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    exec.add(parser)
+    return parser.parse_args(arguments)
+
+
+def scenario(*arguments: str) -> Scenario:
+    return program_scenario(parsed(*arguments))
+
+
+def written(directory: Path, **changes: Any) -> str:
+    path = directory / "mine.yaml"
+    path.write_text(yaml.safe_dump(FILE | changes))
+    return str(path)
+
+
+def test_what_follows_two_hyphens_is_the_program_s_own() -> None:
+    found = parsed("--legs", "20", "20", "--", "curl", "--legs", "--", "x")
+    assert found.legs == ["20", "20"]
+    assert found.words == ["curl", "--legs", "--", "x"]
+
+
+def test_without_options_it_is_dual_connectivity_over_the_embedded_traces() -> None:
+    made = scenario()
+    assert (made.mode, len(made.legs), made.clock) == ("dc", 2, "real")
+    assert made.legs[0].downlink.trace is not None
+
+
+@pytest.mark.parametrize(
+    ("mode", "transport"),
+    [("sc", "tcp"), ("dc", "tcp"), ("dc-duplicate", "tcp"), ("multipath", "mptcp")],
+)
+def test_each_mode_of_a_comparison_is_one_of_a_program(mode: str, transport: str) -> None:
+    made = scenario("--legs", "20", "20", "--mode", mode)
+    assert (made.mode, made.transport) == (mode, transport)
+
+
+def test_options_of_legs_and_of_the_bearer_mean_what_they_mean_to_compare() -> None:
+    made = scenario(
+        *("--legs", "20", "10", "--delay", "5", "30", "--split", "least-delay"),
+        *("--set", "pdcp.report_ms=10", "--set", "legs.1.outages=[[1, 2]]", "--seed", "5"),
+    )
+    assert [leg.downlink.delay_ms for leg in made.legs] == [5, 30]
+    assert (made.pdcp.split, made.pdcp.report_ms) == ("least-delay", 10)
+    assert made.legs[1].outages == ((1, 2),)
+    assert made.seed == 5
+
+
+def test_a_file_gives_its_path_and_no_transport_or_workload(tmp_path: Path) -> None:
+    made = scenario(
+        "--scenario", written(tmp_path), "--set", "ip_version=6", "--set", "legs.2.outages=[[1, 2]]"
+    )
+    assert (made.mode, len(made.legs), made.ip_version) == ("dc-duplicate", 3, 6)
+    assert made.legs[2].outages == ((1, 2),)
+    assert (made.transport, made.workload.kind, made.options) == ("tcp", "download", {})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"mode": "flows", "flows": [{"mode": "dc"}]}, "mode flows; allowed for one program: sc"),
+        (
+            {"transport": "mptcp", "mode": "multipath", "options": {}, "paths": {"initial": [1]}},
+            "paths: a program opens its paths itself",
+        ),
+        ({"clock": "virtual"}, "clock: virtual; exec has that with --clock virtual"),
+    ],
+)
+def test_a_file_that_no_program_can_use_is_refused(
+    changes: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        scenario("--scenario", written(tmp_path, **changes))
+
+
+@pytest.mark.parametrize("option", [["--legs", "20"], ["--mode", "sc"], ["--seed", "2"]])
+def test_options_of_the_path_are_refused_beside_a_file(option: list[str], tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="--scenario: the file has legs, mode"):
+        scenario("--scenario", written(tmp_path), *option)
+
+
+TWO_PATHS = "path_c2r_0:10,20,4\npath_c2r_1:40,30,8\n"
+
+
+def topology(directory: Path, kind: str, paths: str = TWO_PATHS) -> str:
+    path = directory / "topo"
+    path.write_text(f"topoType:{kind}\n{paths}")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "paths", "mode"),
+    [
+        ("MultiIf", TWO_PATHS, "multipath"),
+        ("MultiIf", "path_c2r_0:10,20,4\n", "sc"),
+        ("DualConnectivity\nsplit:batch\nbatch:7", TWO_PATHS, "dc"),
+        ("DualConnectivity\nsplit:duplicate", TWO_PATHS, "dc-duplicate"),
+    ],
+)
+def test_a_minitopo_topology_gives_its_path(
+    kind: str, paths: str, mode: str, tmp_path: Path
+) -> None:
+    more = ("--set", "legs.0.outages=[[1, 2]]", "--set", "ip_version=6")
+    made = scenario("-t", topology(tmp_path, kind, paths), *more)
+    assert (made.mode, made.ip_version) == (mode, 6)
+    assert made.legs[0].downlink.rate_mbps == 4
+    assert made.legs[0].outages == ((1, 2),)
+    assert made.pdcp.batch == (7 if mode == "dc" else 100)
+
+
+def test_a_minitopo_topology_s_backhaul_is_there(tmp_path: Path) -> None:
+    made = scenario("-t", topology(tmp_path, "MultiIf", TWO_PATHS + "path_r2s_0:5,20,10\n"))
+    assert [link.downlink.delay_ms for link in made.real.backhaul] == [5]
+
+
+def test_what_a_topology_says_in_vain_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario("-t", topology(tmp_path, "MultiIf", TWO_PATHS.replace("8\n", "8,0,1\n")))
+    assert "topo:3: path_c2r_1: backup ignored" in capsys.readouterr().err
+
+
+def test_the_path_is_described_once(tmp_path: Path) -> None:
+    file = topology(tmp_path, "MultiIf")
+    with pytest.raises(SettingsError, match="-t: the file has legs, mode, seed and PDCP"):
+        scenario("-t", file, "--legs", "20", "20")
+    with pytest.raises(SettingsError, match="--scenario, -t: both describe the path"):
+        scenario("-t", file, "--scenario", written(tmp_path))
+
+
+def test_a_wrong_topology_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="topo:2: "):
+        scenario("-t", topology(tmp_path, "MultiIf", "path_c2r_0:10\n"))
+
+
+def test_captures_need_a_place_to_be_kept() -> None:
+    with pytest.raises(SettingsError, match="--pcap: needs --output"):
+        scenario("--legs", "20", "20", "--pcap")
+
+
+def test_one_leg_is_enough_for_one_leg_only() -> None:
+    assert scenario("--legs", "20", "--mode", "sc").leg == 1
+    with pytest.raises(SettingsError, match="mode dc needs at least two legs"):
+        scenario("--legs", "20")
+
+
+def test_a_shell_has_the_same_options_and_a_host() -> None:
+    parser = argparse.ArgumentParser()
+    shell.add(parser)
+    found = parser.parse_args(["--legs", "20", "20", "--host", "server"])
+    assert (program_scenario(found).mode, found.host) == ("dc", "server")

@@ -1,0 +1,173 @@
+"""`minitopo-dc compare` goes on where it was interrupted."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import cli, data_model
+from minitopo_dc.cli import compare
+from minitopo_dc.clocks import run_checked
+from minitopo_dc.comparison_runs import ASKED, finished_runs, held
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings import SettingsError
+from tests.results.synthetic_runs import no_result
+
+TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.05"]
+TINY += ["--transports", "quic", "--modes", "sc", "dc", "--repetitions", "2", "--split", "batch"]
+RUNS = 4
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was run; somebody presses Ctrl-C in the third."""
+    found: list[str] = []
+
+    def run(scenario: Scenario, directory: Path) -> RunResult:
+        found.append(directory.name)
+        if len(found) == 3:
+            (directory / "partial").mkdir(parents=True)
+            raise KeyboardInterrupt
+        return run_checked(scenario, directory)
+
+    monkeypatch.setattr(compare, "run_checked", run)
+    return found
+
+
+def interrupted(output: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert cli.main([*TINY, "--output", str(output)]) == 130
+    return capsys.readouterr().err
+
+
+def test_finished_runs_are_not_repeated(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    told = interrupted(output, capsys)
+    command = shlex.join(["minitopo-dc", *TINY, "--output", str(output)])
+    assert f"interrupted; 2 of {RUNS} runs are finished; resume with: {command}\n" in told
+    assert cli.main(shlex.split(command)[1:]) == 0
+    shown = capsys.readouterr()
+    assert f"2 of {RUNS} runs were finished earlier" in shown.err
+    assert runs == ["quic-sc-1", "quic-dc-1", "quic-sc-2", "quic-sc-2", "quic-dc-2"]
+    assert "2 ok" in shown.out
+    assert not (output / "quic-sc-2" / "partial").exists()
+    assert cli.main(shlex.split(command)[1:]) == 0
+    assert len(runs) == 5
+    again = capsys.readouterr()
+    assert again.out == shown.out
+
+
+def test_without_output_the_command_to_go_on_names_the_directory(
+    runs: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(TINY) == 130
+    told = capsys.readouterr().err
+    assert cli.main(shlex.split(told.partition("resume with: ")[2])[1:]) == 0
+    assert len(runs) == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (["--delay", "25"], "legs.0.downlink.delay_ms 10.0, here 25.0"),
+        (["--repetitions", "3"], "repetitions 2, here 3"),
+        (["--seed", "5"], "seed 1, here 5"),
+        (["--modes", "sc"], "rows quic sc, quic dc, here quic sc;"),
+    ],
+)
+@pytest.mark.usefixtures("runs")
+def test_other_options_are_one_error_that_says_which(
+    changed: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    interrupted(output, capsys)
+    assert cli.main([*TINY, *changed, "--output", str(output)]) == 2
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith(f"minitopo-dc: {output}: holds a comparison with other options: ")
+    assert words in told
+    assert told.endswith("; give a new directory")
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_file_that_says_nothing_of_a_comparison_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    interrupted(output, capsys)
+    for text in ("[]", "{", json.dumps({"rows": [{"mode": "sc"}], "repetitions": 1})):
+        (output / ASKED).write_text(text)
+        assert cli.main([*TINY, "--output", str(output)]) == 2
+        told = capsys.readouterr().err
+        assert "give a new directory" in told
+        assert "Traceback" not in told
+
+
+@pytest.mark.usefixtures("runs")
+def test_runs_of_another_data_model_are_not_mixed_with_new_ones(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = tmp_path / "out"
+    interrupted(output, capsys)
+    monkeypatch.setattr(data_model, "VERSION", data_model.VERSION + 1)
+    assert cli.main([*TINY, "--output", str(output)]) == 2
+    assert "another version of the data model" in capsys.readouterr().err
+
+
+def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "out"
+    interrupted(output, capsys)
+    planned = [(1, Scenario.load(output / "quic-sc-1" / "scenario.yaml"))]
+    refused = pytest.raises(SettingsError, match="another process")
+    with held(tmp_path, planned), refused, held(tmp_path, planned):
+        pass
+    assert len(runs) == 3
+
+
+def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_path: Path) -> None:
+    legs = [{"downlink": {"rate_mbps": 20}}]
+    planned = [(1, Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test"))]
+    directory = tmp_path / "quic-sc-1"
+    directory.mkdir()
+    details = {"disturbed_attempts": ["this machine"]}
+    no_result("quic", "sc", "disturbed", "this machine", details=details).save(directory)
+    assert list(finished_runs(planned, tmp_path, retry_disturbed=1)) == [0]
+    assert not finished_runs(planned, tmp_path, retry_disturbed=2)
+
+
+@pytest.mark.parametrize("number", ["-1", "11"])
+@pytest.mark.parametrize("command", [TINY, ["campaign", "run", "mesh", "--dry-run"]])
+def test_a_disturbed_run_is_repeated_ten_times_at_most(
+    command: list[str], number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([*command, f"--retry-disturbed={number}"]) == 2
+    told = capsys.readouterr().err
+    assert told == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
+
+
+@pytest.mark.parametrize("option", ["--plugin", "--uplink"])
+def test_runs_of_a_file_that_has_changed_since_are_not_taken(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = {"--plugin": "mine.py", "--uplink": "mine.csv"}[option]
+    path, output = tmp_path / name, tmp_path / "out"
+    path.write_text({"--plugin": "LIMIT = 20\n", "--uplink": "0,10\n1,9\n"}[option])
+    command = [*TINY, "--repetitions", "1", "--modes", "sc", option, str(path)]
+    command += ["--output", str(output)]
+    assert cli.main(command) == 0
+    assert cli.main(command) == 0
+    path.write_text({"--plugin": "LIMIT = 40\n", "--uplink": "0,10\n1,8\n"}[option])
+    capsys.readouterr()
+    assert cli.main(command) == 2
+    words = f"{path} has changed since its runs; give a new directory"
+    assert capsys.readouterr().err.endswith(f"{words}\n")

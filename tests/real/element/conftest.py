@@ -1,0 +1,41 @@
+"""Legs and a clock for the tests of the element."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.real.element import captures as captures_module
+from minitopo_dc.real.element import drivers as drivers_module
+from minitopo_dc.real.element import transmit_driver as transmit_module
+from minitopo_dc.real.element.drivers import LegDriver
+from minitopo_dc.real.element.kernel import loop as loop_module
+from minitopo_dc.real.element.kernel.loop import Loop
+from tests.real.element.fakes import MS, Clock, NoInjector
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(captures_module, "clock", clock)
+    monkeypatch.setattr(drivers_module, "clock", clock)
+    monkeypatch.setattr(transmit_module, "clock", clock)
+    monkeypatch.setattr(loop_module, "clock", clock)
+    return clock
+
+
+@pytest.fixture
+def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[Loop, list[LegDriver]]:
+    monkeypatch.setattr(drivers_module, "Injector", NoInjector)
+    loop = Loop()
+    parameters = LegParameters(queue_packets=2, delay=ConstantDelay(10 * MS))
+    capacity = 8_000_000  # 1 byte a us
+    made = [
+        LegDriver(
+            number, Leg(parameters, make_capacity(capacity, "loop"), random.Random(number)), loop
+        )
+        for number in (1, 2)
+    ]
+    return loop, made

@@ -1,0 +1,164 @@
+"""A kernel queue over a socket that is none: how it is asked for, and what one turn reads."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.real.element.kernel import queue as module
+from minitopo_dc.real.element.kernel.queue import HEADER_ONLY, KernelQueue, QueueDrops
+from minitopo_dc.real.element.kernel.realtime import ElementError
+
+
+class FakeQueue:
+    """Stands in for netfilterqueue's, which needs root; reads as that one does."""
+
+    in_use = False
+
+    def __init__(self) -> None:
+        self.socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+        self.waiting = 0
+        self.bound: dict[str, Any] = {}
+
+    def bind(self, number: int, callback: object, **options: Any) -> None:
+        if self.in_use:
+            raise OSError("Failed to create queue 3.")
+        self.bound = {"number": number, "callback": callback} | options
+
+    def get_fd(self) -> int:
+        return self.socket.fileno()
+
+    def run_socket(self, reading: socket.socket) -> None:
+        while True:
+            try:
+                self.bound["callback"](reading.recv(4096))
+            except OSError as error:
+                assert error.errno == errno.EAGAIN
+                return
+
+    def unbind(self) -> None:
+        self.bound.clear()
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeQueue]:
+    made = FakeQueue()
+    monkeypatch.setattr(module, "NetfilterQueue", lambda: made)
+    yield made
+    made.socket.close()
+
+
+def ignore(_: object) -> None:
+    pass
+
+
+def opened() -> closing[KernelQueue]:
+    return closing(KernelQueue(3, ignore, HEADER_ONLY))
+
+
+def test_a_queue_is_long_and_copies_what_it_is_asked_to(queue: FakeQueue) -> None:
+    with opened():
+        assert queue.bound == {
+            "number": 3,
+            "callback": ignore,
+            "max_len": 262_144,
+            "mode": 2,  # NFQNL_COPY_PACKET
+            "range": 64,
+            "sock_len": 32 << 20,  # which the kernel doubles
+        }
+
+
+def test_a_queue_that_another_element_has_is_one_error(queue: FakeQueue) -> None:
+    queue.in_use = True
+    with pytest.raises(ElementError, match=r"NFQUEUE 3: Failed .*another element running"):
+        KernelQueue(3, ignore, HEADER_ONLY)
+
+
+def test_a_full_socket_buffer_is_no_error_to_the_reader(queue: FakeQueue) -> None:
+    with opened():
+        assert queue.socket.getsockopt(module.SOL_NETLINK, module.NETLINK_NO_ENOBUFS) == 1
+
+
+def test_the_loop_waits_on_the_queue_s_own_descriptor(queue: FakeQueue) -> None:
+    with opened() as made:
+        assert made.fileno() == queue.socket.fileno()
+
+
+def test_closing_unbinds_and_closes_the_second_view_of_the_socket(queue: FakeQueue) -> None:
+    with opened() as made:
+        assert queue.bound
+    assert not queue.bound
+    assert made._ration.fileno() == -1
+    assert queue.socket.fileno() >= 0
+
+
+class Reading(NamedTuple):
+    """A queue, where its packets come from, and what it has called back with."""
+
+    queue: KernelQueue
+    packets: socket.socket
+    found: list[bytes]
+
+
+@pytest.fixture
+def reading(queue: FakeQueue, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reading]:
+    queue.socket.close()
+    packets, queue.socket = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    found: list[bytes] = []
+    # No socket but a netlink one has the option.
+    monkeypatch.setattr(module, "SOL_NETLINK", socket.SOL_SOCKET)
+    monkeypatch.setattr(module, "NETLINK_NO_ENOBUFS", socket.SO_KEEPALIVE)
+    made = KernelQueue(3, found.append, HEADER_ONLY)  # type: ignore[arg-type]
+    with packets, closing(made):
+        yield Reading(made, packets, found)
+
+
+def test_a_turn_reads_all_that_waits_and_never_blocks(reading: Reading) -> None:
+    for number in range(3):
+        reading.packets.send(bytes((number,)))
+    reading.queue.read()
+    assert reading.found == [b"\0", b"\1", b"\2"]
+
+
+def test_a_turn_ends_after_its_budget_and_the_next_one_goes_on(
+    reading: Reading, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BUDGET", 4)
+    for number in range(6):
+        reading.packets.send(bytes((number,)))
+    turns = []
+    for _ in range(3):
+        reading.queue.read()
+        turns.append(len(reading.found))
+    assert turns == [4, 6, 6]
+
+
+@given(
+    st.dictionaries(
+        st.integers(0, 65_535),
+        st.builds(QueueDrops, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)),
+    )
+)
+def test_the_state_file_of_the_kernel_is_read_by_its_columns(
+    drops: dict[int, QueueDrops],
+) -> None:
+    rows = [
+        f"{number:5d} {4242:6d} {7:5d} 2 {65531:5d} {each.queue_full:5d} {each.socket_full:5d} "
+        f"{999:8d}  1\n"  # net/netfilter/nfnetlink_queue.c, seq_show
+        for number, each in drops.items()
+    ]
+
+    class State:
+        def read_text(self, encoding: str) -> str:
+            return "".join(rows).encode(encoding).decode(encoding)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "NFQUEUE_STATE", State())
+        assert module.read_drops() == drops

@@ -1,0 +1,377 @@
+"""An element put together from its settings over queues that are none: what it does, and says."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.capture import read_capture
+from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.real.element import drivers, kernel_leg, native_element, native_loop, process
+from minitopo_dc.real.element.kernel import loop as loop_module
+from minitopo_dc.real.element.kernel.queue import HEADER_ONLY, WHOLE_PACKET, QueueDrops
+from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.rules import leg_mark
+from tests.native.extension import needs_native
+from tests.real.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
+from tests.real.element.fake_netlink import FakeNetlinkQueues
+from tests.real.element.fakes import JUMBOGRAM, MS, FakePacket, NoInjector, datagram
+
+
+@pytest.fixture(params=["python", pytest.param("native", marks=needs_native)])
+def host(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Host]:
+    made = Host(tmp_path, native=request.param == "native")
+    monkeypatch.setattr(native_loop, "NetlinkQueues", FakeNetlinkQueues)
+    monkeypatch.setattr(native_element, "Injector", NoInjector)
+    monkeypatch.setattr(process, "KernelQueue", made.queue)
+    monkeypatch.setattr(process, "KernelLeg", made.kernel_leg)
+    monkeypatch.setattr(process, "Recorder", made.recorder)
+    monkeypatch.setattr(
+        process, "configure_realtime", lambda *, realtime: REFUSED if realtime else []
+    )
+    monkeypatch.setattr(
+        process, "read_drops", lambda: {each.number: QueueDrops(0, 7) for each in made.queues}
+    )
+    for module in (drivers, kernel_leg):
+        monkeypatch.setattr(module, "Injector", NoInjector)
+    indices = {"gnb-leg1": 11, "gnb-leg2": 12}
+
+    def index(interface: str) -> int:
+        if interface not in indices:
+            raise OSError("no interface with this name")
+        return indices[interface]
+
+    monkeypatch.setattr(socket, "if_nametoindex", index)
+    monkeypatch.setattr(subprocess, "run", made.iptables)
+    monkeypatch.setattr(signal, "signal", made.handlers.__setitem__)
+    yield made
+    for element in made.elements:
+        element.close()
+    for loop in made.loops:
+        loop.close()
+    for series in made.series:
+        series.close()
+
+
+def test_of_what_leaves_on_a_leg_only_the_header_is_read(host: Host) -> None:
+    host.run(host.element())
+    assert [queue.copy for queue in host.queues] == [HEADER_ONLY, HEADER_ONLY]
+    assert host.queued() == {
+        0: {("iptables", "POSTROUTING", "gnb-leg1")},
+        1: {("iptables", "POSTROUTING", "gnb-leg2")},
+    }
+
+
+def test_captures_read_whole_packets(host: Host) -> None:
+    host.element(pcap="downlink")
+    assert [queue.copy for queue in host.queues] == [WHOLE_PACKET, WHOLE_PACKET]
+
+
+def test_captures_have_what_leaves_and_what_arrives(host: Host) -> None:
+    element = host.element(pcap="downlink", transmit=[SENDER], receive=[RECEIVER])
+    packets = [host.queues[0].put(datagram()), host.queues[1].put(pdu(0), 11)]
+    host.run(element, until=decided(*packets))
+    with (host.directory / "gnb-leg1.pcap").open("rb") as file:
+        lengths = sorted(len(packet) for _, packet in read_capture(file))
+    assert lengths == [1000 + 48 + 3] * 2
+
+
+def test_captures_that_cannot_be_written_end_the_element_with_the_file_s_name(host: Host) -> None:
+    element = host.element(pcap="downlink")
+    packets = [host.queues[0].put(datagram(60_000)) for _ in range(8)]
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(300_000):
+        host.run(element, until=lambda: False)
+    assert packets[0].verdict == "accept"
+    assert not (host.directory / "gnb-summary.json").exists()
+
+
+def test_captures_that_cannot_be_completed_end_the_element_with_the_file_s_name(
+    host: Host,
+) -> None:
+    element = host.element(pcap="downlink")
+    packet = host.queues[0].put(datagram(60_000))
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(30_000):
+        host.run(element, until=decided(packet))
+
+
+@contextmanager
+def files_up_to(size: int) -> Iterator[None]:
+    """Let no file grow beyond a size in bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_bearer_s_sdus_and_pdus_are_queued_whole_where_they_enter(host: Host) -> None:
+    host.run(host.element(transmit=[SENDER], receive=[RECEIVER]))
+    assert [queue.copy for queue in host.queues[:2]] == [WHOLE_PACKET, WHOLE_PACKET]
+    queued = host.queued()
+    assert queued[0] == {("iptables", "PREROUTING", "gnb-core")}
+    assert queued[1] == {("iptables", "PREROUTING", f"gnb-leg{n}") for n in (1, 2)}
+    assert sorted(queued) == [0, 1, 2, 3]
+
+
+def test_hosts_with_both_versions_queue_both(host: Host) -> None:
+    host.run(host.element(ip_version=6, transmit=[SENDER]))
+    programs = {queue: {rule[0] for rule in rules} for queue, rules in host.queued().items()}
+    assert programs == {queue: {"iptables", "ip6tables"} for queue in range(3)}
+
+
+@pytest.mark.parametrize(
+    ("network", "program"), [("10.2.1.2", "iptables"), ("fd00:10:2:1::2", "ip6tables")]
+)
+def test_a_bearer_of_one_version_queues_that_one(network: str, program: str, host: Host) -> None:
+    match = {"destination": network}
+    host.run(host.element(ip_version=6, transmit=[SENDER | {"match": match}]))
+    assert host.queued()[0] == {(program, "PREROUTING", "gnb-core")}
+
+
+def test_legs_of_the_kernel_are_not_queued(host: Host) -> None:
+    host.run(host.element(backend="kernel", transmit=[SENDER]))
+    assert [each.interface for each in host.kernel_legs] == ["gnb-leg1", "gnb-leg2"]
+    assert list(host.queued()) == [0]
+
+
+def test_an_interface_that_is_missing_is_one_error(host: Host) -> None:
+    legs = [LEGS[0] | {"interface": "ue-leg1"}]
+    with pytest.raises(ElementError, match="no interface ue-leg1 on this host"):
+        host.element(legs=legs, receive=[RECEIVER | {"legs": [1]}])
+
+
+def test_an_element_is_ready_only_when_its_rules_are_there(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[object, int]] = []
+    monkeypatch.setattr("builtins.print", lambda line, **_: seen.append((line, len(host.rules))))
+    host.run(host.element())
+    assert seen == [("ready", 2)]
+    assert [words[4] for words in host.rules] == ["-A", "-A", "-D", "-D"]
+
+
+def decided(*packets: FakePacket) -> Callable[[], bool]:
+    """Whether each has its verdict."""
+    return lambda: all(packet.verdict for packet in packets)
+
+
+def pdu(sn: int) -> bytes:
+    return append_trailer(datagram(), sn_format(18).encode(sn))
+
+
+def test_a_packet_without_a_bearer_takes_the_leg_by_which_it_leaves(host: Host) -> None:
+    element = host.element()
+    packet = host.queues[1].put(datagram(500))
+    host.run(element, until=decided(packet))
+    assert packet.verdict == "accept"
+    legs = host.summary()["legs"]
+    assert [legs[n]["delivered_bytes"] for n in "12"] == [0, 500]
+
+
+def test_an_sdu_gets_a_number_and_takes_the_leg_of_its_policy(host: Host) -> None:
+    only_second = {"ratio": [0, 1]}
+    element = host.element(transmit=[SENDER | {"pdcp": only_second}])
+    packet = host.queues[0].put(datagram())
+    host.run(element, until=decided(packet))
+    assert [packet.verdict, packet.mark, packet.payload] == ["accept", leg_mark(2), pdu(0)]
+    assert host.summary()["transmit"]["1"]["pdus_2"] == 1
+
+
+def test_a_pdu_comes_up_as_its_sdu_and_counts_for_the_leg_it_came_by(host: Host) -> None:
+    element = host.element(receive=[RECEIVER | {"legs": [2, 1]}])
+    packets = [host.queues[0].put(pdu(sn), indev) for sn, indev in ((0, 12), (1, 11), (2, 12))]
+    host.run(element, until=decided(*packets))
+    assert [packet.payload for packet in packets] == [datagram()] * 3
+    received = host.summary()["receive"]["2"]
+    assert [received["pdus_1"], received["pdus_2"]] == [1, 2]
+
+
+def test_changes_of_legs_count_from_the_order_to_start(host: Host) -> None:
+    changes = [{"at_s": 0.1, "loss_percent": 100}]
+    element = host.element(legs=[LEGS[0] | {"radio": RADIO | {"changes": changes}}])
+    sent: list[FakePacket] = []
+
+    def lost() -> bool:
+        sent.append(host.queues[0].put(datagram()))
+        return any(packet.verdict == "drop" for packet in sent)
+
+    host.run(element, "start\n", until=lost)
+    since_start = loop_module.clock() - host.summary()["start_ns"]
+    assert since_start >= 100 * MS
+    assert sent[0].verdict == "accept"
+
+
+def test_the_loop_wakes_for_what_an_order_makes_due(host: Host) -> None:
+    changes = [{"at_s": 0.25, "delay_ms": 20}]
+    element = host.element(legs=[LEGS[0] | {"radio": RADIO | {"changes": changes}}])
+    element._loop.serve(loop_module.clock())
+    element.order("start")
+    assert element._started is not None
+    assert element._loop.due == element._started + 250 * MS
+
+
+def test_without_an_order_to_start_nothing_changes_and_there_is_no_time_zero(host: Host) -> None:
+    changes = [{"at_s": 0, "loss_percent": 100}]
+    element = host.element(legs=[LEGS[0] | {"radio": RADIO | {"changes": changes}}])
+    packet = host.queues[0].put(datagram())
+    host.run(element, until=decided(packet))
+    assert [packet.verdict, host.summary()["start_ns"]] == ["accept", None]
+
+
+def test_legs_of_the_kernel_start_together(host: Host) -> None:
+    host.run(host.element(backend="kernel"), "start\n", lambda: bool(host.kernel_legs[1].started))
+    first, second = (each.started for each in host.kernel_legs)
+    assert first == second == [host.summary()["start_ns"]]
+
+
+def test_a_leg_that_is_down_holds_its_packets_until_it_is_up(host: Host) -> None:
+    element = host.element()
+    loop = element._loop
+    reached = []
+    packets = [queue.put(datagram()) for queue in host.queues]
+    element.order("down 1")
+    for queue in host.queues:
+        queue.read()
+    for order in ("down 1", "up 1"):
+        element.order(order)
+        loop.serve(loop_module.clock() + MS)
+        reached.append([packet.verdict for packet in packets])
+    assert reached == [["", "accept"], ["accept", "accept"]]
+
+
+@pytest.mark.parametrize(
+    "order", ["", "stop", "start now", "down", "down 3", "up one", "down -1", "down 1 2", "Start"]
+)
+def test_an_unknown_order_ends_the_element_without_a_summary_and_without_its_rules(
+    order: str, host: Host
+) -> None:
+    element = host.element()
+    with pytest.raises(ElementError, match=f"unknown order '{order}'; allowed: start, down LEG, "):
+        host.run(element, f"{order}\n", until=lambda: False)
+    assert not (host.directory / "gnb-summary.json").exists()
+    actions = [words[4] for words in host.rules]
+    assert actions.count("-A") == actions.count("-D") == 2
+
+
+def test_a_leg_of_the_kernel_that_is_ordered_down_ends_the_element(host: Host) -> None:
+    with pytest.raises(ElementError, match="cannot be taken down"):
+        host.run(host.element(backend="kernel"), "down 1\n", until=lambda: False)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_an_element_in_order(number: signal.Signals, host: Host) -> None:
+    host.run(host.element(), by=number)
+    assert host.summary()["host"] == "gnb"
+
+
+def test_the_summary_has_the_last_counters_and_what_the_kernel_says(host: Host) -> None:
+    host.run(host.element(transmit=[SENDER], receive=[RECEIVER]))
+    summary = host.summary()
+    assert list(summary["legs"]) == ["1", "2"]
+    assert [list(summary[name]) for name in ("transmit", "receive")] == [["1"], ["2"]]
+    assert summary["kernel_drops"] == {
+        str(number): {"queue_full": 0, "socket_full": 7} for number in range(4)
+    }
+    assert summary["refused_by_kernel"] == REFUSED
+    assert summary["kernel_changes"] == {}
+    assert summary["cpu_s"] > 0
+    assert sum(summary["timer_lateness_log2_ns"]) > 0
+
+
+def test_the_wall_clock_s_offset_turns_the_element_s_time_into_that_since_1970(
+    host: Host,
+) -> None:
+    before = time.time_ns()
+    host.run(host.element(), "start\n", until=lambda: bool(host.elements[0]._started))
+    summary = host.summary()
+    started = summary["start_ns"] + summary["wall_clock_offset_ns"]
+    assert before - 10 * MS < started < time.time_ns() + 10 * MS
+
+
+def test_the_summary_says_how_late_changes_of_the_kernel_s_legs_were(host: Host) -> None:
+    host.run(host.element(backend="kernel"))
+    assert host.summary()["kernel_changes"] == {
+        n: {"changes": 2, "mean_ms": 1.5, "max_ms": 2.0} for n in "12"
+    }
+
+
+@pytest.mark.parametrize("host", ["python"], indirect=True)
+def test_copies_that_were_not_sent_are_counted_over_all_legs(host: Host) -> None:
+    element = host.element()
+    for number, leg in element._legs.items():
+        leg.injector.refused = number
+    host.run(element)
+    assert host.summary()["copies_refused"] == 3
+
+
+def test_what_is_no_ip_datagram_is_in_the_summary_and_not_in_the_time_series(
+    host: Host,
+) -> None:
+    element = host.element(transmit=[SENDER], receive=[RECEIVER])
+    payloads = (JUMBOGRAM, b"no PDU", b"", b"\x45")
+    packets = [queue.put(payload, 11) for queue, payload in zip(host.queues, payloads, strict=True)]
+    host.run(element, until=decided(*packets))
+    assert {packet.verdict for packet in packets} == {"drop"}
+    summary = host.summary()
+    for name, numbers in (("transmit", "1"), ("receive", "2"), ("legs", "12")):
+        assert [summary[name][number]["malformed"] for number in numbers] == [1] * len(numbers)
+        assert "malformed" not in host.columns(name)
+
+
+def test_what_was_no_sdu_is_in_the_summary_by_why(host: Host) -> None:
+    element = host.element(transmit=[SENDER])
+    payloads = (b"", datagram(options=b"\x83\3\4\0"), datagram(ttl=1), datagram(ttl=0), datagram())
+    packets = [host.queues[0].put(payload) for payload in payloads]
+    host.run(element, until=decided(*packets))
+    counters = host.summary()["transmit"]["1"]
+    names = ("malformed", "refused_options", "handed_back", "sdus")
+    assert [counters[name] for name in names] == [1, 1, 2, 1]
+
+
+def test_the_summary_has_what_the_host_s_ip_layer_refused_meanwhile(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "IPv4 InHdrErrors"
+    monkeypatch.setattr(process, "read_refusals", lambda: {name: 5})
+    monkeypatch.setattr(process, "refused_since", lambda before: {name: 7 - before[name]})
+    host.run(host.element())
+    assert host.summary()["ip_refusals"] == {name: 2}
+
+
+def test_sdus_are_what_is_forwarded_and_pdus_whatever_they_are(host: Host) -> None:
+    host.run(host.element(transmit=[SENDER], receive=[RECEIVER]))
+    checked = {words[words.index("-i") + 1] for words in host.rules if "addrtype" in words}
+    assert checked == {"gnb-core"}
+
+
+def test_a_time_series_has_a_row_at_the_beginning_and_at_the_end(host: Host) -> None:
+    host.run(host.element())
+    rows = (host.directory / "gnb-legs.csv").read_text().splitlines()
+    assert [row.split(",")[1] for row in rows] == ["leg", "1", "2", "1", "2"]
+
+
+def test_without_real_time_nothing_of_it_is_asked_for(host: Host) -> None:
+    host.run(host.element(realtime=False))
+    assert host.summary()["refused_by_kernel"] == []
+
+
+@pytest.mark.parametrize("backend", ["user", "kernel"])
+def test_closing_gives_back_everything(backend: str, host: Host) -> None:
+    NoInjector.made.clear()
+    element = host.element(backend=backend, transmit=[SENDER])
+    assert len(NoInjector.made) == 2
+    element.close()
+    assert all(queue.closed for queue in host.queues)
+    assert all(injector.closed for injector in NoInjector.made)
+    assert all(leg.closed for leg in host.kernel_legs)

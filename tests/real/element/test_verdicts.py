@@ -1,0 +1,300 @@
+"""Whatever a packet is, it gets one verdict, and what is no IP datagram is counted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.link import (
+    AnyLeg,
+    Bernoulli,
+    ConstantDelay,
+    Leg,
+    LegParameters,
+    RlcLeg,
+    RlcParameters,
+    make_capacity,
+)
+from minitopo_dc.pdcp import (
+    PolicyError,
+    TransmittingEntity,
+    append_trailer,
+    sn_format,
+    split_trailer,
+)
+from minitopo_dc.real.element import drivers as drivers_module
+from minitopo_dc.real.element import transmit_driver as transmit_module
+from minitopo_dc.real.element.drivers import Held, LegDriver
+from minitopo_dc.real.element.kernel.loop import Loop
+from minitopo_dc.real.element.transmit_driver import Sdu, TransmitDriver
+from tests.real.element.fakes import (
+    JUMBOGRAM,
+    LATER,
+    MS,
+    Clock,
+    FakePacket,
+    NoInjector,
+    datagram,
+    datagram_ipv6,
+    receiver,
+    transmitter,
+)
+
+MALFORMED = {
+    "empty": b"",
+    "IPv4 header cut": datagram()[:19],
+    "IPv6 header cut": datagram_ipv6()[:39],
+    "IPv4 cut": datagram()[:999],
+    "IPv6 cut": datagram_ipv6()[:999],
+    "too long": datagram(65_534),
+    "version 7": bytes((0x70,)) + datagram_ipv6()[1:],
+    "jumbogram": JUMBOGRAM,
+}
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("split", ["batch", "duplicate"])
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_what_cannot_carry_a_number_is_dropped_counted_and_leaves_no_gap(
+    payload: bytes, split: str, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = transmitter(*legs, split=split)
+    packets = [FakePacket(each) for each in (datagram(), payload, datagram())]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert driver.malformed == 1
+    assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
+    numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
+    assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    "payload",
+    [b"", datagram()[:19], datagram_ipv6()[:39], datagram(20)[:2] + bytes(18), JUMBOGRAM[:64]],
+    ids=["empty", "IPv4 cut", "IPv6 cut", "length 0", "jumbogram"],
+)
+def test_a_leg_drops_and_counts_what_has_no_whole_header(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    leg = legs[1][0]
+    packet = FakePacket(payload)
+    leg.on_packet(packet)
+    assert [packet.verdict, leg.malformed] == ["drop", 1]
+    assert leg.leg.statistics().pushed_packets == 0
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("payload", [datagram(20), datagram_ipv6(40)], ids=["IPv4", "IPv6"])
+def test_a_header_alone_is_a_packet(payload: bytes, legs: tuple[Loop, list[LegDriver]]) -> None:
+    leg = legs[1][0]
+    leg.on_packet(FakePacket(payload))
+    assert leg.leg.statistics().pushed_bytes == len(payload)
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
+    legs: tuple[Loop, list[LegDriver]],
+) -> None:
+    class Second:
+        """Drops every packet but the second."""
+
+        def __init__(self) -> None:
+            self._count = 0
+
+        def legs(self, *_: object, **__: object) -> tuple[int, ...]:
+            self._count += 1
+            return (0,) if self._count == 2 else ()
+
+    entity = TransmittingEntity[Sdu](sn_format(18), Second(), legs=2)
+    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    packets = [FakePacket(datagram()) for _ in range(3)]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert [packet.verdict for packet in packets] == ["drop", "", "drop"]
+    assert packets[1].payload == append_trailer(datagram(), sn_format(18).encode(1))
+    assert entity.statistics().sdus == 3
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize(
+    "payload",
+    [b"", datagram()[:19], datagram_ipv6(41), JUMBOGRAM],
+    ids=["empty", "cut", "no room for a number", "jumbogram"],
+)
+def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = receiver(legs[0])
+    packet = FakePacket(payload, indev=11)
+    driver.on_packet(packet)
+    assert [packet.verdict, driver.malformed] == ["drop", 1]
+    assert driver.statistics().pdus == (0, 0)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
+def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
+    payload: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    class Raises:
+        """Must not be asked."""
+
+        def legs(self, **_: object) -> tuple[int, ...]:
+            raise ZeroDivisionError
+
+    entity = TransmittingEntity[Sdu](sn_format(18), Raises(), legs=2)
+    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
+    packet = FakePacket(payload)
+    driver.on_packet(packet)
+    assert [packet.verdict, driver.malformed] == ["drop", 1]
+    with pytest.raises(PolicyError, match="ZeroDivisionError"):
+        driver.on_packet(FakePacket(datagram()))
+
+
+@contextmanager
+def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
+    """Two legs with short queues that lose a third of their packets; the clock is a test's."""
+    clock = Clock()
+    parameters = LegParameters(queue_packets=3, delay=ConstantDelay(10 * MS), loss=Bernoulli(0.3))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drivers_module, "Injector", NoInjector)
+        patch.setattr(drivers_module, "clock", clock)
+        patch.setattr(transmit_module, "clock", clock)
+        loop = Loop()
+
+        def leg(number: int) -> AnyLeg[Held]:
+            capacity, rng = make_capacity(8_000_000), random.Random(number)
+            if rlc is None:
+                return Leg(parameters, capacity, rng)
+            return RlcLeg(parameters, rlc, capacity, rng)
+
+        yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]
+
+
+anything = st.one_of(
+    st.builds(datagram, st.integers(20, 1500), ttl=st.integers(0, 255)),
+    st.builds(datagram_ipv6, st.integers(40, 1500), hop_limit=st.integers(0, 255)),
+    st.sampled_from(list(MALFORMED.values())),
+    st.binary(max_size=80),
+)
+arrivals = st.lists(st.tuples(st.integers(0, 5 * MS), anything), max_size=40)
+"""Packets, each with the time since the one before it."""
+
+
+rlcs = st.sampled_from(
+    [
+        None,
+        RlcParameters(block_error=0.5, discard_ns=10 * MS),
+        RlcParameters(block_error=0.5, mode="um", harq_retransmissions=1, in_order=False),
+    ]
+)
+
+
+@given(arrivals, st.sampled_from(["batch", "duplicate"]), rlcs)
+def test_every_sdu_has_one_verdict_in_the_end(
+    sdus: list[tuple[int, bytes]], split: str, rlc: RlcParameters | None
+) -> None:
+    with lossy_legs(rlc) as (clock, loop, legs):
+        driver = transmitter(loop, legs, split=split, batch=2)
+        packets = [FakePacket(payload) for _, payload in sdus]
+        for (wait, _), packet in zip(sdus, packets, strict=True):
+            clock.now += wait
+            driver.on_packet(packet)
+        clock.serve(loop, clock.now + LATER)
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        numbered = sum(bool(packet.mark) for packet in packets)
+        assert numbered == driver.entity.statistics().sdus
+        handed_back = sum(each.verdict == "accept" and not each.mark for each in packets)
+        assert len(packets) == numbered + driver.malformed + handed_back
+
+
+events = st.lists(
+    st.tuples(st.integers(0, 20 * MS), anything | st.sampled_from(["down", "up"])), max_size=40
+)
+"""The same, and the first leg goes down or up."""
+
+
+@given(
+    events,
+    st.sampled_from(
+        [
+            {"numbering": "late"},
+            {"numbering": "late", "split": "least-delay", "discard_timer_ms": 10},
+            {"data_recovery": True, "report_ms": 20},
+            {"numbering": "late", "data_recovery": True, "report_ms": 20, "discard_timer_ms": 20},
+            {"numbering": "late", "flow_control": {"backhaul_ms": 3}},
+        ]
+    ),
+)
+def test_every_sdu_that_waits_or_is_sent_again_has_one_verdict_in_the_end(
+    steps: list[tuple[int, bytes | str]], pdcp: dict[str, Any]
+) -> None:
+    with lossy_legs() as (clock, loop, legs):
+        driver = transmitter(loop, legs, batch=2, **pdcp)
+        packets = []
+        for wait, event in steps:
+            clock.now += wait
+            if isinstance(event, bytes):
+                packets.append(FakePacket(event))
+                driver.on_packet(packets[-1])
+            else:
+                legs[0].leg.set_up(event == "up", clock.now)
+                driver.legs_changed(clock.now)
+        legs[0].leg.set_up(True, clock.now)
+        driver.legs_changed(clock.now)
+        end = clock.now + 1000 * MS
+        while clock.now < end:
+            clock.serve(loop, max(loop.due, clock.now))
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        assert sum(bool(packet.mark) for packet in packets) == driver.entity.statistics().sdus
+
+
+@given(arrivals, rlcs)
+def test_every_packet_without_a_bearer_has_one_verdict_in_the_end(
+    sent: list[tuple[int, bytes]], rlc: RlcParameters | None
+) -> None:
+    with lossy_legs(rlc) as (clock, loop, (leg, _)):
+        packets = [FakePacket(payload) for _, payload in sent]
+        for (wait, _), packet in zip(sent, packets, strict=True):
+            clock.now += wait
+            leg.on_packet(packet)
+        clock.serve(loop, clock.now + LATER)
+        counters = leg.leg.statistics()
+        assert counters.pushed_packets + leg.malformed == len(packets)
+        verdicts = [packet.verdict for packet in packets]
+        assert verdicts.count("accept") == counters.delivered_packets
+        assert verdicts.count("drop") == len(packets) - counters.delivered_packets
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 100 * MS), st.integers(0, 12), st.sampled_from([11, 12])),
+        max_size=30,
+    ),
+    st.lists(st.binary(max_size=60).map(b"\0".__add__), max_size=5),
+)
+def test_every_pdu_has_one_verdict_in_the_end_and_goes_up_once(
+    pdus: list[tuple[int, int, int]], noise: list[bytes]
+) -> None:
+    with lossy_legs() as (clock, loop, _):
+        driver = receiver(loop)
+        packets = []
+        for wait, sn, interface in pdus:
+            clock.now += wait
+            pdu = append_trailer(datagram(100 + sn), sn_format(18).encode(sn))
+            packets.append(FakePacket(pdu, interface))
+            driver.on_packet(packets[-1])
+        for payload in noise:
+            driver.on_packet(FakePacket(payload, 11))
+        clock.serve(loop, clock.now + LATER)
+        assert {packet.verdict for packet in packets} <= {"accept", "drop"}
+        up = [len(packet.payload) for packet in packets if packet.verdict == "accept"]
+        assert len(set(up)) == len(up) == driver.statistics().delivered
+        assert driver.malformed == len(noise)

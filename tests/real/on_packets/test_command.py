@@ -1,0 +1,59 @@
+"""Runner `command` on real packets: iperf3 over a bearer and with MPTCP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Scenario
+
+pytestmark = pytest.mark.root
+LINK = {"rate_mbps": 20, "delay_ms": 5}
+LEG = {"downlink": LINK, "uplink": LINK}
+IPERF3 = "iperf3 --client {server} --reverse --json --bytes 2M"
+LEAVING = "env -i setsid sleep 1000 & echo $! > $MINITOPO_DC_RUN/left; exec "
+"""Leaves a process that shows by its namespace alone whose it is."""
+
+
+def run(directory: Path, mode: str, prefix: str = "") -> RunResult:
+    workload: dict[str, Any] = {
+        "kind": "command",
+        "server": [*prefix.split(), "iperf3", "--server", "--one-off"],
+        "server_ready": 5201,
+        "client": ["sh", "-c", f"{LEAVING}{prefix} {IPERF3}"],
+        "measures": {
+            "mbps": {"json_path": "end.sum_received.bits_per_second", "scale": 1e-6},
+            "bytes": {"json_path": "end.sum_received.bytes"},
+        },
+    }
+    fields = {
+        "transport": "command",
+        "congestion_control": "reno",
+        "mode": mode,
+        "legs": [LEG, LEG],
+        "workload": workload,
+    }
+    return run_scenario(Scenario.check(fields, "test"), directory)
+
+
+def alive(pid: int) -> bool:
+    return Path("/proc", str(pid), "exe").exists()
+
+
+@pytest.mark.parametrize(("mode", "prefix"), [("dc", ""), ("multipath", "mptcpize run")])
+def test_iperf3_uses_both_legs_and_leaves_nothing(mode: str, prefix: str, tmp_path: Path) -> None:
+    if prefix and (reason := probe_kernel()["MPTCP"]):
+        pytest.skip(f"this kernel has no MPTCP: {reason}")
+    result = run(tmp_path, mode, prefix)
+    assert result.status == "ok", result.reason
+    assert result.leg_bytes is not None
+    assert min(result.leg_bytes) > 100_000
+    assert sum(result.leg_bytes) > result.details["bytes"] >= 1_000_000
+    assert 0 < result.details["mbps"] < 40
+    assert result.goodput_mbps is None
+    assert not alive(int((tmp_path / "left").read_text()))

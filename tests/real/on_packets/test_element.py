@@ -1,0 +1,188 @@
+"""The element on real packets: what it promises about order, loss, contents and failure."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.real.network.elements import ElementFailedError
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.topologies.two_path import client_address
+from tests.real.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
+
+pytestmark = pytest.mark.root
+RATE, SECONDS = 25_000, 3
+
+
+def probe(bed: Bed, directory: Path, rate: float, seconds: float, size: int = 1200) -> Arrivals:
+    return send_through(
+        bed.hosts.server,
+        bed.hosts.client,
+        client_address(1),
+        rate=rate,
+        seconds=seconds,
+        size=size,
+        scratch=directory / "arrivals",
+    )
+
+
+def lose_one_pdu(host: EmulatedHost) -> None:
+    """Drop the 10,000th packet that enters by leg 1, before the element sees it."""
+    nth = ["-m", "statistic", "--mode", "nth", "--every", "10000000", "--packet", "9999"]
+    rule = ["iptables", "-w", "-t", "raw", "-A", "PREROUTING", "-i", "ue-leg1", *nth, "-j", "DROP"]
+    assert host.popen(rule).wait() == 0
+
+
+@pytest.mark.alone
+def test_after_one_lost_pdu_at_25000_a_second_exactly_one_is_missing(tmp_path: Path) -> None:
+    with running_testbed(scenario("dc"), tmp_path) as bed:
+        lose_one_pdu(bed.hosts.ue)
+        arrivals = probe(bed, tmp_path, RATE, SECONDS)
+        received = bed.ue.stop()["receive"]["1"]
+        bed.gnb.stop()
+    assert len(arrivals.number) == RATE * SECONDS - 1
+    assert arrivals.in_order
+    assert received["missing"] == 1
+    assert received["t_reordering_expiries"] == 1
+
+
+def test_legs_of_different_delay_give_packets_in_order(tmp_path: Path) -> None:
+    wanted = scenario("dc")
+    slow = wanted.legs[1].model_copy(
+        update={"downlink": wanted.legs[1].downlink.model_copy(update={"delay_ms": 30.0})}
+    )
+    wanted = wanted.model_copy(update={"legs": (wanted.legs[0], slow)})
+    with running_testbed(wanted, tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, 2000, 1)
+        received = bed.ue.stop()["receive"]["1"]
+    assert arrivals.in_order
+    assert len(arrivals.number) == 2000
+    assert received["buffered_maximum"] > 0
+
+
+def test_with_reordering_off_the_same_legs_give_packets_out_of_order(tmp_path: Path) -> None:
+    wanted = scenario("dc", pdcp={"delivery": "off"})
+    slow = wanted.legs[1].model_copy(
+        update={"downlink": wanted.legs[1].downlink.model_copy(update={"delay_ms": 30.0})}
+    )
+    wanted = wanted.model_copy(update={"legs": (wanted.legs[0], slow)})
+    with running_testbed(wanted, tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, 2000, 1)
+    assert not arrivals.in_order
+    assert len(arrivals.number) == 2000
+
+
+def test_duplicates_on_both_legs_arrive_once(tmp_path: Path) -> None:
+    with running_testbed(scenario("dc-duplicate"), tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, 2000, 1)
+        received = bed.ue.stop()["receive"]["1"]
+    assert len(arrivals.number) == 2000
+    assert arrivals.in_order
+    assert received["pdus_1"] == received["pdus_2"] == 2000
+    assert received["duplicates"] == 2000
+
+
+def test_a_duplicated_packet_survives_the_loss_of_one_leg(tmp_path: Path) -> None:
+    wanted = scenario("dc-duplicate")
+    lossy = wanted.legs[0].model_copy(
+        update={"downlink": wanted.legs[0].downlink.model_copy(update={"loss_percent": 50.0})}
+    )
+    with running_testbed(
+        wanted.model_copy(update={"legs": (lossy, wanted.legs[1])}), tmp_path
+    ) as bed:
+        arrivals = probe(bed, tmp_path, 2000, 1)
+    assert len(arrivals.number) == 2000
+
+
+@pytest.mark.parametrize("bits", [12, 16, 18])
+def test_packets_of_full_mtu_pass_with_their_contents(tmp_path: Path, bits: int) -> None:
+    """UDP discards a datagram whose checksum does not fit its contents."""
+    with running_testbed(scenario("dc", pdcp={"sn_bits": bits}), tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, 500, 1, size=1500)
+        bed.gnb.stop()
+        bed.ue.stop()
+    assert len(arrivals.number) == 500
+    assert arrivals.in_order
+
+
+def test_a_split_uplink_arrives_in_order(tmp_path: Path) -> None:
+    with running_testbed(scenario("dc", split_uplink=True), tmp_path) as bed:
+        arrivals = send_through(
+            bed.hosts.client,
+            bed.hosts.server,
+            "10.0.0.2",
+            rate=2000,
+            seconds=1,
+            size=1200,
+            scratch=tmp_path / "arrivals",
+        )
+        sent = bed.ue.stop()["transmit"]["2"]
+    assert len(arrivals.number) == 2000
+    assert arrivals.in_order
+    assert sent["pdus_1"] > 0
+    assert sent["pdus_2"] > 0
+
+
+def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
+    tmp_path: Path,
+) -> None:
+    with running_testbed(scenario("dc-duplicate"), tmp_path) as bed:
+        answers = []
+        for hops in ("1", "2"):
+            command = ["ping", "-c", "1", "-W", "5", "-t", hops, client_address(1)]
+            ping = bed.hosts.server.popen(command, stdout=subprocess.PIPE)
+            answers.append(ping.communicate()[0].decode())
+        arrivals = probe(bed, tmp_path, 500, 1)
+        received = bed.ue.stop()["receive"]["1"]
+        sent = bed.gnb.stop()["transmit"]["1"]
+    assert all("Time to live exceeded" in answer for answer in answers), answers
+    assert ["10.0.0.1" in answers[0], "10.1." in answers[1]] == [True, True]
+    assert sent["sdus"] == received["delivered"] == len(arrivals.number) + 1
+    assert received["missing"] == 0
+
+
+@pytest.mark.alone
+def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> None:
+    downlink = INSTANT | {"outages": [[0.5, 1.0]]}
+    wanted = scenario("sc", downlink)
+    with running_testbed(wanted, tmp_path) as bed, ThreadPoolExecutor() as pool:
+        started = pool.submit(start_with_traffic, bed)
+        arrivals = probe(bed, tmp_path, 1000, 2)
+        started.result()
+    assert len(arrivals.number) == 2000
+    assert 300 < arrivals.delays_ms.max() < 600
+
+
+def test_no_packet_passes_a_dead_element(tmp_path: Path) -> None:
+    with running_testbed(scenario("dc"), tmp_path) as bed:
+        bed.ue.kill()
+        ping = ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "1", client_address(1)]
+        assert bed.hosts.server.popen(ping, stdout=subprocess.DEVNULL).wait() != 0
+        with pytest.raises(ElementFailedError, match="element on ue ended with -9"):
+            bed.ue.stop()
+
+
+def test_an_element_with_wrong_settings_says_what_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "element.yaml"
+    path.write_text("host: gnb\nlegs: []\ndirectory: .\nqueue: 3\n")
+    command = [sys.executable, "-m", "minitopo_dc.real.element", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "element.yaml: queue: unknown field; known: host, legs" in done.stderr
+
+
+def test_the_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
+    losses = []
+    for attempt in range(2):
+        directory = tmp_path / str(attempt)
+        directory.mkdir()
+        with running_testbed(scenario("sc", INSTANT | {"loss_percent": 10}), directory) as bed:
+            arrivals = probe(bed, directory, 1000, 1)
+        losses.append(hashlib.sha256(arrivals.number.tobytes()).hexdigest())
+    assert losses[0] == losses[1]

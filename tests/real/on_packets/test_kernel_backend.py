@@ -1,0 +1,184 @@
+"""Legs of the kernel's netem and tbf: on this kernel if it has them, else in user-mode Linux."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minitopo_dc.real.element.kernel_leg import KernelLeg, _timeline
+from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.real.network.elements import ElementFailedError
+from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.router import ElementSettings
+from minitopo_dc.settings import IpVersion, LegSettings, SettingsError, kernel_rates
+from minitopo_dc.topologies.two_path import client_address
+from tests import REPOSITORY
+from tests.linux_guest.guests import needs_guest
+from tests.real.testbed import INSTANT, running_testbed, scenario, start_with_traffic
+
+INSIDE = "MINITOPO_DC_IN_UML"
+MS = 1_000_000
+PACKET = 1200
+
+
+@pytest.fixture
+def netem() -> None:
+    """Skip where the kernel has none."""
+    reason = probe_kernel()["sch_netem"]
+    if reason:
+        pytest.skip(f"this kernel has no netem ({reason}): tested in user-mode Linux")
+
+
+def leg(**fields: Any) -> LegSettings:
+    return LegSettings.check({"rate_mbps": 8, "jitter_ms": 0} | fields, "test")
+
+
+def probe(
+    mode: str,
+    downlink: dict[str, Any],
+    directory: Path,
+    rate: float,
+    seconds: float,
+    *,
+    version: IpVersion = 4,
+) -> tuple[Arrivals, dict[str, Any]]:
+    """What met legs of the kernel's, and gnb's summary."""
+    wanted = scenario(mode, INSTANT | downlink, real={"backend": "kernel"}, ip_version=version)
+    with running_testbed(wanted, directory) as bed, ThreadPoolExecutor() as pool:
+        started = pool.submit(start_with_traffic, bed)
+        arrivals = send_through(
+            bed.hosts.server,
+            bed.hosts.client,
+            client_address(1, version),
+            rate=rate,
+            seconds=seconds,
+            size=PACKET,
+            scratch=directory / "arrivals",
+        )
+        started.result()
+        bed.ue.stop()
+        return arrivals, bed.gnb.stop()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"outages": [[1, 2]]}, "backend kernel has no outages; use backend: user"),
+        ({"burst_loss": {"p": 0.1, "r": 0.1}}, "no burst_loss"),
+        ({"queue_bytes": 5000}, "no queue_bytes"),
+        ({"rlc": {}}, "no rlc"),
+        ({"jitter_ms": 1}, "no jitter_ms without 'jitter: uniform' and 'reorder: true'"),
+        ({"changes": [{"at_s": 1, "jitter_ms": 1}]}, "no changes of jitter_ms without 'jitter: un"),
+    ],
+)
+def test_what_the_kernel_does_not_have_is_refused(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        KernelLeg("none", leg(**fields))
+
+
+def test_opportunities_are_refused(tmp_path: Path) -> None:
+    trace = tmp_path / "opportunities"
+    trace.write_text("1\n2\n")
+    with pytest.raises(SettingsError, match="has rates only, no opportunities"):
+        KernelLeg("none", leg(rate_mbps=None, trace=str(trace)))
+
+
+def test_a_capture_of_legs_needs_them_in_user_space() -> None:
+    with pytest.raises(SettingsError, match="pcap: needs backend: user"):
+        ElementSettings.check(
+            {"host": "gnb", "legs": [], "directory": ".", "pcap": "downlink", "backend": "kernel"},
+            "test",
+        )
+
+
+def test_a_rate_changes_later_by_the_delay_since_packets_queue_behind_it() -> None:
+    changes = [
+        {"at_s": 1, "rate_mbps": 2},
+        {"at_s": 2, "delay_ms": 50},
+        {"at_s": 3, "rate_mbps": 4, "loss_percent": 1},
+    ]
+    radio = leg(delay_ms=10, changes=changes)
+    steps = kernel_rates(radio).steps()
+    assert next(steps) == (0, 8_000_000)
+    found = [
+        (moment // MS, what if isinstance(what, int) else what.delay_ms)
+        for moment, _, what in _timeline(radio, steps)
+    ]
+    assert found[:4] == [(1010, 2_000_000), (2000, 50), (3000, 50), (3050, 4_000_000)]
+
+
+def test_a_looping_trace_has_changes_for_ever(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,1\n1,2\n3,2\n")
+    steps = kernel_rates(leg(rate_mbps=None, trace=str(trace))).steps()
+    moments = [moment // (1000 * MS) for moment, _ in itertools.islice(steps, 5)]
+    assert moments[:2] == [0, 1]
+    assert moments == sorted(set(moments))
+
+
+@pytest.mark.root
+def test_a_kernel_without_netem_is_one_clear_error(tmp_path: Path) -> None:
+    if not probe_kernel()["sch_netem"]:
+        pytest.skip("this kernel has netem")
+    with pytest.raises(ElementFailedError, match="gnb-leg1: this kernel refuses netem, tbf or"):
+        probe("sc", {}, tmp_path, 10, 1)
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("netem")
+def test_rate_and_delay_change_under_traffic_and_the_queue_stays(tmp_path: Path) -> None:
+    changes = [{"at_s": 2, "rate_mbps": 8}, {"at_s": 4, "delay_ms": 60}]
+    downlink = {"rate_mbps": 0.5, "delay_ms": 20, "queue_packets": 1000, "changes": changes}
+    arrivals, gnb = probe("sc", downlink, tmp_path, 60, 7)
+    assert len(arrivals.number) == 420  # nothing of the queue was lost at a change
+    assert arrivals.in_order
+    since = (arrivals.received - gnb["start_ns"]) / 1e9
+    early = since[since < 1.9]
+    mbps = (len(early) - 1) * PACKET * 8e-6 / (early[-1] - early[0])
+    assert mbps == pytest.approx(0.5, rel=0.05)
+    sent = (arrivals.sent - gnb["start_ns"]) / 1e9
+    delays = arrivals.delays_ms
+    # Far enough apart also where user-mode Linux has other work beside it.
+    assert np.median(delays[(sent > 3) & (sent < 3.9)]) == pytest.approx(20, abs=10)
+    assert np.median(delays[sent > 4.2]) == pytest.approx(60, abs=10)
+    assert gnb["kernel_changes"]["1"]["changes"] == 2
+    assert gnb["kernel_changes"]["1"]["max_ms"] > 0
+
+
+@pytest.mark.root
+@pytest.mark.usefixtures("netem")
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    downlink = {"rate_mbps": 20, "delay_ms": 10, "loss_percent": 2}
+    arrivals, gnb = probe("dc", downlink, tmp_path, 300, 3, version=version)
+    assert arrivals.in_order
+    lost = sum(each["dropped_loss"] for each in gnb["legs"].values())
+    # netem counts every packet, also what IPv6 hosts say of multicast, and loses some of those.
+    others = sum(each["pushed_packets"] for each in gnb["legs"].values()) - 900
+    assert 0 <= len(arrivals.number) - (900 - lost) <= others <= 20, gnb
+    assert lost == pytest.approx(18, abs=15)
+    assert [each["delivered_packets"] > 400 for each in gnb["legs"].values()] == [True, True]
+
+
+@needs_guest
+@pytest.mark.slow
+def test_the_tests_above_in_user_mode_linux() -> None:
+    if os.environ.get(INSIDE):
+        pytest.skip("this is user-mode Linux")
+    if os.geteuid() == 0 and not probe_kernel()["sch_netem"]:
+        pytest.skip("this kernel has netem: tested here")
+    tests = [sys.executable, "-m", "pytest", "-q", "-m", "root", str(Path(__file__))]
+    command = ["scripts/uml.sh", "env", f"{INSIDE}=1", *tests, "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    assert "3 passed" in done.stdout, done.stdout[-2000:]

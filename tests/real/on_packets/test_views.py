@@ -1,0 +1,68 @@
+"""What policies see on real packets, and the reports that reach them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.runs.addresses import client_address
+from minitopo_dc.settings import IpVersion
+from tests.real.testbed import Bed, running_testbed, scenario
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+SECONDS = 2
+RATE = 1500
+"""Packets a second of 1,200 bytes: 14.4 Mbit/s, more than one leg of 10 carries."""
+LEG: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
+
+
+def probe(bed: Bed, directory: Path, version: IpVersion, rate: int = RATE) -> Arrivals:
+    for element in (bed.gnb, bed.ue):
+        element.order("start")
+    return send_through(
+        bed.hosts.server,
+        bed.hosts.client,
+        client_address(1, version),
+        rate=rate,
+        seconds=SECONDS,
+        size=1200,
+        scratch=directory / "arrivals",
+    )
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_least_delay_fills_both_legs_and_reports_come_back(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    pdcp = {"split": "least-delay", "report_ms": 20}
+    with running_testbed(scenario("dc", LEG, pdcp=pdcp, ip_version=version), tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, version)
+        sent = bed.gnb.stop()["transmit"]["1"]
+        received = bed.ue.stop()["receive"]["1"]
+    assert len(arrivals.number) == RATE * SECONDS
+    assert arrivals.in_order
+    assert min(sent["pdus_1"], sent["pdus_2"]) > RATE * SECONDS / 4
+    assert received["missing"] == 0
+    assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
+    assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_while_leg_1_is_down_reports_of_both_directions_take_leg_2(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    down = LEG | {"outages": [[0.5, 1000]]}
+    legs = [{"downlink": radio, "uplink": radio} for radio in (down, LEG)]
+    pdcp = {"split": "least-delay", "report_ms": 20}
+    wanted = scenario("dc", legs=legs, pdcp=pdcp, split_uplink=True, ip_version=version)
+    with running_testbed(wanted, tmp_path) as bed:
+        probe(bed, tmp_path, version, rate=500)  # 4.8 Mbit/s
+        gnb, ue = bed.gnb.stop(), bed.ue.stop()
+    for transmitter, receiver, bearer in ((gnb, ue, "1"), (ue, gnb, "2")):
+        sent, received = transmitter["transmit"][bearer], receiver["receive"][bearer]
+        assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
+        assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
+        assert receiver["legs"]["2"]["delivered_packets"] > 1.5 / 0.02 / 2

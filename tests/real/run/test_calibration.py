@@ -1,0 +1,130 @@
+"""Calibration where little arrives, and the probe that it measures with."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import IO, Any
+
+import numpy as np
+import pytest
+
+from minitopo_dc import cli, clocks
+from minitopo_dc.real.network.elements import ElementFailedError
+from minitopo_dc.real.network.hosts import EmulatedHost
+from minitopo_dc.real.run import calibration
+from minitopo_dc.real.run.calibration import calibrate
+from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.scenario import Scenario
+
+S = 1_000_000_000
+
+
+def scenario(**downlink: Any) -> Scenario:
+    legs = [{"downlink": {"rate_mbps": 8, "jitter_ms": 0} | downlink}]
+    return Scenario.check({"transport": "tcp", "mode": "sc", "legs": legs}, "test")
+
+
+@pytest.fixture
+def arrived(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """When packets arrive (ns after the start), in place of hosts and packets."""
+    times: list[int] = []
+    element = SimpleNamespace(begin_stop=lambda: None, stop=lambda: {"start_ns": 0})
+    hosts = SimpleNamespace(server=None, client=None)
+
+    @contextlib.contextmanager
+    def testbed(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(hosts=hosts, elements=[element], start=lambda: None)
+
+    def arrivals(*_: Any, **__: Any) -> Arrivals:
+        table = np.array(times, dtype=np.int64)
+        return Arrivals(np.arange(len(times)), table - 10_000_000, table)
+
+    monkeypatch.setattr(calibration, "testbed", testbed)
+    monkeypatch.setattr(calibration, "send_through", arrivals)
+    return times
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ([], "leg 1: 0 packets arrived in 3 s,"),
+        ([S // 2], "leg 1: 1 packets arrived in 3 s,"),
+        ([S // 4, S // 3, S // 2], "leg 1: 0 packets arrived in the 1 s of the rate"),
+    ],
+)
+def test_too_few_packets_to_measure_are_an_error_with_advice(
+    times: list[int], words: str, arrived: list[int]
+) -> None:
+    arrived += times
+    with pytest.raises(ElementFailedError, match=f"{words}.*give more --seconds"):
+        calibrate(scenario(), 2)
+
+
+@pytest.mark.usefixtures("arrived")
+def test_a_trace_that_begins_with_an_outage_is_no_division_by_zero(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,0\n5,8\n6,8\n", encoding="utf-8")
+    with pytest.raises(ElementFailedError, match="0 packets arrived"):
+        calibrate(scenario(rate_mbps=None, trace=str(trace)), 2)
+
+
+@pytest.mark.usefixtures("arrived")
+def test_a_leg_that_loses_everything_is_one_line_on_the_command_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: None)
+    assert cli.main(["calibrate", "--loss", "100", "--seconds", "2"]) == 1
+    error = capsys.readouterr().err
+    assert "minitopo-dc: leg 1: 0 packets arrived" in error
+    assert "Traceback" not in error
+
+
+def test_what_waits_behind_an_outage_is_waited_for(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,8\n2,0\n5,8\n6,8\n", encoding="utf-8")
+    downlink = scenario(rate_mbps=None, trace=str(trace), queue_packets=100).legs[0].downlink
+    # 3 s of outage, then 100 packets of 12 kbit, then 10 ms of delay.
+    assert calibration._drain_s(downlink, 2, 500) == pytest.approx(3.0 + 0.15 + 0.01)
+    assert calibration._drain_s(downlink, 2, 10) == pytest.approx(3.0 + 0.015 + 0.01)
+
+
+def test_a_trace_that_has_ended_is_not_waited_for(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,8\n1,8\n", encoding="utf-8")
+    downlink = scenario(rate_mbps=None, trace=str(trace), end="stop").legs[0].downlink
+    assert calibration._drain_s(downlink, 2, 500) == 0
+
+
+class LocalHost(EmulatedHost):
+    """The machine itself, without namespaces."""
+
+    def __init__(self) -> None:
+        self.name = "here"
+
+    def popen(
+        self, arguments: Sequence[str], *, stdout: IO[bytes] | int | None = None, **_: Any
+    ) -> subprocess.Popen[bytes]:
+        assert arguments[0] == sys.executable
+        return subprocess.Popen(arguments, stdout=stdout)
+
+
+@pytest.mark.alone
+@pytest.mark.root  # of its receive buffer
+def test_a_silence_does_not_end_the_probe(tmp_path: Path) -> None:
+    arrivals = send_through(
+        LocalHost(),
+        LocalHost(),
+        "127.0.0.1",
+        rate=0.8,
+        seconds=2.5,
+        size=1000,
+        scratch=tmp_path / "arrivals",
+        linger_s=0.1,
+    )
+    assert arrivals.number.tolist() == [0, 1]
+    assert arrivals.sent[1] - arrivals.sent[0] > S

@@ -1,0 +1,85 @@
+"""Downloads over IPv6, from a scenario to its result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc import cli
+from minitopo_dc.real.network import testbed
+from minitopo_dc.real.run import real
+from minitopo_dc.real.run.real import run_real
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Scenario
+
+LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}
+
+
+def scenario(transport: str, mode: str, **more: Any) -> Scenario:
+    values = {"transport": transport, "mode": mode, "legs": [LEG, LEG], "workload": {"size_mb": 2}}
+    congestion_control = {"congestion_control": "cubic"}  # which every transport has
+    return Scenario.check(values | congestion_control | {"ip_version": 6} | more, "test")
+
+
+def run(wanted: Scenario, directory: Path) -> RunResult:
+    result = run_real(wanted, directory)
+    assert (result.status, result.reason) == ("ok", "")
+    return result
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("transport", ["quic", "tcp"])
+@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
+def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
+    result = run(scenario(transport, mode), tmp_path)
+    assert result.leg_bytes is not None
+    first, second = result.leg_bytes
+    whole = {"sc": (True, False), "dc": (False, False), "dc-duplicate": (True, True)}[mode]
+    assert (first > 2_000_000, second > 2_000_000) == whole
+    assert (second == 0) == (mode == "sc")
+    assert first + second > 2_000_000
+    receive = json.loads((tmp_path / "ue-summary.json").read_text())["receive"]
+    assert [each["malformed"] for each in receive.values()] == ([] if mode == "sc" else [0])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("transport", ["mptcp", "mpquic", "mpquic-picoquic"])
+def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
+    if reason := get_runner(transport).unsupported("cubic"):
+        pytest.skip(reason)
+    result = run(scenario(transport, "multipath"), tmp_path)
+    assert result.leg_bytes is not None
+    assert min(result.leg_bytes) > 400_000
+    if transport == "mptcp":
+        remotes = {path["remote"] for path in result.details["paths"]}
+        assert remotes == {"fd00:10:2:1::2", "fd00:10:2:2::2"}
+
+
+@pytest.mark.root
+def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) -> None:
+    scenario("tcp", "sc", ip_version=4).save(tmp_path / "scenario.yaml")
+    output = tmp_path / "result"
+    arguments = [
+        "run",
+        str(tmp_path / "scenario.yaml"),
+        "--set",
+        "ip_version=6",
+        "--output",
+        str(output),
+    ]
+    assert cli.main(arguments) == 0
+    assert Scenario.load(output / "scenario.yaml").ip_version == 6
+    subflow = RunResult.load(output).details["subflows"][0]
+    assert (subflow["local"], subflow["remote"]) == ("fd00:10::2", "fd00:10:2:1::2")
+
+
+def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
+    monkeypatch.setattr(real, "facts", dict)
+    result = run_real(scenario("quic", "dc"), tmp_path)
+    assert result.status == "unsupported"
+    assert "IPv6 does not work here: Address family not supported" in result.reason

@@ -1,0 +1,154 @@
+"""Whatever is killed in mid-run: no wrong result, and nothing left after `clean`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from minitopo_dc.real.machine.run_registry import REGISTRY, processes_of
+from minitopo_dc.runners.ports import is_port_bound
+from minitopo_dc.runs.addresses import SERVER_PORT
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of the machine
+COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
+SLOW = {"downlink": {"rate_mbps": 1}}
+"""10 MB take 80 s: long enough to be killed."""
+
+
+class Run:
+    """`minitopo-dc run` of a slow transfer, in the background."""
+
+    def __init__(self, directory: Path) -> None:
+        scenario = {"transport": "tcp", "mode": "dc", "legs": [SLOW, SLOW]}
+        (directory / "scenario.yaml").write_text(yaml.safe_dump(scenario))
+        self.output = directory / "result"
+        self._identity = ""
+        arguments = ["run", str(directory / "scenario.yaml"), "--output", str(self.output)]
+        self.process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE)
+
+    def wait_for_bytes(self) -> None:
+        """Wait until the transfer is under way."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and self.process.poll() is None:
+            rows = _lines(self.output / "gnb-legs.csv")
+            if len(rows) > 30:
+                return
+            time.sleep(0.1)
+        raise AssertionError("the transfer did not start")
+
+    def processes(self) -> list[int]:
+        """The processes that carry this run's mark, without the command itself."""
+        return processes_of(self.identity()) if self.identity() else []
+
+    def identity(self) -> str:
+        """The run's id, which outlives its entry in the registry."""
+        for entry in REGISTRY.glob("*.json"):
+            if json.loads(entry.read_text())["pid"] == self.process.pid:
+                self._identity = entry.stem
+        return self._identity
+
+    def process_with(self, word: str) -> int:
+        """A process of this run whose command line has `word`."""
+        return next(pid for pid in self.processes() if word in _command_line(pid))
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""
+
+
+def _command_line(pid: int) -> str:
+    return _read(pid, "cmdline").replace(b"\0", b" ").decode()
+
+
+def namespaces(pids: Iterable[int]) -> set[str]:
+    """The network namespaces of these processes."""
+    found = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            found.add(str(Path(f"/proc/{pid}/ns/net").readlink()))
+    return found
+
+
+def host_state() -> tuple[set[str], str]:
+    """Interfaces and firewall rules outside of any namespace of a run."""
+    interfaces = {path.name for path in Path("/sys/class/net").iterdir()}
+    command = ["iptables-save", "-t", "mangle"]
+    return interfaces, subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    interfaces, rules = host_state()
+    run = Run(tmp_path)
+    try:
+        run.wait_for_bytes()
+        assert not is_port_bound(os.getpid(), SERVER_PORT)  # the server listens on its host only
+        hosts = namespaces(run.processes()) - namespaces([os.getpid()])
+        yield run
+    finally:
+        run.process.kill()
+        run.process.communicate()
+        subprocess.run([*COMMAND, "clean"], check=True, capture_output=True)
+    everyone = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
+    assert len(hosts) == 4
+    assert not hosts & namespaces(everyone)
+    assert not run.processes()
+    assert host_state()[0] <= interfaces
+    assert "NFQUEUE" not in host_state()[1].replace(rules, "")
+
+
+def test_a_killed_command_leaves_no_result_and_clean_removes_the_rest(run: Run) -> None:
+    run.process.kill()
+    run.process.wait()
+    assert not (run.output / "result.json").exists()
+
+
+def test_clean_leaves_a_living_run_alone(run: Run) -> None:
+    before = run.processes()
+    subprocess.run([*COMMAND, "clean"], check=True, capture_output=True)
+    assert before == run.processes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_command_cleans_up_by_itself(run: Run, number: int) -> None:
+    run.process.send_signal(number)
+    identity = run.identity()
+    assert run.process.wait(20) == 128 + number
+    assert not processes_of(identity)
+    assert not (run.output / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("victim", "reason"),
+    [
+        ("gnb-element.yaml", "element on gnb ended with -9"),
+        ("ue-element.yaml", "element on ue ended with -9"),
+        ("curl", "client was ended by SIGKILL"),
+        ("runners.tcp.server", "server was ended by SIGKILL"),
+        ("mininet:ue", "host ue: its shell ended with -9"),
+    ],
+)
+def test_a_run_whose_process_was_killed_has_failed(run: Run, victim: str, reason: str) -> None:
+    os.kill(run.process_with(victim), signal.SIGKILL)
+    assert run.process.wait(30) == 1
+    result = json.loads((run.output / "result.json").read_text())
+    assert result["status"] == "failed"
+    assert reason in result["reason"]
+    assert result["goodput_mbps"] is None

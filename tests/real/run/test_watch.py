@@ -1,0 +1,100 @@
+"""What the watch sees of processes that are stopped, kept busy, or idle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from minitopo_dc.real.run import watch
+from minitopo_dc.real.run.watch import Sample, Watch, _part, _Process
+from minitopo_dc.runs.trust import Evidence, Part
+
+MS = 1_000_000
+
+
+@contextmanager
+def program(code: str) -> Iterator[int]:
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        try:
+            yield process.pid
+        finally:
+            process.kill()
+
+
+def watched(pid: int, *, stopped_s: float = 0.0, seconds: float = 0.8) -> Evidence:
+    with Watch() as watching:
+        watching.add("client", pid)
+        begin = time.monotonic_ns()
+        time.sleep(0.2)
+        if stopped_s:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(stopped_s)
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(seconds - stopped_s)
+        end = time.monotonic_ns()
+    return watching.evidence(begin, end, {"gnb": [(end - MS, 10 * MS)]})
+
+
+def test_a_stop_is_seen_in_full() -> None:
+    with program("import time; time.sleep(60)") as pid:
+        part = watched(pid, stopped_s=0.3).parts["client"]
+    assert 0.2 < part.stopped_s < 0.5
+    assert part.saturated_s == 0
+
+
+def test_a_program_that_never_pauses_is_saturated_and_one_that_sleeps_is_not() -> None:
+    with program("while True: pass") as pid:
+        busy = watched(pid).parts["client"]
+    with program("import time; time.sleep(60)") as pid:
+        idle = watched(pid).parts["client"]
+    assert busy.saturated_s > 0.3
+    assert busy.stopped_s == 0
+    assert idle.saturated_s == idle.stopped_s == 0
+
+
+def test_what_a_child_had_used_stays_when_it_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive = {1: {1: (10, 1)}, 7: {7: (50, 3), 8: (5, 0)}}
+    process = _Process(1, pids=[1, 7])
+    monkeypatch.setattr(watch, "_state", lambda _: "S")
+    monkeypatch.setattr(watch, "_times", lambda pid: alive[pid])
+    process.look(0)
+    process.pids, alive[1] = [1], {1: (12, 1)}
+    process.look(1)
+    assert [(each.ran_ns, each.waited_ns) for each in process.samples] == [(65, 4), (67, 4)]
+
+
+def test_stalls_of_elements_count_within_the_window() -> None:
+    with program("import time; time.sleep(60)") as pid:
+        assert watched(pid).stalled_s["gnb"] == pytest.approx(0.01)
+
+
+def test_the_second_program_of_a_host_has_a_number() -> None:
+    several = Watch()
+    for pid in (1, 2, 3):
+        several.add("client", pid)
+    assert list(several.pids()) == ["client", "client-2", "client-3"]
+
+
+def samples(*waits_ms: int) -> list[Sample]:
+    """One each 50 ms, with what the process waited in between."""
+    found = [Sample(0, 0, 0, stopped=False)]
+    for wait in waits_ms:
+        last = found[-1]
+        found.append(Sample(last.at_ns + 50 * MS, 0, last.waited_ns + wait * MS, stopped=False))
+    return found
+
+
+def test_only_long_waits_delay() -> None:
+    part = _part(samples(1, 9, 10, 40))
+    assert part == Part(ran_s=0, waited_s=0.06, delayed_s=0.05, stopped_s=0, saturated_s=0)
+
+
+def test_one_sample_says_nothing() -> None:
+    assert _part(samples()) is None

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.results import ResultError, load_results
+from tests.results.synthetic_runs import no_result, result, save
+
+
+def broken(root: Path, **changes: Any) -> Path:
+    """A run whose result.json has other values than a run may have."""
+    path = save(root, result()) / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return path
+
+
+def test_a_run_is_a_row_with_all_its_fields(tmp_path: Path) -> None:
+    run = result(details={"streams": 1})
+    directory = save(tmp_path, run)
+    (row,) = load_results(tmp_path).to_dict("records")
+    assert row["transport"] == "quic"
+    assert row["goodput_mbps"] == run.goodput_mbps
+    assert row["leg_bytes"] == run.leg_bytes
+    assert row["details"] == {"streams": 1}
+    assert Path(row["directory"]) == directory
+
+
+def test_a_leg_is_a_column(tmp_path: Path) -> None:
+    save(tmp_path, result())
+    table = load_results(tmp_path)
+    assert table["leg_bytes_1"].tolist() == [5_300_000]
+    assert table["leg_bytes_2"].tolist() == [5_200_000]
+
+
+def test_a_leg_that_a_run_does_not_have_is_missing_and_not_zero(tmp_path: Path) -> None:
+    save(tmp_path, result("tcp", "sc", leg_bytes=[10_400_000]))
+    save(tmp_path, result("tcp", "dc"))
+    table = load_results(tmp_path).set_index("mode")
+    assert table["leg_bytes_2"].isna().to_dict() == {"sc": True, "dc": False}
+    assert table["leg_bytes_2"].dtype == "Int64"
+
+
+def test_a_run_without_numbers_has_missing_numbers(tmp_path: Path) -> None:
+    save(tmp_path, no_result("mpquic", "multipath", "unsupported", "no cargo"))
+    (row,) = load_results(tmp_path).to_dict("records")
+    assert math.isnan(row["goodput_mbps"])
+    assert row["leg_bytes"] is None
+    assert row["reason"] == "no cargo"
+
+
+def test_rows_go_from_one_leg_to_multipath_and_by_repetition(tmp_path: Path) -> None:
+    for repetition in (10, 9):
+        save(tmp_path, result("mptcp", "multipath", repetition=repetition))
+        save(tmp_path, result("tcp", "sc", repetition=repetition))
+        save(tmp_path, result("quic", "dc", repetition=repetition))
+    table = load_results(tmp_path)
+    assert list(table["mode"]) == ["sc", "sc", "dc", "dc", "multipath", "multipath"]
+    assert list(table["repetition"]) == [9, 10] * 3
+
+
+def test_a_directory_that_was_moved_is_found_where_it_is(tmp_path: Path) -> None:
+    directory = save(tmp_path / "old", result(directory="somewhere/else"))
+    (tmp_path / "old").rename(tmp_path / "new")
+    (found,) = load_results(tmp_path / "new")["directory"]
+    assert Path(found) == tmp_path / "new" / directory.name
+
+
+def test_a_directory_may_be_given_as_text(tmp_path: Path) -> None:
+    save(tmp_path, result())
+    assert len(load_results(str(tmp_path))) == 1
+
+
+def test_a_run_that_wrote_no_result_is_no_row(tmp_path: Path) -> None:
+    save(tmp_path, result())
+    (tmp_path / "tcp-sc-1").mkdir()
+    (tmp_path / "tcp-sc-1" / "result.partial").write_text("{")
+    assert len(load_results(tmp_path)) == 1
+
+
+def test_no_run_at_all_is_an_error_that_names_the_directory(tmp_path: Path) -> None:
+    with pytest.raises(ResultError, match=str(tmp_path)):
+        load_results(tmp_path)
+
+
+@pytest.mark.parametrize("size", [0, 1, 100])
+def test_a_cut_result_is_an_error_that_names_the_file(tmp_path: Path, size: int) -> None:
+    path = save(tmp_path, result()) / "result.json"
+    path.write_text(path.read_text()[:size])
+    with pytest.raises(ResultError, match=str(path)):
+        load_results(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", "{}", '{"transport": "tcp"}', "\xff"])
+def test_what_is_no_result_is_an_error_that_names_the_file(tmp_path: Path, content: str) -> None:
+    path = save(tmp_path, result()) / "result.json"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ResultError, match=str(path)):
+        load_results(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("status", "fine"),
+        ("mode", "triple"),
+        ("goodput_mbps", "20"),
+        ("goodput_mbps", float("nan")),
+        ("completion_s", 0),
+        ("completion_s", None),
+        ("leg_bytes", [1, "2"]),
+        ("leg_bytes", []),
+        ("seed", 1.5),
+        ("colour", "blue"),
+    ],
+)
+def test_a_wrong_field_is_an_error_that_names_file_and_field(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    path = broken(tmp_path, **{field: value})
+    with pytest.raises(ResultError, match=f"{path}.*{field}"):
+        load_results(tmp_path)
+
+
+def test_a_reason_that_is_no_unicode_is_an_error_that_names_the_file(tmp_path: Path) -> None:
+    path = broken(tmp_path, reason="\udc80")
+    with pytest.raises(ResultError, match=str(path)):
+        load_results(tmp_path)
+
+
+def test_a_failed_run_with_a_number_is_an_error(tmp_path: Path) -> None:
+    broken(tmp_path, status="failed", reason="the element died")
+    with pytest.raises(ResultError, match=r"goodput_mbps: 20\.0 of a run with status failed"):
+        load_results(tmp_path)
+
+
+def test_a_failed_run_without_a_reason_is_an_error(tmp_path: Path) -> None:
+    save(tmp_path, no_result("quic", "dc", "failed", " "))
+    with pytest.raises(ResultError, match="reason: empty"):
+        load_results(tmp_path)
+
+
+def test_a_failed_run_may_say_what_its_legs_carried(tmp_path: Path) -> None:
+    run = no_result("mptcp", "multipath", "failed", "one path only", leg_bytes=[10_000_000, 60])
+    save(tmp_path, run)
+    assert load_results(tmp_path)["leg_bytes_2"].tolist() == [60]

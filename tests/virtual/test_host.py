@@ -1,0 +1,190 @@
+"""End hosts: the receive buffer as Linux counts it, CPU time per datagram."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from minitopo_dc.runners.virtual import Received
+from minitopo_dc.virtual.host import Host, ReceiveBuffer
+from minitopo_dc.virtual.loop import START_NS, Loop, Timer
+from minitopo_dc.virtual.packet import Flow, Packet
+
+HERE, THERE = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
+US = 1000
+FAR = START_NS * 1000
+
+
+class Counting:
+    """An endpoint that notes what each step brings."""
+
+    def __init__(self, again_ns: int = 1_000_000) -> None:
+        self._again = again_ns
+        self.steps: list[tuple[int, int]] = []
+        self.received: list[Received] = []
+
+    def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
+        self.steps.append((now - START_NS, len(datagrams)))
+        self.received += datagrams
+        return now + self._again if len(self.steps) == 1 else None
+
+
+def counting_host(
+    cpu_us: int, limit: int = 212_992, again_ns: int = 1_000_000
+) -> tuple[Loop, Host, Counting]:
+    loop = Loop()
+    host = Host(loop, [Flow(HERE, THERE)], cpu_ns=cpu_us * US)
+    host.set_receive_buffer(limit)
+    host.endpoint = endpoint = Counting(again_ns)
+    return loop, host, endpoint
+
+
+def burst(loop: Loop, host: Host, number: int) -> None:
+    def arrive() -> None:
+        for _ in range(number):
+            host.receive(Packet(Flow(THERE, HERE), bytes(1200)))
+
+    Timer(loop, arrive).set(START_NS)
+
+
+@pytest.mark.parametrize(
+    ("payload", "cost"), [(1, 768), (200, 1280), (400, 1280), (700, 2304), (1200, 2304)]
+)
+def test_a_datagram_costs_what_linux_charges(payload: int, cost: int) -> None:
+    assert ReceiveBuffer.truesize(payload) == cost
+
+
+def test_92_datagrams_of_1200_bytes_fit_the_default_buffer() -> None:
+    buffer = ReceiveBuffer(212_992)
+    kept = [buffer.put(1200) for _ in range(100)]
+    assert (sum(kept), buffer.drops) == (92, 8)
+
+
+def test_reading_makes_room() -> None:
+    buffer = ReceiveBuffer(2304)
+    buffer.put(1200)
+    buffer.take(1200)
+    assert buffer.put(1200)
+    assert buffer.drops == 0
+
+
+def memory_while_40_are_read(*, quarters_only: bool) -> list[int]:
+    """The datagrams that a full buffer still counts after each of 40 was read."""
+    buffer = ReceiveBuffer(212_992)
+    buffer.frees_quarters_only = quarters_only
+    for _ in range(40):
+        buffer.put(1200)
+    counted = []
+    for _ in range(40):
+        buffer.take(1200)
+        counted.append(buffer._used // 2304)
+    return counted
+
+
+def test_memory_is_freed_by_quarters_and_when_the_reader_has_read_all() -> None:
+    # As SK_MEMINFO_RMEM_ALLOC of Linux 6.18 says after each of 40 reads of 1,280 bytes.
+    assert memory_while_40_are_read(quarters_only=False) == [40] * 23 + [16] * 16 + [0]
+
+
+def test_linux_4_15_frees_memory_by_quarters_only() -> None:
+    assert memory_while_40_are_read(quarters_only=True) == [40] * 23 + [16] * 17
+
+
+def test_without_cpu_time_a_burst_is_one_step() -> None:
+    loop, host, endpoint = counting_host(cpu_us=0)
+    burst(loop, host, 10)
+    loop.run(FAR)
+    assert endpoint.steps[0] == (0, 10)
+
+
+def test_with_cpu_time_datagrams_are_read_one_after_the_other() -> None:
+    loop, host, endpoint = counting_host(cpu_us=100)
+    burst(loop, host, 3)
+    loop.run(FAR)
+    assert endpoint.steps[:3] == [(0, 1), (100 * US, 1), (200 * US, 1)]
+
+
+def test_a_burst_overflows_the_buffer_of_a_busy_host() -> None:
+    loop, host, endpoint = counting_host(cpu_us=100)
+    burst(loop, host, 200)
+    loop.run(FAR)
+    assert host.socket_drops == 108
+    assert sum(number for _, number in endpoint.steps) == 92
+
+
+def test_a_host_without_cpu_time_drops_nothing() -> None:
+    loop, host, endpoint = counting_host(cpu_us=0)
+    burst(loop, host, 200)
+    loop.run(FAR)
+    assert host.socket_drops == 0
+    assert [number for _, number in endpoint.steps if number] == [64, 64, 64, 8]
+
+
+def test_what_was_dropped_has_reached_the_host_nevertheless() -> None:
+    loop, host, _ = counting_host(cpu_us=100, limit=2304)
+    burst(loop, host, 5)
+    loop.run(FAR)
+    assert host.received_bytes == 5 * 1228
+
+
+def test_an_endpoint_is_called_again_at_the_time_it_named() -> None:
+    loop, host, endpoint = counting_host(cpu_us=0)
+    burst(loop, host, 1)
+    loop.run(FAR)
+    assert endpoint.steps == [(0, 1), (1_000_000, 0)]
+
+
+def test_a_time_that_is_not_later_is_a_microsecond_later() -> None:
+    loop, host, endpoint = counting_host(cpu_us=0, again_ns=0)
+    burst(loop, host, 1)
+    loop.run(FAR)
+    assert endpoint.steps == [(0, 1), (1 * US, 0)]
+
+
+SECOND = ("10.2.2.2", 50_000)
+
+
+def two_sockets(cpu_us: int = 0) -> tuple[Loop, Host, Counting, dict[tuple[str, int], Flow]]:
+    """A client of two addresses, and what brings it datagrams, by address."""
+    loop, uplinks = Loop(), [Flow(HERE, THERE), Flow(SECOND, THERE)]
+    host = Host(loop, uplinks, cpu_ns=cpu_us * US)
+    host.endpoint = endpoint = Counting()
+    return loop, host, endpoint, {flow.source: flow for flow in uplinks}
+
+
+def test_a_datagram_comes_with_its_source_and_its_destination() -> None:
+    loop, host, endpoint, _ = two_sockets()
+    for here in (SECOND, HERE):
+        host.receive(Packet(Flow(THERE, here), here[0].encode()))
+    loop.run(FAR)
+    assert endpoint.received == [(b"10.2.2.2", THERE, SECOND), (b"10.2.1.2", THERE, HERE)]
+
+
+def test_a_datagram_is_sent_from_the_address_that_was_asked_for() -> None:
+    _, host, _, flows = two_sockets()
+    sent: list[tuple[bytes, tuple[str, int]]] = []
+    for flow in flows.values():
+        flow.enter = lambda packet: sent.append((packet.data, packet.flow.source))
+    host.send([(b"a", SECOND, THERE), (b"b", HERE, THERE), (b"c", None, THERE)])
+    assert sent == [(b"a", SECOND), (b"b", HERE), (b"c", HERE)]
+
+
+def test_a_datagram_from_an_address_that_the_host_has_not_is_an_error() -> None:
+    _, host, _, _ = two_sockets()
+    with pytest.raises(KeyError):
+        host.send([(b"a", THERE, HERE)])
+
+
+def test_each_socket_has_a_receive_buffer_of_its_own() -> None:
+    loop, host, endpoint, _ = two_sockets(cpu_us=100)
+    host.set_receive_buffer(2304)
+
+    def arrive() -> None:
+        for here in (HERE, HERE, SECOND):
+            host.receive(Packet(Flow(THERE, here), bytes(1200)))
+
+    Timer(loop, arrive).set(START_NS)
+    loop.run(FAR)
+    assert host.socket_drops == 1
+    assert [destination for _, _, destination in endpoint.received] == [HERE, SECOND]

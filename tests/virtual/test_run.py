@@ -1,0 +1,375 @@
+"""Whole runs on the virtual clock: what they give, and that they give it again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.comparison_runs import planned_runs, run_all
+from minitopo_dc.results.logs.qlog import server_recovery
+from minitopo_dc.results.logs.quic import quic_log
+from minitopo_dc.runners.payload.content import content_sha256
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.virtual.run import one_processor, run_virtual
+from tests.native.extension import needs_native
+from tests.runners.aioquic.test_v0_8 import needs_it
+from tests.virtual.processes import in_a_process
+from tests.virtual.scenarios import leg, scenario
+
+
+def run(directory: Path, **fields: Any) -> RunResult:
+    """Run a scenario that must succeed."""
+    result = run_virtual(scenario(**fields), directory / "run")
+    assert result.status == "ok", result.reason
+    return result
+
+
+def leg_bytes(directory: Path, **fields: Any) -> list[int]:
+    """What each leg delivered in a run that must succeed."""
+    delivered = run(directory, **fields).leg_bytes
+    assert delivered is not None
+    return delivered
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"legs": [leg(loss_percent=0.3), leg(burst_loss={"p": 0.001, "r": 0.3})]},
+        {"mode": "dc-duplicate", "virtual": {"cpu_us_per_packet": 100}},
+    ],
+)
+def test_the_same_scenario_gives_the_same_files_to_the_byte(
+    tmp_path: Path, fields: dict[str, Any]
+) -> None:
+    traced = {"packet_trace": True} | fields.pop("virtual", {})
+    first = in_a_process(tmp_path / "1", "1", virtual=traced, **fields)
+    second = in_a_process(tmp_path / "2", "2", virtual=traced, **fields)
+    assert {"result.json", "packets.csv", "connections.csv", "ue-receive.csv"} <= first.keys()
+    assert [name for name in first if first[name] != second.get(name)] == []
+
+
+@pytest.mark.parametrize("mode", ["sc", "dc"])
+def test_a_transfer_over_legs_with_rlc_is_whole_and_counts_its_blocks(
+    mode: str, tmp_path: Path
+) -> None:
+    lossy = leg(rlc={"block_error_percent": 30}, outages=[[0.2, 0.3]])
+    run(tmp_path, mode=mode, legs=[lossy, leg()])
+    last = [row for row in rows(tmp_path / "run" / "gnb-legs.csv") if row["leg"] == "1"][-1]
+    assert int(last["harq_retransmissions"]) > 0
+    assert int(last["dropped_radio"]) == 0
+    assert int(last["delivered_packets"]) > 0
+
+
+def test_legs_without_rlc_have_no_columns_of_it(tmp_path: Path) -> None:
+    run(tmp_path)
+    assert "blocks" not in rows(tmp_path / "run" / "gnb-legs.csv")[0]
+
+
+def test_another_seed_is_another_run(tmp_path: Path) -> None:
+    one = run(tmp_path / "1", seed=1, legs=[leg(loss_percent=1), leg()])
+    two = run(tmp_path / "2", seed=2, legs=[leg(loss_percent=1), leg()])
+    assert one.completion_s != two.completion_s
+
+
+def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
+    result = run(tmp_path, legs=[leg(loss_percent=1), leg(loss_percent=1)])
+    assert result.details["bytes_received"] == 1_000_000
+    assert result.details["sha256"] == content_sha256(1_000_000)
+
+
+def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> None:
+    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 4})
+    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 4})
+    assert one.goodput_mbps is not None
+    assert both.goodput_mbps is not None
+    assert 0.8 * 20 < one.goodput_mbps < 20
+    assert 0.6 * 40 < both.goodput_mbps < 40
+
+
+def test_sc_uses_its_leg_only(tmp_path: Path) -> None:
+    first, second = leg_bytes(tmp_path, mode="sc", leg=2)
+    assert first == 0 < second
+
+
+def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
+    first, second = leg_bytes(tmp_path)
+    assert first == pytest.approx(second, rel=0.3)
+
+
+def test_the_pdus_of_a_flow_on_leg_2_are_counted_there(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
+    run(tmp_path, mode="flows", flows=flows, workload={"size_mb": 0.3})
+    alone = [row for row in rows(tmp_path / "run/ue-receive.csv") if row["bearer"] == "3"][-1]
+    assert alone["pdus_1"] == "0"
+    assert int(alone["pdus_2"]) > 200
+    summary = json.loads((tmp_path / "run/ue-summary.json").read_text(encoding="utf-8"))
+    assert summary["receive"]["3"]["pdus_2"] == int(alone["pdus_2"])
+
+
+def test_duplicates_use_both_legs_whole(tmp_path: Path) -> None:
+    assert min(leg_bytes(tmp_path, mode="dc-duplicate")) > 1_000_000
+
+
+def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:
+    run(tmp_path, split_uplink=True, pdcp={"batch": 2})
+    legs = json.loads((tmp_path / "run/ue-summary.json").read_text())["legs"]
+    assert all(each["delivered_packets"] > 10 for each in legs.values())
+
+
+def test_the_uplink_takes_leg_1_with_its_own_delay(tmp_path: Path) -> None:
+    slow = leg() | {"uplink": {"rate_mbps": 20, "delay_ms": 500, "jitter_ms": 0}}
+    result = run(tmp_path, workload={"size_mb": 0.01}, legs=[slow, leg()])
+    assert result.details["handshake_s"] > 0.5
+    assert (
+        run(tmp_path / "2", workload={"size_mb": 0.01}, legs=[leg(), slow]).details["handshake_s"]
+        < 0.1
+    )
+
+
+def test_a_transfer_that_takes_too_long_has_failed(tmp_path: Path) -> None:
+    result = run_virtual(scenario(timeout_s=0.2), tmp_path / "run")
+    assert result.status == "failed"
+    assert result.reason.startswith("did not finish within 0.2 s: ")
+    assert "of 1000000 bytes" in result.reason
+    assert result.goodput_mbps is None
+
+
+def test_a_duration_in_which_nothing_arrives_has_failed(tmp_path: Path) -> None:
+    result = run_virtual(scenario(workload={"duration_s": 0.001}), tmp_path / "run")
+    assert (result.status, result.reason) == ("failed", "client received nothing in 0.001 s")
+
+
+def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
+    down = leg(outages=[[0.001, 1000]])
+    result = run_virtual(scenario(legs=[down, down], timeout_s=100), tmp_path / "run")
+    assert result.status == "failed"
+    assert "Idle timeout" in result.reason
+
+
+def test_another_transport_is_unsupported_and_says_why(tmp_path: Path) -> None:
+    result = run_virtual(
+        scenario(transport="mpquic", mode="multipath", options={}), tmp_path / "run"
+    )
+    assert result.status == "unsupported"
+    assert "real clock" in result.reason
+    assert RunResult.load(tmp_path / "run") == result
+
+
+def test_a_congestion_control_that_aioquic_lacks_is_unsupported(tmp_path: Path) -> None:
+    result = run_virtual(scenario(congestion_control="bbr"), tmp_path / "run")
+    assert (result.status, "bbr" in result.reason) == ("unsupported", True)
+
+
+def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, flows"):
+        run_scenario(scenario(mode="multipath"), tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [({"window": 1}, "no option 'window'"), ({"max_datagram_bytes": 1100}, "must be 1200 to 1472")],
+)
+def test_a_wrong_option_is_refused(tmp_path: Path, option: dict[str, int], words: str) -> None:
+    with pytest.raises(SettingsError, match=words):
+        run_scenario(scenario(options=option), tmp_path / "run")
+
+
+def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
+    tmp_path: Path,
+) -> None:
+    def largest(version: int) -> tuple[int, int]:
+        directory = tmp_path / str(version)
+        total = sum(leg_bytes(directory, ip_version=version, virtual={"packet_trace": True}))
+        summary = json.loads((directory / "run" / "gnb-summary.json").read_text())
+        carried = sum(leg["delivered_packets"] for leg in summary["legs"].values())
+        trace = [
+            each for each in rows(directory / "run" / "packets.csv") if each["event"] == "sent"
+        ]
+        downlink = [int(each["bytes"]) for each in trace if each["direction"] == "downlink"]
+        dropped = [leg["dropped_queue"] for leg in summary["legs"].values()]
+        assert len(downlink) == carried + sum(dropped)
+        assert total > 0.9 * carried * (max(downlink) + 3)
+        return max(downlink), total // carried
+
+    (host_4, leg_4), (host_6, leg_6) = largest(4), largest(6)
+    assert (host_4, host_6) == (1228, 1248)
+    assert leg_6 - leg_4 == pytest.approx(20, abs=2)
+
+
+def test_flows_share_the_legs(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
+    fields = {"workload": {"duration_s": 5}, "congestion_control": "reno"}  # the papers'
+    result = run(tmp_path, mode="flows", flows=flows, **fields)
+    goodputs = [each["goodput_mbps"] for each in result.details["flows"]]
+    assert result.goodput_mbps == pytest.approx(sum(goodputs))
+    assert 30 < sum(goodputs) < 40
+    assert result.details["jain_index"] > 0.9
+    bearers = {row["bearer"] for row in rows(tmp_path / "run/ue-receive.csv")}
+    assert bearers == {"1", "3", "5"}
+
+
+def test_a_flow_that_cannot_run_makes_the_run_unsupported(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "congestion_control": "bbr"}]
+    result = run_virtual(
+        scenario(mode="flows", flows=flows, workload={"duration_s": 1}),
+        tmp_path / "run",
+    )
+    assert result.status == "unsupported"
+    assert result.reason == "runner quic has no bbr (choose reno or cubic)"
+
+
+def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": leg, "congestion_control": "cubic"} for leg in (1, 2)]
+    flows[0]["congestion_control"] = "reno"
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
+    reno, cubic = (flow["goodput_mbps"] for flow in result.details["flows"])
+    assert [flow["congestion_control"] for flow in result.details["flows"]] == ["reno", "cubic"]
+    assert reno != cubic
+
+
+def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
+    slow = leg(rate_mbps=5)
+    result = run(tmp_path, mode="flows", flows=flows, legs=[leg(), slow])
+    fast_s, slow_s = (each["completion_s"] for each in result.details["flows"])
+    assert fast_s < slow_s == result.completion_s
+    assert result.size_bytes == 2_000_000
+
+
+def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
+    result = run(tmp_path, workload={"duration_s": 2}, timeout_s=1)
+    assert result.completion_s == 2
+    assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 2 / 1e6)
+
+
+def test_a_small_receive_buffer_loses_bursts_of_a_busy_client(tmp_path: Path) -> None:
+    lossy = [leg(loss_percent=0.1), leg(loss_percent=0.1)]
+    busy = {"cpu_us_per_packet": 150}
+    small = run(tmp_path / "1", legs=lossy, virtual=busy, options={"receive_buffer_bytes": 100_000})
+    large = run(tmp_path / "2", legs=lossy, virtual=busy)
+    assert small.details["socket_drops"] > 0
+    assert large.details["socket_drops"] == 0
+
+
+def test_cpu_time_limits_goodput(tmp_path: Path) -> None:
+    result = run(tmp_path, virtual={"cpu_us_per_packet": 1000})
+    assert result.goodput_mbps is not None
+    assert result.goodput_mbps < 1200 * 8 / 1000  # a packet a ms
+
+
+def test_the_packet_trace_conserves_packets(tmp_path: Path) -> None:
+    run(tmp_path, virtual={"packet_trace": True}, legs=[leg(loss_percent=1), leg()])
+    trace = rows(tmp_path / "run/packets.csv")
+    down = [row for row in trace if row["direction"] == "downlink"]
+    sent, received = (sum(row["event"] == event for row in down) for event in ("sent", "received"))
+    gnb = json.loads((tmp_path / "run/gnb-summary.json").read_text())["legs"]
+    lost = sum(each["dropped_loss"] + each["dropped_queue"] for each in gnb.values())
+    assert 0 <= sent - received - lost <= 2  # what was on its way at the end
+
+
+@pytest.mark.parametrize("core", ["python", pytest.param("native", marks=needs_native)])
+def test_a_packet_has_the_same_number_where_it_is_sent_and_received(
+    tmp_path: Path, core: str
+) -> None:
+    legs = [leg(loss_percent=1), leg(jitter_ms=2, reorder=True)]
+    run(tmp_path, virtual={"packet_trace": True, "core": core}, legs=legs)
+    places: dict[str, dict[tuple[str, ...], dict[str, str]]] = {"sent": {}, "received": {}}
+    for row in rows(tmp_path / "run/packets.csv"):
+        known = places[row["event"]]
+        packet = (row["flow"], row["direction"], row["packet"])
+        assert known.setdefault(packet, row) is row
+    sent, received = places["sent"], places["received"]
+    for direction in ("downlink", "uplink"):
+        numbers = [int(number) for _, way, number in sent if way == direction]
+        assert numbers == list(range(1, len(numbers) + 1))
+    assert received.keys() < sent.keys()
+    assert all(row["bytes"] == sent[packet]["bytes"] for packet, row in received.items())
+    delays = [int(row["time_ns"]) - int(sent[key]["time_ns"]) for key, row in received.items()]
+    assert min(delays) > 0
+
+
+def test_times_in_the_trace_never_descend(tmp_path: Path) -> None:
+    run(tmp_path, virtual={"packet_trace": True})
+    times = [int(row["time_ns"]) for row in rows(tmp_path / "run/packets.csv")]
+    assert times == sorted(times)
+
+
+def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
+    result = run(tmp_path, workload={"size_mb": 0.1}, options={"qlog": True})
+    for role in ("client", "server"):
+        log = json.loads((tmp_path / f"run/qlog/{role}/1.qlog").read_text())
+        [trace] = log["traces"]
+        assert trace["vantage_point"]["type"] == role
+        times = [event["time"] for event in trace["events"]]
+        assert times[0] >= 1000
+        assert times[-1] < 1000 * (1 + (result.completion_s or 0) + 5)
+
+
+@needs_it
+def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
+    transport = "quic-aioquic-2020"
+    run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
+    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
+    delay_s = log.packets["received_s"] - log.packets["sent_s"]
+    assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
+    assert log.packets["bytes"].max() == 1280
+    assert recovery.rtt_ms is not None
+    assert recovery.rtt_ms >= 20
+    assert recovery.window["cwnd_bytes"].is_monotonic_increasing or recovery.drop_occasions > 0
+
+
+def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:
+    flows = [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
+    run(
+        tmp_path,
+        mode="flows",
+        flows=flows,
+        workload={"size_mb": 0.1},
+        options={"qlog": True},
+    )
+    for number in (1, 2):
+        for role in ("client", "server"):
+            assert (tmp_path / f"run/flow-{number}/qlog/{role}/1.qlog").exists()
+    assert not (tmp_path / "run/qlog").exists()
+    assert len(server_recovery(tmp_path / "run").window) > 1
+
+
+def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
+    run(tmp_path, statistics_ms=10)
+    series = rows(tmp_path / "run/connections.csv")
+    windows = [int(row["cwnd_bytes"]) for row in series if row["cwnd_bytes"]]
+    assert max(windows) > 10 * 1200
+    assert float(series[1]["time_s"]) == 0.01
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    planned = list(planned_runs(scenario(), [{"mode": "sc"}, {"mode": "dc"}], 2))
+    one = [
+        {**vars(each), "directory": ""} for each in run_all(planned, tmp_path / "1", run_scenario)
+    ]
+    two = [
+        {**vars(each), "directory": ""}
+        for each in run_all(planned, tmp_path / "2", run_scenario, jobs=2)
+    ]
+    assert one == two
+
+
+def test_a_run_with_a_guest_keeps_to_one_processor_and_gives_the_others_back() -> None:
+    before = os.sched_getaffinity(0)
+    with one_processor():
+        during = os.sched_getaffinity(0)
+    assert len(during) == 1
+    assert during <= before
+    assert os.sched_getaffinity(0) == before

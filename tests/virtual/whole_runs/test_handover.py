@@ -1,0 +1,160 @@
+"""Handovers, offsets and delay curves on the virtual clock."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.results import path_rates
+from minitopo_dc.results.measures.handovers import (
+    handover_recoveries,
+    handovers_per_minute,
+    run_handovers,
+)
+from minitopo_dc.results.measures.open_links import mp_share, open_capacity, sp_share
+from minitopo_dc.runs.results import RunResult
+from minitopo_dc.scenario import Scenario
+from tests.picoquic.extension import needs_picoquic
+from tests.virtual.scenarios import scenario
+
+MP: dict[str, Any] = {
+    "transport": "mpquic-picoquic",
+    "mode": "multipath",
+    "congestion_control": "cubic",
+    "options": {},
+    "timeout_s": 30,
+}
+
+
+def link(rate_mbps: float, **more: Any) -> dict[str, Any]:
+    """Both directions alike, without jitter."""
+    direction = {"rate_mbps": rate_mbps, "delay_ms": 10, "jitter_ms": 0, "queue_packets": 50}
+    return {"downlink": direction, "uplink": direction} | more
+
+
+def follow(path: Path, *rates: float) -> dict[str, Any]:
+    """A leg that follows these Mbit/s, second by second, with the paper's delays."""
+    rows = [f"{second},{rate}" for second, rate in enumerate(rates)]
+    path.write_text("\n".join([*rows, f"{len(rates)},"]) + "\n")
+    direction = {"trace": str(path), "delay_curve": "power", "jitter_ms": 0}
+    return {"downlink": direction, "uplink": direction}
+
+
+def run(directory: Path, **fields: Any) -> RunResult:
+    result = run_scenario(scenario(**{**MP, **fields}), directory / "run")
+    assert result.status == "ok", result.reason
+    return result
+
+
+@needs_picoquic
+def test_figure_6_the_sum_follows_the_capacity_and_the_revived_path_restarts(
+    tmp_path: Path,
+) -> None:
+    """Electronics 11 (2022) 1492, figure 6: 8 Mbit/s from 2 to 4 s and from 6 to 8 s beside 4."""
+    away = [[0, 2], [4, 6], [8, 10]]
+    legs = [link(4), link(8, outages=away)]
+    result = run(tmp_path, legs=legs, workload={"duration_s": 8}, handover={"case": 2})
+    rates = path_rates(tmp_path / "run", 1.0).groupby("time_s")["rate_mbps"].sum()
+    for second, capacity in ((1, 4), (3, 12), (5, 4), (7, 12)):
+        assert rates[second] >= 0.85 * capacity
+    revived = [path for path in result.details["paths"] if path["leg"] == 2]
+    assert len(revived) == 1
+    assert 2 < revived[0]["opened_s"] < 2.2
+    assert revived[0]["closed_s"] is None
+
+
+@needs_picoquic
+def test_a_hard_handover_moves_the_data_to_the_better_leg(tmp_path: Path) -> None:
+    legs = [follow(tmp_path / "1", 8, 8, 1, 1, 1, 1), follow(tmp_path / "2", 2, 2, 8, 8, 8, 8)]
+    result = run(tmp_path, legs=legs, workload={"size_mb": 3}, handover={"case": 1})
+    assert result.goodput_mbps is not None
+    assert [path["leg"] for path in result.details["paths"]] == [1, 2]
+    found = run_handovers(tmp_path / "run")
+    assert [tuple(each) for each in found] == [(3.0, 1, 2)]
+    (recovery,) = handover_recoveries(tmp_path / "run")
+    assert recovery.recovered
+    assert recovery.took_s < 1
+    assert handovers_per_minute(tmp_path / "run") == pytest.approx(60 / (result.completion_s or 0))
+
+
+@needs_picoquic
+def test_a_run_explains_itself_by_what_was_run(tmp_path: Path) -> None:
+    legs = [follow(tmp_path / "1", 8, 8, 1, 1, 1, 1), follow(tmp_path / "2", 2, 2, 8, 8, 8, 8)]
+    given = run(tmp_path, legs=legs, workload={"size_mb": 3}, handover={"case": 1})
+    directory = tmp_path / "run"
+    assert Scenario.load(directory / "scenario.yaml").handover is not None
+    derived = Scenario.load(directory / "as-run.yaml")
+    again = run_scenario(derived, tmp_path / "again")
+    assert again.goodput_mbps == given.goodput_mbps
+    with (directory / "handovers.csv").open(encoding="utf-8") as file:
+        header, first, *_ = csv.reader(file)
+    assert (header, first) == (["time_s", "old_leg", "new_leg"], ["3.0", "1", "2"])
+
+
+def test_a_run_of_what_is_given_keeps_nothing_else(tmp_path: Path) -> None:
+    run(tmp_path, transport="quic", mode="sc", legs=[link(8)], workload={"size_mb": 0.1})
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"as-run.yaml", "handovers.csv"}.isdisjoint(names)
+    text = (tmp_path / "run/scenario.yaml").read_text(encoding="utf-8")
+    new = ("handover", "trace_offset_s", "offset_s", "delay_curve", "each_carries")
+    assert not [word for word in new if word in text]
+
+
+@needs_picoquic
+def test_case_sp_is_the_idealised_path(tmp_path: Path) -> None:
+    legs = [follow(tmp_path / "1", 8, 8, 1, 1, 1, 1), follow(tmp_path / "2", 2, 2, 8, 8, 8, 8)]
+    result = run(tmp_path, legs=legs, workload={"size_mb": 2}, handover={"case": "sp"})
+    assert result.leg_bytes is not None
+    assert len(result.leg_bytes) == 1
+    capacity = open_capacity(tmp_path / "run")
+    assert capacity.mp_mbps == capacity.sp_mbps == pytest.approx(8, abs=0.01)
+    assert mp_share(tmp_path / "run") == pytest.approx((result.goodput_mbps or 0) / 8, abs=0.01)
+    assert math.isnan(handovers_per_minute(tmp_path / "run"))
+
+
+@needs_picoquic
+def test_two_open_links_have_the_sum_as_capacity_and_the_larger_as_the_single_one(
+    tmp_path: Path,
+) -> None:
+    legs = [link(4), link(2), link(1)]
+    run(tmp_path, legs=legs, workload={"size_mb": 1}, handover={"case": 2})
+    capacity = open_capacity(tmp_path / "run")
+    assert capacity.mp_mbps == pytest.approx(6)
+    assert capacity.sp_mbps == pytest.approx(4)
+    assert sp_share(tmp_path / "run") == pytest.approx(1.5 * mp_share(tmp_path / "run"))
+
+
+@needs_picoquic
+def test_an_offset_makes_the_same_run_as_a_trace_that_begins_there(tmp_path: Path) -> None:
+    workload = {"size_mb": 1}
+    legs = [follow(tmp_path / "1", 9, 9, 4, 8), follow(tmp_path / "2", 9, 9, 5, 3)]
+    later = run(tmp_path / "a", legs=legs, workload=workload, trace_offset_s=2)
+    legs = [follow(tmp_path / "3", 4, 8, 9, 9), follow(tmp_path / "4", 5, 3, 9, 9)]
+    begun = run(tmp_path / "b", legs=legs, workload=workload)
+    assert later.goodput_mbps == begun.goodput_mbps
+    assert later.capacity_share == begun.capacity_share
+
+
+def test_a_bearer_s_legs_go_down_and_up_by_the_rule(tmp_path: Path) -> None:
+    legs = [link(8), follow(tmp_path / "2", 4, 4, 4, 4, 0, 0), follow(tmp_path / "3", 1, 6, 6, 6)]
+    result = run(
+        tmp_path,
+        transport="quic",
+        mode="dc",
+        legs=legs,
+        pdcp={"split": "least-delay"},
+        workload={"duration_s": 4},
+        handover={"case": 2},
+    )
+    assert result.leg_bytes is not None
+    series = pd.read_csv(tmp_path / "run/gnb-legs.csv")
+    time_s = (series["time_ns"] - series["time_ns"].min()) / 1e9
+    third = series[series["leg"] == 3].assign(time_s=time_s)
+    assert third[third["time_s"] < 2]["delivered_bytes"].max() == 0
+    assert result.leg_bytes[2] > 500_000
