@@ -56,7 +56,7 @@ notebooks: setup ## the notebooks in JupyterLab, which this installs the first t
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[notebooks]"
 	@$(BIN)/jupyter lab notebooks
 
-benchmark: setup ## round-trip time, PDU rate and goodput of the elements, as root
+benchmark: setup ## CPU time, delay and loss of the elements, goodput with PDCP, speed of the cores, as root
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean-all: ## remove all that these commands have made, but for results/ and Debian packages

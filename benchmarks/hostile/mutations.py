@@ -32,28 +32,25 @@ _Place = tuple[dict[Any, Any] | list[Any], Any, str]
 """A container, what in it, and the nearest key above."""
 
 
-def written(rng: Random, document: Any, path: Path, known: Vocabulary | None = None) -> Path:
+def written(rng: Random, document: Any, path: Path, known: Vocabulary) -> Path:
     """Write a document with values changed, or garbled as text, as YAML; return the file."""
-    path.write_bytes(changed(rng, document, known).encode("utf-8", "surrogatepass"))
-    return path
-
-
-def changed(rng: Random, document: Any, known: Vocabulary | None = None) -> str:
-    """Return the text that `written` writes."""
     if rng.random() < GARBLED:
-        return garbled(rng, yaml.safe_dump(document, sort_keys=False))
-    return yaml.safe_dump(with_near_misses(rng, document, known or {}), sort_keys=False)
+        text = garbled(rng, yaml.safe_dump(document, sort_keys=False))
+    else:
+        text = yaml.safe_dump(with_near_misses(rng, document, known), sort_keys=False)
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path
 
 
 def with_near_misses(rng: Random, document: Any, known: Vocabulary) -> Any:
     """Return a copy of a document, mostly with one value changed, else up to three."""
-    found = copy.deepcopy(document)
+    changed = copy.deepcopy(document)
     for _ in range(rng.choice((1, 1, 1, 1, 1, 1, 2, 3))):
-        change(rng, found, known)
-    return found
+        change(rng, changed, known)
+    return changed
 
 
-def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
+def change(rng: Random, document: Any, known: Vocabulary) -> None:
     """Change a value at any depth to a near miss; now and then remove or double it, or its key."""
     places = list(_leaves(document))
     if not places:
@@ -61,7 +58,7 @@ def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
     container, key, name = rng.choice(places)
     what = rng.random()
     if what < 0.9:
-        container[key] = near_miss(rng, container[key], (known or {}).get(name, ()))
+        container[key] = near_miss(rng, container[key], known.get(name, ()))
     elif what < 0.95:
         del container[key]
     elif isinstance(container, list):
@@ -72,12 +69,12 @@ def change(rng: Random, document: Any, known: Vocabulary | None = None) -> None:
 
 def vocabulary(documents: Iterable[Any]) -> dict[str, list[Any]]:
     """Return the values of each key, of documents that are right."""
-    found: dict[str, list[Any]] = {}
+    known: dict[str, list[Any]] = {}
     for document in documents:
         for container, key, name in _leaves(document):
-            if container[key] not in (values := found.setdefault(name, [])):
+            if container[key] not in (values := known.setdefault(name, [])):
                 values.append(container[key])
-    return found
+    return known
 
 
 def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
@@ -88,7 +85,7 @@ def near_miss(rng: Random, value: Any, others: Sequence[Any] = ()) -> Any:
         value: of a file.
         others: what is right there, too.
     """
-    others = [each for each in others if each != value]
+    others = [other for other in others if other != value]
     ways: list[Callable[[], Any]] = [
         lambda: _at_a_boundary(rng, value),
         lambda: _of_another_type(rng, value),
@@ -105,7 +102,7 @@ def near_text(rng: Random, text: str) -> str:
     if not words:
         return str(rng.choice(HOSTILE[:10]))
     chosen = rng.choice(words)
-    missed = str(near_miss(rng, _read(chosen[0]), [_read(each[0]) for each in words]))
+    missed = str(near_miss(rng, _read(chosen[0]), [_read(word[0]) for word in words]))
     return text[: chosen.start()] + missed + text[chosen.end() :]
 
 

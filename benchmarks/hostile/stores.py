@@ -11,14 +11,18 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
+from typing import Any
 from unittest import mock
 
+import minitopo_dc
+from benchmarks.hostile import Kind
 from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.table import FACTS, TABLE, load
 from minitopo_dc.cli import entry
-from minitopo_dc.results import load_results
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.results import ResultError
 from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.seal import seal
@@ -41,17 +45,10 @@ OPTIONAL_FILES = {
         "time_s,flow,leg,path,state,cwnd_bytes,in_flight_bytes,smoothed_rtt_ms,bytes_sent,"
         "bytes_acked,packets_lost\n0,1,1,0,open,9,0,,0,0,0\n1,1,1,0,open,9,9,20,9,9,0\n"
     ),
-    "qlog/server/a.qlog": json.dumps(
-        {
-            "traces": [
-                {
-                    "events": [
-                        {"time": 0, "name": "recovery:metrics_updated", "data": {"cwnd": 9}},
-                        {"time": 9, "name": "recovery:metrics_updated", "data": {"cwnd": 5}},
-                    ]
-                }
-            ]
-        }
+    "qlog/server/a.qlog": (
+        '{"traces": [{"events": ['
+        '{"time": 0, "name": "recovery:metrics_updated", "data": {"cwnd": 9}}, '
+        '{"time": 9, "name": "recovery:metrics_updated", "data": {"cwnd": 5}}]}]}'
     ),
 }
 """Files of a run, beside those that every run has."""
@@ -63,34 +60,32 @@ def _huge(path: Path) -> None:
     os.truncate(path, HUGE_BYTES)
 
 
-def _content(content: bytes) -> Callable[[Path], None]:
-    def put(path: Path) -> None:
-        path.write_bytes(content)
-
-    return put
-
-
 SPECIAL: dict[str, Callable[[Path], None]] = {
     "pipe": os.mkfifo,
     "device": lambda path: path.symlink_to("/dev/zero"),
-    "folder": lambda path: path.mkdir(),
+    "folder": Path.mkdir,
     "huge": _huge,
     "link out": lambda path: path.symlink_to(__file__),
     "loop": lambda path: path.symlink_to(path),
-    "empty": _content(b""),
-    "cut": _content(b'{"a": [1, '),
-    "deep": _content(b"[" * 100_000),
-    "bytes": _content(bytes(range(256))),
-    "half a character": _content(b'{"transport": "\\ud800"}'),
-    "long number": _content(b'{"seed": ' + b"9" * 5000 + b"}"),
 }
-"""What can be in the place of a file."""
+"""What can be in the place of a file, and is none with a content."""
+CONTENTS = {
+    "empty": b"",
+    "cut": b'{"a": [1, ',
+    "deep": b"[" * 100_000,
+    "bytes": bytes(range(256)),
+    "half a character": b'{"transport": "\\ud800"}',
+    "long number": b'{"seed": ' + b"9" * 5000 + b"}",
+}
 
 
 def put(path: Path, kind: str) -> None:
-    """Replace a file by something of `SPECIAL`."""
+    """Replace a file by something of `SPECIAL` or `CONTENTS`."""
     path.unlink(missing_ok=True)
-    SPECIAL[kind](path)
+    if kind in SPECIAL:
+        SPECIAL[kind](path)
+    else:
+        path.write_bytes(CONTENTS[kind])
 
 
 def recorded(scenario: Scenario, directory: Path) -> RunResult:
@@ -148,23 +143,64 @@ def damaged_store(rng: Random, directory: Path) -> Path:
     return root
 
 
-def read_hostile(rng: Random, directory: Path) -> Iterator[None]:
-    """Do with a damaged store what a user does: ask its state, report or load."""
+def _commands(rng: Random, directory: Path) -> Iterator[None]:
+    """Read a damaged store, and ask for its state or its report."""
     root = damaged_store(rng, directory)
     load(root)
     yield
-    action = rng.choice(("status", "report", "load"))
-    if action == "load":
-        load_results(root / "runs")
-        return
-    parsed = entry.parser().parse_args(["campaign", action, str(root)])
+    parsed = entry.parser().parse_args(["campaign", rng.choice(("status", "report")), str(root)])
     entry.command(parsed.command).execute(parsed)
+
+
+def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
+    """Read a damaged store by the names of the public API that read one, as a notebook does.
+
+    Whatever it holds, an error of this project's or an OSError is all that they may raise.
+    """
+    root = damaged_store(rng, directory)
+    readers = list(READERS)
+    rng.shuffle(readers)
+    for place, read in enumerate(readers):
+        try:
+            for run in sorted((root / "runs").iterdir()):
+                read(run)
+        except (MinitopoDcError, OSError) as error:
+            raise ResultError(str(error)) from error
+        if place == 0:
+            yield
+
+
+def _tables(run: Path) -> None:
+    table = minitopo_dc.load_results(run.parent)
+    minitopo_dc.compare_table(table)
+    minitopo_dc.save_tables(table, run.parent.parent)
+
+
+def _capacity(run: Path) -> None:
+    minitopo_dc.capacity_over_time(minitopo_dc.load_as_run(run), 5.0)
+
+
+READERS: tuple[Callable[[Path], Any], ...] = (
+    minitopo_dc.load_as_run,
+    minitopo_dc.client_rate,
+    minitopo_dc.leg_series,
+    minitopo_dc.leg_rates,
+    minitopo_dc.path_series,
+    minitopo_dc.path_rates,
+    minitopo_dc.pdcp_series,
+    minitopo_dc.reordering_wait_ms,
+    minitopo_dc.open_capacity,
+    minitopo_dc.handover_table,
+    _capacity,
+    _tables,
+)
+"""What may be called with a run's directory; the last one reads those beside it, too."""
 
 
 def _damage(rng: Random, path: Path) -> None:
     way = rng.random()
     if way < 0.3:
-        put(path, rng.choice(list(SPECIAL)))
+        put(path, rng.choice([*SPECIAL, *CONTENTS]))
     elif way < 0.8 and path.suffix in (".json", ".qlog"):
         path.write_text(json.dumps(with_near_misses(rng, json.loads(path.read_text()), {})))
     elif path.name == TABLE:
@@ -175,3 +211,6 @@ def _damage(rng: Random, path: Path) -> None:
     else:
         change = near_text if way < 0.8 else garbled
         path.write_bytes(change(rng, path.read_text()).encode("utf-8", "surrogatepass"))
+
+
+KINDS: dict[str, Kind] = {"store": _commands, "notebooks": _notebooks}

@@ -22,8 +22,9 @@ from minitopo_dc.results import ResultError, client_rate, load_results
 from minitopo_dc.results.logs.connection_log import sender_recovery
 from minitopo_dc.runners.processes.environment import clean_environment
 from minitopo_dc.runs.results import load_as_run
+from tests import REPOSITORY
 
-PACKAGE = Path(cli.__file__).resolve().parent
+PACKAGE = REPOSITORY / "minitopo_dc"
 SOURCES = sorted(
     {
         *PACKAGE.rglob("*.py"),
@@ -183,7 +184,7 @@ def test_no_overwriting(tmp_path: Path) -> None:
 
 
 def test_each_promise_about_results_has_a_test() -> None:
-    page = (PACKAGE.parent / "docs" / "security.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "security.md").read_text(encoding="utf-8")
     lines = page.partition("## Results are data")[2].partition("What is not kept to")[0]
     promises = re.findall(r"^\| ([a-z ]+) \|", lines, re.MULTILINE)[1:]
     assert len(promises) == 7

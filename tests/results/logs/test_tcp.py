@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import given as given_values
+from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 
+from minitopo_dc.capture import CaptureFile
 from minitopo_dc.results.errors import ResultError
 from minitopo_dc.results.logs.connection_log import connection_log, sender_recovery
-from minitopo_dc.capture import CaptureFile
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result
@@ -153,6 +156,35 @@ def test_times_and_acknowledgements_are_those_of_the_captures(tmp_path: Path, ve
         assert found[f"{end}_burstiness_1"] == pytest.approx(0)
     assert found["packet_loss"] == found["out_of_order"] == 0
     assert found["ack_frequency"] == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with captures, one of which is damaged again and again."""
+    return made(tmp_path_factory.mktemp("whole") / "run", burst(0, 1, 2))
+
+
+@given_values(
+    host=st.sampled_from(("server", "client")),
+    changes=st.dictionaries(st.integers(0, 800), st.integers(0, 255), min_size=1, max_size=3),
+    end=st.one_of(st.none(), st.integers(0, 2000)),
+)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_of_a_damaged_capture_there_is_a_log_or_an_error_of_results(
+    whole: Path, host: str, changes: dict[int, int], end: int | None
+) -> None:
+    path = whole / f"{host}.pcap"
+    content = path.read_bytes()
+    damaged = bytearray(content)
+    for place, value in changes.items():
+        damaged[place] = value
+    path.write_bytes(damaged[:end])
+    try:
+        connection_log(whole).during()
+    except ResultError as error:
+        assert str(error)
+    finally:
+        path.write_bytes(content)
 
 
 def test_neither_the_handshake_nor_the_last_word_is_content(tmp_path: Path) -> None:

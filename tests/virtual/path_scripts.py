@@ -1,19 +1,8 @@
-"""Random path scripts with outages: `python -m benchmarks.path_scripts --runs 300` (no root).
-
-MP-QUIC on the virtual clock while paths open, are abandoned and become backups, and legs go down,
-lose packets and differ. Every run must end, with every byte right or as failed with a reason; the
-reasons are counted without their numbers, each with the first seed that gave it: `--seed N --runs 1
---verbose` shows its run.
-"""
+"""Random path scripts with outages: MP-QUIC while paths open, are abandoned and become backups."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import re
 import tempfile
-import time
-from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -61,12 +50,12 @@ def _leg(random: Random) -> dict[str, Any]:
 
 
 def _outages(random: Random) -> list[tuple[float, float]]:
-    found, at = [], 0.0
+    outages, at = [], 0.0
     for _ in range(random.choice((0, 0, 1, 2, 3))):
         begin = round(at + random.uniform(0.1, 4), 3)
         at = round(begin + random.choice((0.05, 0.5, 2, 5)), 3)
-        found.append((begin, at))
-    return found
+        outages.append((begin, at))
+    return outages
 
 
 def _paths(random: Random, legs: int) -> dict[str, Any]:
@@ -91,44 +80,7 @@ def _paths(random: Random, legs: int) -> dict[str, Any]:
     return {"initial": initial, "schedule": changes}
 
 
-def run(seed: int) -> RunResult:
+def run_script(seed: int) -> RunResult:
     """Run the script of a seed."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         return run_scenario(random_scenario(seed), Path(name) / "run")
-
-
-def summary(seeds: range, *, verbose: bool = False) -> dict[str, Any]:
-    """Return what became of the runs, by reason."""
-    begin = time.process_time()
-    reasons: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for seed in seeds:
-        result = run(seed)
-        if result.status == "unsupported":
-            raise SystemExit(result.reason)
-        what = "ok" if result.status == "ok" else re.sub(r"\d+", "N", result.reason)
-        reasons[what] += 1
-        first.setdefault(what, seed)
-        if verbose:
-            print(seed, what, result.completion_s, result.details.get("paths"))  # noqa: T201
-    return {
-        "runs": len(seeds),
-        "outcomes": dict(reasons.most_common()),
-        "first_seed": first,
-        "cpu_s": round(time.process_time() - begin, 1),
-    }
-
-
-def main() -> None:
-    """Print the summary as one JSON object."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.path_scripts", description=__doc__)
-    parser.add_argument("--runs", type=int, default=300, help="how many (300)")
-    parser.add_argument("--seed", type=int, default=1, help="of the first; the next has the next")
-    parser.add_argument("--verbose", action="store_true", help="a line a run")
-    given = parser.parse_args()
-    seeds = range(given.seed, given.seed + given.runs)
-    print(json.dumps(summary(seeds, verbose=given.verbose), indent=1))  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()

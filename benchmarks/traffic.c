@@ -1,10 +1,9 @@
 /* Traffic of the benchmark, one JSON line of results each:
  *   traffic send ADDRESS PORT RATE SECONDS IP_BYTES BURST
  *   traffic sink PORT SILENCE_MS
- *   traffic echo PORT
- *   traffic ask ADDRESS PORT COUNT INTERVAL_US IP_BYTES
- *   traffic timer SECONDS INTERVAL_US
- * Sink and echo print `ready` first; an echo ends with its process. A timer only tells how late it wakes. */
+ *   traffic proxy PORT NEXT_ADDRESS NEXT_PORT
+ * Sink and proxy print `ready` first. The proxy is a plain one, as one writes it first: epoll, and one datagram a
+ * call in each direction; answers go to who sent last. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,19 +14,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 
-#ifndef UDP_SEGMENT
-#define UDP_SEGMENT 103
-#endif
 #define HEADERS 28 /* of IPv4 and UDP */
 #define BATCH 64
 #define LONGEST 2048
 #define MAX_DELAYS (1 << 22)
 #define NS INT64_C(1000000000)
-#define SETTLE_NS (NS / 2) /* left out at the beginning of a rate, until queues are full */
 #define BEFORE_DUE_NS 60000 /* shorter waits than the kernel keeps are spent in the loop */
 
 typedef struct {
@@ -57,11 +53,11 @@ static void fail(const char *what)
 
 static struct sockaddr_in address_of(const char *ip, const char *port)
 {
-    struct sockaddr_in found = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
 
-    if (inet_pton(AF_INET, ip, &found.sin_addr) != 1)
+    if (inet_pton(AF_INET, ip, &address.sin_addr) != 1)
         fail(ip);
-    return found;
+    return address;
 }
 
 static int opened(const char *ip, const char *port, int bytes)
@@ -111,13 +107,6 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void print_delays(int64_t *delays, int64_t count)
-{
-    qsort(delays, (size_t)count, sizeof(*delays), by_value);
-    printf("\"median_us\": %.1f, \"p99_us\": %.1f}\n", count ? (double)delays[count / 2] / 1e3 : 0,
-           count ? (double)delays[count * 99 / 100] / 1e3 : 0);
-}
-
 static int sink(char **words)
 {
     int from = opened("0.0.0.0", words[0], 512 << 20);
@@ -125,7 +114,7 @@ static int sink(char **words)
     static char bytes[BATCH][LONGEST];
     struct mmsghdr messages[BATCH] = {0};
     struct iovec pieces[BATCH];
-    int64_t count = 0, next = 0, disordered = 0, begin = 0, first = 0, last = 0, bits = 0;
+    int64_t count = 0, next = 0, disordered = 0;
     int64_t *delays = malloc(MAX_DELAYS * sizeof(*delays));
 
     for (int i = 0; i < BATCH; i++) {
@@ -139,81 +128,60 @@ static int sink(char **words)
         int64_t now = clock_now();
 
         for (int i = 0; i < got; i++) {
-            stamp found;
+            stamp stamped;
 
-            memcpy(&found, bytes[i], sizeof(found));
-            disordered += found.number < next;
-            next = found.number >= next ? found.number + 1 : next;
+            memcpy(&stamped, bytes[i], sizeof(stamped));
+            disordered += stamped.number < next;
+            next = stamped.number >= next ? stamped.number + 1 : next;
             if (count < MAX_DELAYS)
-                delays[count] = now - found.sent;
-            if (!count++)
-                begin = now;
-            if (first)
-                bits += 8 * (int64_t)(messages[i].msg_len + HEADERS);
-            else if (now - begin >= SETTLE_NS)
-                first = now;
-            last = now;
+                delays[count] = now - stamped.sent;
+            count++;
         }
     }
-    printf("{\"received\": %lld, \"disordered\": %lld, \"mbps\": %.3f, ", (long long)count, (long long)disordered,
-           first && last > first ? (double)bits * 1e3 / (double)(last - first) : 0);
-    print_delays(delays, count < MAX_DELAYS ? count : MAX_DELAYS);
+    printf("{\"received\": %lld, \"disordered\": %lld, ", (long long)count, (long long)disordered);
+    count = count < MAX_DELAYS ? count : MAX_DELAYS;
+    qsort(delays, (size_t)count, sizeof(*delays), by_value);
+    printf("\"median_us\": %.1f, \"p99_us\": %.1f}\n", count ? (double)delays[count / 2] / 1e3 : 0,
+           count ? (double)delays[count * 99 / 100] / 1e3 : 0);
     return 0;
 }
 
-static int echo(char **words)
+static void watch(int poll, int descriptor)
 {
-    int at = opened("0.0.0.0", words[0], 1 << 20);
-    static char bytes[LONGEST];
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = descriptor};
 
+    if (epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event))
+        fail("epoll");
+}
+
+static int proxy(char **words)
+{
+    int near = opened("0.0.0.0", words[0], 256 << 20), far = opened(words[1], words[2], 256 << 20);
+    int poll = epoll_create1(0);
+    struct sockaddr_in last = {0};
+    static char bytes[65536];
+
+    watch(poll, near);
+    watch(poll, far);
     puts("ready");
     fflush(stdout);
-    for (ssize_t size = 0; size >= 0;) {
-        struct sockaddr_in from;
-        socklen_t length = sizeof(from);
+    for (int count = 0; count >= 0;) {
+        struct epoll_event events[2];
 
-        size = recvfrom(at, bytes, sizeof(bytes), 0, (void *)&from, &length);
-        if (size > 0)
-            sendto(at, bytes, (size_t)size, 0, (void *)&from, length);
+        count = epoll_wait(poll, events, 2, -1);
+        for (int i = 0; i < count; i++) {
+            socklen_t length = sizeof(last);
+            int is_request = events[i].data.fd == near;
+            ssize_t size = is_request ? recvfrom(near, bytes, sizeof(bytes), MSG_DONTWAIT, (void *)&last, &length)
+                                      : recv(far, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+            if (size >= 0 && is_request)
+                send(far, bytes, (size_t)size, MSG_DONTWAIT);
+            else if (size >= 0)
+                sendto(near, bytes, (size_t)size, MSG_DONTWAIT, (void *)&last, sizeof(last));
+        }
     }
     return 1;
-}
-
-static int ask(char **words)
-{
-    int to = opened(words[0], words[1], 1 << 20), count = atoi(words[2]), size = atoi(words[4]) - HEADERS;
-    int64_t *delays = malloc((size_t)count * sizeof(*delays)), answered = 0;
-    struct timeval patience = {.tv_usec = 500000};
-    static char bytes[LONGEST];
-
-    setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    for (int i = 0; i < count; i++) {
-        int64_t sent;
-
-        sleep_ns(atoi(words[3]) * INT64_C(1000));
-        sent = clock_now();
-        send(to, bytes, (size_t)size, 0);
-        if (recv(to, bytes, sizeof(bytes), 0) > 0)
-            delays[answered++] = clock_now() - sent;
-    }
-    printf("{\"answered\": %lld, ", (long long)answered);
-    print_delays(delays, answered);
-    return 0;
-}
-
-static int timer(char **words)
-{
-    int64_t interval = atoi(words[1]) * INT64_C(1000), count = (int64_t)(atof(words[0]) * 1e9) / interval;
-    int64_t due = clock_now(), *delays = malloc((size_t)count * sizeof(*delays));
-
-    for (int64_t i = 0; i < count; i++) {
-        due += interval;
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &(struct timespec){due / NS, due % NS}, NULL);
-        delays[i] = clock_now() - due;
-    }
-    putchar('{');
-    print_delays(delays, count);
-    return 0;
 }
 
 int main(int count, char **words)
@@ -222,7 +190,7 @@ int main(int count, char **words)
         const char *name;
         int words;
         int (*run)(char **words);
-    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"echo", 1, echo}, {"ask", 5, ask}, {"timer", 2, timer}};
+    } modes[] = {{"send", 6, send_packets}, {"sink", 2, sink}, {"proxy", 3, proxy}};
 
     prctl(PR_SET_TIMERSLACK, 1);
     for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)

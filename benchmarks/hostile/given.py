@@ -1,27 +1,22 @@
 """Malformed files and options that a user gives, by the code that reads them.
 
 Each kind makes an input and gives it to its reader, yields when the file itself was accepted, and
-then goes on as cheaply as it can: a scenario is run on the virtual clock with few bytes, an
-element's process is begun where there is no network.
+then goes on as cheaply as it can: a scenario is run on the virtual clock with few bytes, of an
+element's settings its cores are made.
 """
 
 from __future__ import annotations
 
 import contextlib
-import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from random import Random
-from unittest import mock
+from typing import Any
 
-from benchmarks.hostile.examples import KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES, campaign_text
-from benchmarks.hostile.kinds import Kind
+from benchmarks.hostile import Kind
+from benchmarks.hostile.examples import CAMPAIGN, KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
 from minitopo_dc.cli import entry
-from minitopo_dc.cli import run as run_command
 from minitopo_dc.cli.options import scenario as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
@@ -30,29 +25,31 @@ from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info
-from minitopo_dc.workloads import Download, RequestResponse, Workload
+from minitopo_dc.workloads import Workload
 
 NO_ARGUMENTS = (10**400, "\0", "\ud800")
 """What no argument of a program can be (and Python does not write so long a number)."""
-MIN_MB = 0.02
-MIN_BYTES = 2_000
-MIN_REQUESTS = 3
-MIN_S = 2.0
-"""Of a run, which is more than all of a download of `MIN_MB` on a leg of 1 Mbit/s."""
-PROCESS_S = 60
-"""For an element's process to end; it takes less than one."""
+LEAST = {
+    "size_mb": 0.02,
+    "request_bytes": 2_000,
+    "response_bytes": 2_000,
+    "count": 3,
+    "interval_s": 0.6,
+    "patience_s": 2.0,
+    "timeout_s": 2.0,
+}
+"""Of a run, which ends in time on a leg of 1 Mbit/s."""
 
 
 def _scenario(rng: Random, directory: Path) -> Iterator[None]:
     path = written(rng, rng.choice(SCENARIOS), directory / "scenario.yaml", KNOWN)
     scenario = Scenario.load(path)
     yield
-    _run([str(path)], directory)
+    _run(scenario, path)
     derived = resolve_scenario(scenario).scenario
     for settings in (gnb_settings(derived, directory), ue_settings(derived, directory)):
         _build(settings)
@@ -65,116 +62,49 @@ def _minitopo(rng: Random, directory: Path) -> Iterator[None]:
     texts[changed] = _changed_text(rng, texts[changed], after=":")
     for path, text in zip(files, texts, strict=True):
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    read_minitopo(*files)
+    run = read_minitopo(*files)
     yield
-    _run(["-t", str(files[0]), "-x", str(files[1])], directory)
+    if not run.interactive:
+        _run(run.scenario, files[0])
 
 
-def _run(files: list[str], directory: Path) -> None:
-    """Run a small version by `minitopo-dc run` on the virtual clock; errors of runs are raised."""
-    errors: list[Exception] = []
-
-    def small(scenario: Scenario, place: Path) -> RunResult:
-        try:
-            result = run_checked(_smaller(scenario), place)
-        except Exception as error:
-            errors.append(error)
-            raise
-        if result.status != "ok" and not result.reason:
-            errors.append(AssertionError(f"{result.status} without a reason"))
-        return result
-
-    words = ["run", *files, "--clock", "virtual", "--output", str(directory / "out"), "--json"]
-    with mock.patch.object(run_command, "run_checked", small):
-        _main(words)
-    for error in errors:
-        raise error
+def _run(scenario: Scenario, file: Path) -> None:
+    """Run a scenario on the virtual clock with few bytes, in little time."""
+    checked = scenario.on_clock("virtual")
+    try:
+        check_scenario(checked)
+    except InputError as error:
+        raise SettingsError(f"{file}: {error}") from None  # as the command does
+    flows = (flow.model_copy(update=_least(flow)) for flow in checked.flows)
+    small = checked.model_copy(update={**_least(checked), "flows": tuple(flows)})
+    result = run_checked(small, file.parent / "out")
+    if result.status != "ok" and not result.reason:
+        raise AssertionError(f"{result.status} without a reason")
 
 
-def _smaller(scenario: Scenario) -> Scenario:
-    """Return the same scenario with few bytes, in little time."""
-    flows = [
-        flow.model_copy(update={"workload": flow.workload and _reduced(flow.workload)})
-        for flow in scenario.flows
-    ]
-    update = {
-        "workload": _reduced(scenario.workload),
-        "flows": tuple(flows),
-        "timeout_s": min(scenario.timeout_s, MIN_S),
-    }
-    return scenario.model_copy(update=update)
-
-
-def _reduced(workload: Workload) -> Workload:
-    if isinstance(workload, Download):
-        return Download(size_mb=min(workload.size_mb, MIN_MB))
-    if isinstance(workload, RequestResponse):
-        return RequestResponse(
-            request_bytes=min(workload.request_bytes, MIN_BYTES),
-            response_bytes=min(workload.response_bytes, MIN_BYTES),
-            count=min(workload.requests, MIN_REQUESTS),
-            interval_s=min(workload.interval_s, MIN_S / MIN_REQUESTS),
-            patience_s=min(workload.patience_s, MIN_S),
-        )
-    return workload
+def _least(settings: Any) -> dict[str, Any]:
+    """Return the values of `LEAST` that settings, at any depth, are more than."""
+    lower: dict[str, Any] = {}
+    for name in type(settings).model_fields:
+        value = getattr(settings, name)
+        if isinstance(value, Workload):
+            lower[name] = value.model_copy(update=_least(value))
+        elif name in LEAST and value is not None:
+            lower[name] = min(value, LEAST[name])
+    return lower
 
 
 def _element(rng: Random, directory: Path) -> Iterator[None]:
-    path = _element_file(rng, directory)
+    scenario = resolve_scenario(Scenario.check(rng.choice(SCENARIOS), "base")).scenario
+    made = rng.choice((gnb_settings, ue_settings))(scenario, directory)
+    document = made.model_dump(mode="json", exclude_defaults=True)
+    path = written(rng, document, directory / "element.yaml", KNOWN)
     settings = ElementSettings.load(path)
     yield
     try:
         _build(settings)
     except (SettingsError, TraceError, PolicyError) as error:
         raise SettingsError(f"{path}: {error}") from None  # as the element does
-
-
-def _element_process(rng: Random, directory: Path) -> Iterator[None]:
-    """Start an element in an empty network namespace, or only read its settings without one."""
-    if not _alone():
-        yield from _element(rng, directory)
-        return
-    path = _element_file(rng, directory)
-    with contextlib.suppress(InputError):
-        if not ElementSettings.load(path).directory.resolve().is_relative_to(directory.resolve()):
-            yield  # it may write there, and that is somebody else's
-            return
-    command = (*_alone(), sys.executable, "-P", "-m", "minitopo_dc.real.element", str(path))
-    done = subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,  # its end ends an element that is ready
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=PROCESS_S,
-        check=False,
-    )
-    if "Traceback" in done.stderr or done.returncode not in (0, 1, 2):
-        raise RuntimeError(f"exit status {done.returncode}: {done.stderr[-300:]}")
-    if done.returncode == 2:
-        raise SettingsError(done.stderr)
-    yield
-    if done.returncode == 1 and not done.stderr.strip():
-        raise RuntimeError("it failed without a word")
-
-
-@cache
-def _alone() -> tuple[str, ...]:
-    """Return the words that begin a command in an empty network namespace, none if forbidden."""
-    words = ("unshare", "--map-root-user", "--net", "--kill-child")
-    if shutil.which(words[0]) is None:
-        return ()
-    tried = subprocess.run([*words, "true"], capture_output=True, check=False)
-    return () if tried.returncode else words
-
-
-def _element_file(rng: Random, directory: Path) -> Path:
-    made = rng.choice((gnb_settings, ue_settings))
-    settings = made(
-        resolve_scenario(Scenario.check(rng.choice(SCENARIOS), "base")).scenario, directory
-    )
-    document = settings.model_dump(mode="json", exclude_defaults=True)
-    return written(rng, document, directory / "element.yaml", KNOWN)
 
 
 def _build(settings: ElementSettings) -> None:
@@ -219,13 +149,13 @@ def _changed_text(rng: Random, text: str, after: str = "") -> str:
 
 def _options(rng: Random, directory: Path) -> Iterator[None]:
     (directory / "TRACE.csv").write_text(TRACES[0][0])
-    (directory / "CAMPAIGN.py").write_text(campaign_text())
+    (directory / "CAMPAIGN.py").write_text(CAMPAIGN)
     words = rng.choice(OPTIONS).split()
     place = rng.choice([n for n, word in enumerate(words) if n > 1 and not word.startswith("--")])
     value = near_text(rng, words[place])
     if rng.random() < GARBLED:
         place = rng.randrange(2, len(words))
-        value = str(rng.choice([each for each in HOSTILE if each not in NO_ARGUMENTS]))
+        value = str(rng.choice([wrong for wrong in HOSTILE if wrong not in NO_ARGUMENTS]))
     words[place] = value.translate({0: None, 0xD800: None})
     words = [_placed(word, directory) for word in words]
     parsed = entry.parser().parse_args(words)
@@ -256,6 +186,5 @@ KINDS: dict[str, Kind] = {
     "minitopo": _minitopo,
     "trace": _trace,
     "element": _element,
-    "element-process": _element_process,
     "options": _options,
 }

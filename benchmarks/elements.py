@@ -1,0 +1,184 @@
+"""Elements in Python and in C beside a plain UDP proxy.
+
+The elements of gnb and ue are in series: Dual Connectivity over two legs that take no time. PDUs of
+1,200 bytes come one by one (up to 1,000 a second, which tells the delay that is added), in bursts
+of 4 (up to 20,000) or 16. All kinds take turns at each rate, in each repetition. CPU time is that
+of the element's or proxy's process while packets pass, memory what is resident when they have
+passed. With `--seconds 1800` this is a long run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
+from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.runs.addresses import client_address
+from minitopo_dc.scenario import Scenario
+
+DEFAULT_KINDS = ("none", "proxy", "python", "native")
+CAPTURED = {"python-captures": "python", "native-captures": "native"}
+"""Elements that write captures of their legs, and their cores."""
+KINDS = (*DEFAULT_KINDS, *CAPTURED)
+PORT = "5000"
+SIZE = 1200
+BURSTS = {1000: "1", 20_000: "4", math.inf: "16"}
+"""PDUs that are sent at once, by the highest rate."""
+SILENCE_MS = 500
+GNB, UE = "10.0.0.1", "10.1.1.2"
+UE_OWN_RULE = ("to", "10.2.0.0/16", "lookup", "main", "priority", "100")
+"""What ue sends to the client itself does not take a leg."""
+INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
+LEGS = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
+Row = Mapping[str, float]
+"""What was measured, by name."""
+
+
+class Between(NamedTuple):
+    """Hosts, the address to send to, and the processes on gnb and ue that carry packets."""
+
+    hosts: Network
+    address: str
+    pids: tuple[int, ...]
+
+
+def compiled(directory: Path) -> Path:
+    """Compile the program that sends, receives and is the proxy; return it."""
+    program = directory / "traffic"
+    source = Path(__file__).with_name("traffic.c")
+    subprocess.run(["cc", "-O2", "-o", str(program), str(source)], check=True)
+    return program
+
+
+@contextmanager
+def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
+    """Give fresh hosts with what carries packets between them, for a block."""
+    core = CAPTURED.get(kind, kind)
+    if core in ("python", "native"):
+        real = {"core": core, "capture": ["legs"] if kind in CAPTURED else []}
+        fields = {"transport": "tcp", "mode": "dc", "legs": LEGS, "real": real}
+        with testbed(Scenario.check(fields, "benchmark"), directory) as bed:
+            pids = tuple(element.pid for element in bed.elements)
+            yield Between(bed.hosts, client_address(1), pids)
+        return
+    with registered(), network(2) as hosts, ExitStack() as stack:
+        hosts.ue.popen(["ip", "rule", "add", *UE_OWN_RULE]).wait()
+        hops = ((hosts.ue, client_address(1)), (hosts.gnb, UE)) if kind == "proxy" else ()
+        pids = tuple(
+            stack.enter_context(running(host, program, "proxy", PORT, address, PORT)).pid
+            for host, address in hops
+        )
+        yield Between(hosts, GNB if kind == "proxy" else client_address(1), pids[::-1])
+
+
+@contextmanager
+def running(host: EmulatedHost, program: Path, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program on a host from its line `ready` to the end of the block."""
+    process = host.popen([str(program), *words], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    try:
+        if process.stdout.readline() != b"ready\n":
+            raise RuntimeError(f"{program.name} on {host.name} did not start")
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def answer(process: subprocess.Popen[bytes]) -> dict[str, float]:
+    """Return the JSON that a program prints at its end."""
+    printed: dict[str, float] = json.loads(process.communicate()[0])
+    return printed
+
+
+def cpu_ns(pid: int) -> int:
+    """Return the CPU time (ns) of a process with one thread."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0])
+
+
+def resident_mb(pid: int) -> float:
+    """Return the resident memory (MB) of a process (proc(5))."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def at_rate(way: Between, rate: float, seconds: float, program: Path) -> Row:
+    """Send packets at a rate (1/s), and count what arrives."""
+    hosts, address, pids = way
+    burst = next(burst for most, burst in BURSTS.items() if rate <= most)
+    words = [address, PORT, str(rate), str(seconds), str(SIZE), burst]
+    with running(hosts.client, program, "sink", PORT, str(SILENCE_MS)) as sink:
+        before = [cpu_ns(pid) for pid in pids]
+        answer(hosts.server.popen([str(program), "send", *words], stdout=subprocess.PIPE))
+        arrived = answer(sink)
+    packets = int(rate * seconds)
+    return {
+        "lost": 1 - arrived["received"] / packets,
+        "disordered": arrived["disordered"],
+        "median_us": arrived["median_us"],
+        "p99_us": arrived["p99_us"],
+        **{
+            f"{host}_cpu_us": (cpu_ns(pid) - start) / packets / 1000
+            for host, pid, start in zip(("gnb", "ue"), pids, before, strict=False)
+        },
+        **{
+            f"{host}_memory_mb": resident_mb(pid)
+            for host, pid in zip(("gnb", "ue"), pids, strict=False)
+        },
+    }
+
+
+def summary(rows: Sequence[Row]) -> dict[str, float]:
+    """Return the medians over repetitions."""
+    return {name: round(median(row[name] for row in rows), 3) for name in rows[0]}
+
+
+def with_ratios(kinds: Mapping[str, dict[str, float]]) -> Mapping[str, dict[str, float]]:
+    """Add the ratio of an element's CPU time to the proxy's, both hosts together."""
+    cpu = {
+        kind: sum(value for name, value in row.items() if name.endswith("cpu_us"))
+        for kind, row in kinds.items()
+    }
+    if proxy := cpu.get("proxy"):
+        for kind, row in kinds.items():
+            if cpu[kind]:
+                row["cpu_to_proxy"] = round(cpu[kind] / proxy, 2)
+    return kinds
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of this benchmark."""
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=DEFAULT_KINDS)
+    parser.add_argument("--rates", nargs="+", type=float, default=[500, 20e3, 40e3, 100e3, 140e3])
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--repetitions", type=int, default=9)
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure loss, delay and CPU time of both elements beside a plain UDP proxy (root)."""
+    rows: dict[float, dict[str, list[Row]]] = {
+        rate: {kind: [] for kind in options.kinds} for rate in options.rates
+    }
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        program = compiled(Path(name))
+        for _ in range(options.repetitions):
+            for rate, kinds in rows.items():
+                for kind, measured in kinds.items():
+                    with between(kind, program, Path(name)) as way:
+                        measured.append(at_rate(way, rate, options.seconds, program))
+    return {
+        f"{rate:g}/s": with_ratios({kind: summary(measured) for kind, measured in kinds.items()})
+        for rate, kinds in rows.items()
+    } | {"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}

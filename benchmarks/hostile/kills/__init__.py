@@ -1,1 +1,0 @@
-"""Signals, stops, busy processors and limits at random moments of runs on the real clock (root)."""

@@ -1,0 +1,58 @@
+"""`python -m benchmarks`, a little of each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from benchmarks import __main__ as benchmarks
+from benchmarks import elements
+
+
+def figures(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str
+) -> Any:
+    """What a benchmark prints."""
+    monkeypatch.setattr(sys, "argv", ["benchmarks", *words])
+    benchmarks.main()
+    return json.loads(capsys.readouterr().out)[words[0]]
+
+
+def test_cores_are_compared_on_equal_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--pairs", "1", "--size", "0.5", "--rows", "dc", "threshold")
+    rows = figures(capsys, monkeypatch, "cores", *words)
+    assert list(rows) == ["dc", "threshold"]
+    assert all(row["ratio"] > 0 for row in rows.values())
+
+
+def test_planning_is_compared_with_checks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--studies", "lwa", "--version", "sample")
+    row = figures(capsys, monkeypatch, "planning", *words)["lwa"]
+    assert row["runs"] > 0
+    assert row["ratio"] == pytest.approx(row["run_ms"] / row["check_ms"], rel=0.1)
+
+
+def test_the_cpu_time_of_elements_is_told_in_that_of_the_proxy() -> None:
+    rows = {
+        "none": {"lost": 0.0},
+        "proxy": {"gnb_cpu_us": 4.0, "ue_cpu_us": 6.0},
+        "native": {"gnb_cpu_us": 7.0, "ue_cpu_us": 8.0},
+    }
+    ratios = {kind: row.get("cpu_to_proxy") for kind, row in elements.with_ratios(rows).items()}
+    assert ratios == {"none": None, "proxy": 1.0, "native": 1.5}
+
+
+@pytest.mark.root
+def test_the_elements_lose_nothing(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--kinds", "proxy", "native", "--rates", "2000", "--seconds", "1")
+    rows = figures(capsys, monkeypatch, "elements", *words, "--repetitions", "1")["2000/s"]
+    assert [(row["lost"], row["disordered"]) for row in rows.values()] == [(0, 0)] * 2
