@@ -12,7 +12,6 @@ have no neighbours to find.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,18 +20,9 @@ from typing import Any, Literal, NamedTuple
 from mininet.link import Intf
 from mininet.node import Node
 
-if __package__:
-    from minitopo_dc.topologies.reach import address, addresses, behind, neighbours
-else:  # mn reads the files of this folder outside their package
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from reach import (  # type: ignore[import-not-found, no-redef]
-        address,
-        addresses,
-        behind,
-        neighbours,
-    )
+from .host import Command, words
+from .reach import address, addresses, behind, neighbours
 
-Command = tuple[str, ...]
 Role = Literal["gnb", "ue"]
 LEG_NETWORK = "198.18.0.0/15"
 """RFC 2544, appendix C.2.2: addresses that no network has."""
@@ -99,24 +89,24 @@ class BearerEnd:
         """Return the settings of this end's element (docs/element.md)."""
         down, up = self._bearer(1, bearers.downlink), self._bearer(2, bearers.uplink)
         sent, received = (down, up) if self.role == "gnb" else (up, down)
+        entries = [
+            (
+                leg,
+                {"leg": leg.number, "interface": str(self._near_interface(leg))},
+                leg.downlink if self.role == "gnb" else leg.uplink,
+            )
+            for leg in self.legs
+        ]
         return {
             "host": self.role,
             "directory": str(directory),
             "plugins": list(bearers.plugins),
             "legs": [
-                {
-                    **_leg_entry(leg, self._near_interface(leg)),
-                    "radio": dict(radio),
-                    "seed": self._seed(leg, bearers),
-                }
-                for leg in self.legs
-                if (radio := self._radio(leg)) is not None
+                entry | {"radio": dict(radio), "seed": self._seed(leg, bearers)}
+                for leg, entry, radio in entries
+                if radio is not None
             ],
-            "wires": [
-                _leg_entry(leg, self._near_interface(leg))
-                for leg in self.legs
-                if self._radio(leg) is None
-            ],
+            "wires": [entry for _, entry, radio in entries if radio is None],
             "next_hops": [self._next_hop(leg) for leg in self.legs],
             "transmit": [{**sent, "interface": LOOP_IN}],
             "receive": [received],
@@ -124,85 +114,78 @@ class BearerEnd:
 
     def far(self) -> list[str]:
         """Return the addresses reached over the bearer: the other end's, and those behind it."""
-        hosts = self._hosts_behind(self.other)
-        own = self._hosts_behind(self.node)
-        found = (self.other, *(host for host in hosts if host not in own))
-        return sorted({each for host in found for each in addresses(host, planned=self.planned)})
+        near = self._hosts_behind(self.node)
+        hosts = (self.other, *(far for far in self._hosts_behind(self.other) if far not in near))
+        return sorted({own for host in hosts for own in addresses(host, planned=self.planned)})
 
     def near(self) -> dict[str, Intf]:
         """Return the addresses on this end's other links, each with its interface here."""
         return {
-            found: interface
+            host: interface
             for interface in self._others()
             for far in neighbours(interface)
             if far.node is not self.other
-            if (found := address(far, planned=self.planned)) is not None
+            if (host := address(far, planned=self.planned)) is not None
         }
 
     def _devices(self) -> Iterator[Command]:
         """Yield commands for interfaces that send packets unchanged, and for forwarding."""
-        yield (*("ip", "link", "add", LOOP, "type", "veth", "peer", "name", LOOP_IN),)
-        yield ("ip", "link", "set", "dev", LOOP_IN, "address", LOOP_LINK_LAYER)
-        ours = [LOOP, LOOP_IN, *(str(each) for each in self.interfaces)]
+        yield words(f"ip link add {LOOP} type veth peer name {LOOP_IN}")
+        yield words(f"ip link set dev {LOOP_IN} address {LOOP_LINK_LAYER}")
+        ours = [LOOP, LOOP_IN, *(str(interface) for interface in self.interfaces)]
+        others = [str(interface) for interface in self._others()]
         quiet = (f"net.ipv6.conf.{name}.disable_ipv6=1" for name in ours)
         yield ("sysctl", "-eqw", *quiet)  # a kernel that was booted without IPv6 has no such key
         for name in ours:
             # What is longer than the MTU or lacks its checksum is no packet of a leg.
-            yield ("ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
+            yield words(f"ethtool -K {name} tso off gso off gro off tx off")
         for name in (LOOP, LOOP_IN):
-            yield ("ip", "link", "set", "dev", name, "up")
-        names = (*ours, *(str(each) for each in self._others()), "all")
-        unfiltered = (f"net.ipv4.conf.{name}.rp_filter=0" for name in names)
+            yield words(f"ip link set dev {name} up")
+        unfiltered = (f"net.ipv4.conf.{name}.rp_filter=0" for name in (*ours, *others, "all"))
         accepting = f"net.ipv4.conf.{LOOP_IN}.accept_local=1"  # this host's own come by here, too
         yield ("sysctl", "-qw", "net.ipv4.ip_forward=1", *unfiltered, accepting)
-        for each in self._others():
+        for name in others:
             # Hosts that share a network with hosts across the bearer ask here for their addresses.
-            yield ("sysctl", "-qw", f"net.ipv4.conf.{each}.proxy_arp=1")
-            yield ("sysctl", "-qw", f"net.ipv4.neigh.{each}.proxy_delay=0")
+            yield words(f"sysctl -qw net.ipv4.conf.{name}.proxy_arp=1")
+            yield words(f"sysctl -qw net.ipv4.neigh.{name}.proxy_delay=0")
 
     def _leg(self, leg: Leg) -> Iterator[Command]:
-        name, far, table = (
-            str(self._near_interface(leg)),
-            self._far_interface(leg),
-            str(FIRST_TABLE + leg.number),
-        )
-        own = f"{_address(self.role, leg)}/30"
-        yield ("ip", "address", "replace", own, "dev", name, "scope", "link")
+        name, table = self._near_interface(leg), FIRST_TABLE + leg.number
+        yield words(f"ip address replace {_address(self.role, leg)}/30 dev {name} scope link")
         mark = f"{leg.number}/{LEG_MARK_MASK:#x}"
-        yield ("ip", "rule", "add", "fwmark", mark, "table", table, "priority", MARKED)
+        yield words(f"ip rule add fwmark {mark} table {table} priority {MARKED}")
         # After the route that the element makes, which goes when the interface goes down.
-        yield ("ip", "route", "add", "blackhole", "default", "metric", "1000", "table", table)
+        yield words(f"ip route add blackhole default metric 1000 table {table}")
         # A PDU is what the other end's host sends to this one, but for the reports.
         for other in (
-            ("-s", LEG_NETWORK),
-            ("-m", "mac", "!", "--mac-source", _link_layer(far)),
-            ("-m", "pkttype", "!", "--pkt-type", "unicast"),
+            f"-s {LEG_NETWORK}",
+            f"-m mac ! --mac-source {_link_layer(self._far_interface(leg))}",
+            "-m pkttype ! --pkt-type unicast",
         ):
-            yield (*_PREROUTING, "-i", name, *other, "-j", "ACCEPT")
+            yield words(f"iptables -w -t mangle -A PREROUTING -i {name} {other} -j ACCEPT")
 
     def _routes(self) -> Iterator[Command]:
-        gateway = ("via", LOOP_GATEWAY, "dev", LOOP, "onlink", *self._source())
-        link_layer = ("lladdr", LOOP_LINK_LAYER, "dev", LOOP, "nud", "permanent")
-        yield ("ip", "neighbour", "replace", LOOP_GATEWAY, *link_layer)
-        table = ("table", str(BEARER_TABLE))
+        gateway = f"via {LOOP_GATEWAY} dev {LOOP} onlink {self._source()}"
+        yield words(
+            f"ip neighbour replace {LOOP_GATEWAY} lladdr {LOOP_LINK_LAYER} dev {LOOP} nud permanent"
+        )
         far = self.far()
-        for each in far:
-            yield ("ip", "route", "replace", each, *gateway, *table)
-        for each, interface in self.near().items():
-            if each not in far:
-                source = self._source(interface)
-                yield ("ip", "route", "replace", each, "dev", str(interface), *source, *table)
-        yield ("ip", "rule", "add", *table, "priority", TO_BEARER)
+        for host in far:
+            yield words(f"ip route replace {host} {gateway} table {BEARER_TABLE}")
+        for host, interface in self.near().items():
+            if host not in far:
+                way = f"dev {interface} {self._source(interface)}"
+                yield words(f"ip route replace {host} {way} table {BEARER_TABLE}")
+        yield words(f"ip rule add table {BEARER_TABLE} priority {TO_BEARER}")
         if self.role == "ue":
-            rest = ("table", str(REST_TABLE))
-            yield ("ip", "route", "replace", "default", *gateway, *rest)
-            yield ("ip", "rule", "add", *rest, "priority", THE_REST)
+            yield words(f"ip route replace default {gateway} table {REST_TABLE}")
+            yield words(f"ip rule add table {REST_TABLE} priority {THE_REST}")
 
-    def _source(self, interface: Intf | None = None) -> Command:
+    def _source(self, interface: Intf | None = None) -> str:
         """Return the route option for the source address of this host's own packets."""
         first = None if interface is None else address(interface, planned=self.planned)
         own = first or next(addresses(self.node, planned=self.planned), None)
-        return ("src", own) if own else ()
+        return f"src {own}" if own else ""
 
     def _bearer(self, number: int, pdcp: Mapping[str, Any]) -> dict[str, Any]:
         """Return a bearer's settings, with the way of its reports, of which there may be none."""
@@ -234,9 +217,6 @@ class BearerEnd:
     def _seed(self, leg: Leg, bearers: Bearers) -> str:
         return f"{bearers.seed}/{leg.number}/{'downlink' if self.role == 'gnb' else 'uplink'}"
 
-    def _radio(self, leg: Leg) -> Mapping[str, Any] | None:
-        return leg.downlink if self.role == "gnb" else leg.uplink
-
     def _near_interface(self, leg: Leg) -> Intf:
         return leg.gnb if self.role == "gnb" else leg.ue
 
@@ -246,19 +226,12 @@ class BearerEnd:
     def _others(self) -> list[Intf]:
         """Return this host's interfaces that are no legs."""
         legs = self.interfaces
-        return [each for each in self.node.intfList() if each not in legs and each.name != "lo"]
+        return [end for end in self.node.intfList() if end not in legs and end.name != "lo"]
 
     def _hosts_behind(self, node: Node) -> list[Node]:
         """Return the hosts behind one end, as seen without the legs."""
-        legs = [each for leg in self.legs for each in (leg.gnb, leg.ue)]
+        legs = [end for leg in self.legs for end in (leg.gnb, leg.ue)]
         return behind(node, legs, self.other if node is self.node else self.node)
-
-
-_PREROUTING = ("iptables", "-w", "-t", "mangle", "-A", "PREROUTING")
-
-
-def _leg_entry(leg: Leg, interface: Intf) -> dict[str, Any]:
-    return {"leg": leg.number, "interface": str(interface)}
 
 
 def _address(role: Role, leg: Leg) -> str:
@@ -266,5 +239,4 @@ def _address(role: Role, leg: Leg) -> str:
 
 
 def _link_layer(interface: Intf) -> str:
-    found: str = interface.MAC() or interface.updateMAC()
-    return found
+    return str(interface.MAC() or interface.updateMAC())

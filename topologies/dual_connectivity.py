@@ -26,38 +26,20 @@ from mininet.log import error
 from mininet.net import Mininet
 from mininet.node import Node
 
-if __package__:
-    from minitopo_dc.topologies.bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg
-    from minitopo_dc.topologies.element_process import (
-        ElementProcess,
-        ElementProcessError,
-        Registered,
-    )
-    from minitopo_dc.topologies.host import TestbedHost, run
-    from minitopo_dc.topologies.parameter_values import in_json
-    from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
-    from minitopo_dc.topologies.reach import addresses, neighbours, segment
-else:  # mn reads the files of this folder outside their package
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from bearer_end import (  # type: ignore[import-not-found, no-redef]
-        LEG_MTU,
-        MAX_LEGS,
-        BearerEnd,
-        Bearers,
-        Leg,
-    )
-    from element_process import (  # type: ignore[import-not-found, no-redef]
-        ElementProcess,
-        ElementProcessError,
-        Registered,
-    )
-    from host import TestbedHost, run  # type: ignore[import-not-found, no-redef]
-    from parameter_values import in_json  # type: ignore[import-not-found, no-redef]
-    from radio_link import (  # type: ignore[import-not-found, no-redef]
-        RadioLinkError,
-        radio_settings,
-    )
-    from reach import addresses, neighbours, segment  # type: ignore[import-not-found, no-redef]
+if not __package__:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
+    __package__ = "topologies"
+
+from .bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg
+from .element_process import (
+    ElementProcess,
+    ElementProcessError,
+    Registered,
+)
+from .host import TestbedHost, run
+from .parameter_values import in_json
+from .radio_link import RadioLinkError, radio_settings
+from .reach import addresses, neighbours, segment
 
 Parameters = Mapping[str, Any]
 """Of a leg: those of a radio link; `uplink` and `downlink` have what differs there."""

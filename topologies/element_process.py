@@ -21,22 +21,74 @@ from typing import Any
 
 from mininet.node import Node
 
-if __package__:
-    from minitopo_dc.topologies.radio_link import interpreter
-else:  # mn reads the files of this folder outside their package
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from radio_link import interpreter  # type: ignore[import-not-found, no-redef]
+HERE = Path(__file__).resolve()
 
 PROCESS = "minitopo_dc.real.element"
-READY = b"ready"
+READY = "ready"
 PATIENCE_S = 30
 """For its first word, and for its end: importing takes about 1 s on one busy core."""
 REGISTRY = Path("/run/minitopo-dc")
 VARIABLE = "MINITOPO_DC_RUN"
 
 
+NEEDS = "that Python needs minitopo-dc: docs/setup.md"
+
+
 class ElementProcessError(Exception):
     """Error: an element cannot start, or has ended; the message has its words."""
+
+
+class HostProcess:
+    """A program of minitopo-dc that takes orders, a line each, and ends with them.
+
+    Args:
+        module: the program's.
+        arguments: its own.
+        within: words before it, of what runs it on a host.
+        options: of the process.
+    """
+
+    def __init__(
+        self, module: str, *arguments: str, within: tuple[str, ...] = (), **options: Any
+    ) -> None:
+        self.process: subprocess.Popen[bytes] = subprocess.Popen(
+            [*within, interpreter(), "-P", "-m", module, *arguments],
+            stdin=subprocess.PIPE,  # its end, however this program ends, is the process' end
+            stdout=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C of the terminal is Mininet's, which ends us in order
+            **options,
+        )
+
+    def write(self, order: str) -> None:
+        """Send an order; raise BrokenPipeError when the process has ended."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{order}\n".encode())
+        self.process.stdin.flush()
+
+    def read(self) -> str | None:
+        """Return its next line: empty if it has ended, None if it says nothing."""
+        assert self.process.stdout is not None
+        if not select.select([self.process.stdout], (), (), PATIENCE_S)[0]:
+            return None
+        return self.process.stdout.readline().decode().strip()
+
+    def end(self) -> None:
+        """End it in order, by the end of its orders, or else at once."""
+        try:
+            self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+
+
+def interpreter() -> str:
+    """Return the Python that has minitopo-dc."""
+    in_checkout = HERE.parents[1] / ".venv"
+    installed_in = HERE.parents[5:6]  # below it: lib/python3.N/site-packages/minitopo_dc/topologies
+    for environment in (in_checkout, *installed_in):
+        if (environment / "pyvenv.cfg").is_file():
+            return str(environment / "bin" / "python")
+    return sys.executable
 
 
 class Registered:
@@ -58,7 +110,7 @@ class Registered:
         self._entry.unlink(missing_ok=True)
 
 
-class ElementProcess:
+class ElementProcess(HostProcess):
     """An element on `node`; `host` is its name in its files."""
 
     def __init__(self, node: Node, settings: Mapping[str, Any], run: str) -> None:
@@ -67,14 +119,10 @@ class ElementProcess:
         self._files = Path(settings["directory"]) / settings["host"]
         path = Path(f"{self._files}-element.yaml")
         path.write_text(json.dumps(settings, indent=1), encoding="utf-8")  # which is YAML
+        within = ("mnexec", "-a", str(node.pid))
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                ["mnexec", "-a", str(node.pid), interpreter(), "-P", "-m", PROCESS, str(path)],
-                env={**os.environ, VARIABLE: run},
-                stdin=subprocess.PIPE,  # its end, however this program ends, is the element's
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,  # a Ctrl-C of the terminal is Mininet's
+            super().__init__(
+                PROCESS, str(path), within=within, stderr=log, env={**os.environ, VARIABLE: run}
             )
 
     def wait_ready(self) -> None:
@@ -83,10 +131,7 @@ class ElementProcess:
         Raises:
             ElementProcessError: it has ended, or takes too long.
         """
-        output = self._process.stdout
-        assert output is not None
-        readable, _, _ = select.select([output], (), (), PATIENCE_S)
-        if not readable or output.readline().strip() != READY:
+        if self.read() != READY:
             raise ElementProcessError(self._words())
 
     def order(self, line: str) -> None:
@@ -95,12 +140,9 @@ class ElementProcess:
         Raises:
             ElementProcessError: it has ended.
         """
-        orders = self._process.stdin
-        assert orders is not None
-        if self._process.poll() is not None:
+        if self.process.poll() is not None:
             raise ElementProcessError(self._words())
-        orders.write(f"{line}\n".encode())
-        orders.flush()
+        self.write(line)
 
     def counters(self) -> dict[int, dict[str, int]]:
         """Return what each leg had counted up to 0.1 s ago, by number (docs/legs.md)."""
@@ -113,23 +155,19 @@ class ElementProcess:
 
     def begin_stop(self) -> None:
         """Tell the process to end, by the end of its orders."""
-        if self._process.stdin is not None:
+        if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()
-            self._process.stdin = None
+                self.process.stdin.close()
+            self.process.stdin = None
 
     def stop(self) -> str:
         """End the process in order; return what went wrong, or empty text."""
         self.begin_stop()
-        try:
-            self._process.communicate(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-        if self._process.returncode:
+        self.end()
+        if self.process.returncode:
             return self._words()
         summary = json.loads(Path(f"{self._files}-summary.json").read_text(encoding="utf-8"))
-        drops = sum(count for each in summary["kernel_drops"].values() for count in each.values())
+        drops = sum(sum(queues.values()) for queues in summary["kernel_drops"].values())
         if drops:
             return (
                 f"{self._node.name}: the kernel dropped {drops} packets: the machine is too slow "
@@ -145,13 +183,13 @@ class ElementProcess:
         """Return how it ended and what it said, without the path of its settings' file."""
         said = self._log.read_text(encoding="utf-8", errors="replace").strip()
         said = said.replace(f"{self._files}-element.yaml: ", "")
-        end = self._process.poll()
+        end = self.process.poll()
         if end == 2:  # a mistake in its settings, which it names
             return f"{self._node.name}: {said}"
         state = "does not answer" if end is None else f"ended with {end}"
         return (
             f"{self._node.name}: its element {state}: {said or 'no words'} "
-            f"({interpreter()} -m {PROCESS}; that Python needs minitopo-dc: docs/setup.md)"
+            f"({interpreter()} -m {PROCESS}; {NEEDS})"
         )
 
 

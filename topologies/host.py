@@ -20,7 +20,7 @@ from mininet.node import Node
 SHELL_WATCH_MS = 200
 """How often it is looked at whether a host's shell is there, while nothing comes from it."""
 Command = Sequence[str]
-"""Arguments of `ip`."""
+"""Arguments of a program, mostly of `ip`."""
 
 _OURS = re.compile(r"10\.(\d+)\.(\d+)\.(\d+)(?:/(16|24))?")
 _PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
@@ -124,7 +124,7 @@ def set_up(
     for name in node.nameToIntf:
         run(node, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0")
         # What is longer than the MTU or lacks its checksum is no packet of a leg.
-        run(node, "ethtool", "-K", name, "tso", "off", "gso", "off", "gro", "off", "tx", "off")
+        run(node, *words(f"ethtool -K {name} tso off gso off gro off tx off"))
         run(node, "ip", "link", "set", "dev", name, "mtu", str(mtu.get(name, 1500)))
     if ip_version == 6:
         _enable_ipv6(node, forward)
@@ -155,13 +155,18 @@ def _quiet(interface: str) -> Iterator[str]:
 
 def in_ipv6(word: str) -> str:
     """Return the IPv6 address or network for an IPv4 one of the testbed, other words unchanged."""
-    found = _OURS.fullmatch(word)
-    if found is None:
+    ours = _OURS.fullmatch(word)
+    if ours is None:
         return word
-    network, subnet, host, length = found.groups()
+    network, subnet, host, length = ours.groups()
     address = f"fd00:10:{network}:{subnet}::{host}/{_PREFIX_LENGTHS[length]}"
     written = IPv6Interface(address)
     return str(written.ip) if length is None else str(written)
+
+
+def words(text: str) -> Command:
+    """Return the words of a command that is written as one types it."""
+    return tuple(text.split())
 
 
 def run(node: Node, *command: str) -> None:

@@ -14,18 +14,15 @@ sent to it, takes that leg. With `ip=6` it has fd00:10:(100+k):leg::2 beside the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-if __package__:
-    from minitopo_dc.topologies.host import Command
-    from minitopo_dc.topologies.parameter_values import whole
-    from minitopo_dc.topologies.two_path import End, TwoPath, table_of_leg
-else:  # mn runs this file outside its package, and compiles it by its name
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from host import Command  # type: ignore[import-not-found, no-redef]
-    from parameter_values import whole  # type: ignore[import-not-found, no-redef]
-    from two_path import End, TwoPath, table_of_leg  # type: ignore[import-not-found, no-redef]
+if not __package__:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
+    __package__ = "topologies"
+
+from .host import Command, words
+from .parameter_values import whole
+from .two_path import End, TwoPath, table_of_leg
 
 
 class ManyClients(TwoPath):
@@ -49,35 +46,28 @@ class ManyClients(TwoPath):
             self._add_client(client, range(1, legs + 1))
 
     def _add_client(self, client: int, legs: range) -> None:
-        name = f"client{client}"
-        routes = [route for leg in legs for route in _client_routes(client, leg)]
-        default = ("route", "add", "default", "via", f"{_network(client, 1)}.1")
-        self._host(name, False, [*routes, default])
-        self.nodeInfo("ue")["commands"].append(_local_rule(f"10.{100 + client}.0.0/16"))
+        name, network = f"client{client}", f"10.{100 + client}"
+        routes = []
         for leg in legs:
-            lan = f"{_network(client, leg)}.0/24"
-            to_client = ("route", "add", lan, "via", f"10.1.{leg}.2")
-            by_leg = ("rule", "add", "from", lan, "table", table_of_leg(leg), "priority", "200")
+            table, lan = table_of_leg(leg), f"{network}.{leg}"
+            device = f"dev {name}-lan{leg}"
+            routes.append(words(f"route add default via {lan}.1 {device} table {table}"))
+            routes.append(words(f"rule add from {lan}.2 table {table} priority 200"))
+        self._host(name, False, [*routes, words(f"route add default via {network}.1.1")])
+        self.nodeInfo("ue")["commands"].append(_local_rule(f"{network}.0.0/16"))
+        for leg in legs:
+            lan = f"{network}.{leg}"
+            to_client = words(f"route add {lan}.0/24 via 10.1.{leg}.2")
+            by_leg = words(f"rule add from {lan}.0/24 table {table_of_leg(leg)} priority 200")
             self.nodeInfo("gnb")["commands"].append(to_client)
             self.nodeInfo("ue")["commands"].append(by_leg)
-            router = End("ue", f"c{client}lan{leg}", f"{_network(client, leg)}.1")
-            self._link(router, End(name, f"lan{leg}", f"{_network(client, leg)}.2"))
-
-
-def _network(client: int, leg: int) -> str:
-    return f"10.{100 + client}.{leg}"
+            router = End("ue", f"c{client}lan{leg}", f"{lan}.1")
+            self._link(router, End(name, f"lan{leg}", f"{lan}.2"))
 
 
 def _local_rule(network: str) -> Command:
     """Return the rule by which packets between clients do not take a leg."""
-    return ("rule", "add", "to", network, "table", "main", "priority", "190")
-
-
-def _client_routes(client: int, leg: int) -> Iterator[Command]:
-    network, table = _network(client, leg), table_of_leg(leg)
-    interface = f"client{client}-lan{leg}"
-    yield ("route", "add", "default", "via", f"{network}.1", "dev", interface, "table", table)
-    yield ("rule", "add", "from", f"{network}.2", "table", table, "priority", "200")
+    return words(f"rule add to {network} table main priority 190")
 
 
 topos = {"many_clients": ManyClients}

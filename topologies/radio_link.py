@@ -17,34 +17,25 @@ of the environment that this file is installed in, or else this program's.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
-import select
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from mininet.link import Intf, Link, OVSLink, TCLink, TCULink
 from mininet.log import error
 
-if __package__:
-    from minitopo_dc.topologies.parameter_values import in_json, number, plain, truth
-else:  # mn runs this file outside its package, and compiles it by its name
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from parameter_values import (  # type: ignore[import-not-found, no-redef]
-        in_json,
-        number,
-        plain,
-        truth,
-    )
+if not __package__:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
+    __package__ = "topologies"
 
-# mn runs this file without a __file__, but compiles it by its name.
-HERE = Path((lambda: 0).__code__.co_filename).resolve()
+from .element_process import NEEDS, READY, HostProcess, interpreter
+from .parameter_values import in_json, number, plain, truth
+
 PROCESS = "minitopo_dc.real.element.radio_link"
-PATIENCE_S = 30
-"""For an answer of the process: importing takes about 1 s on one busy core."""
 SEED = 1
 MAX_PACKETS = 10**9
 """As a leg's settings have it (docs/scenarios.md)."""
@@ -83,8 +74,13 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := parameters.keys() - _FIELDS.keys():
         names = ", ".join(sorted(map(repr, unknown)))
         raise RadioLinkError(f"unknown parameter {names}; known: {', '.join(_FIELDS)}")
-    given = {name: value for name, value in parameters.items() if value is not None}
-    settings = {_FIELDS[name][0]: _FIELDS[name][1](name, value) for name, value in given.items()}
+    settings: dict[str, Any] = {}
+    for name, value in parameters.items():
+        if value is not None:
+            key, field = _FIELDS[name]
+            settings[key] = field.read(value)
+            if settings[key] is None:
+                raise RadioLinkError(f"{name}={value!r:.80}: allowed are {field.allowed}")
     if "rate_mbps" in settings and "trace" in settings:
         raise RadioLinkError("give bw or trace, not both")
     if "loss_percent" in settings and "burst_loss" in settings:
@@ -94,107 +90,92 @@ def radio_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return _DEFAULTS | settings
 
 
-def _rate(name: str, value: Any) -> float:
+def _rate(value: Any) -> float | None:
     """Return a rate in Mbit/s: a number as TCLink's, or text with a unit of bits."""
     rate = number(value, RATES_MBPS)
-    if not 0 < rate < math.inf:
-        raise _refused(name, value, "numbers above 0 (Mbit/s), and text as 10mbit, 5Mbps, 500kbit")
-    return rate
+    return rate if 0 < rate < math.inf else None
 
 
-def _percent(name: str, value: Any) -> float:
+def _percent(value: Any) -> float | None:
     percent = number(value, {"%": 1})
-    if not 0 <= percent <= 100:
-        raise _refused(name, value, "0 to 100 (percent)")
-    return percent
+    return percent if 0 <= percent <= 100 else None
 
 
-def _packets(name: str, value: Any) -> int:
+def _packets(value: Any) -> int | None:
     """Return a whole number, also one that arithmetic has made a float (40.0)."""
     packets = number(value)
-    if not (1 <= packets <= MAX_PACKETS and packets.is_integer()):
-        raise _refused(name, value, f"whole numbers from 1 to {MAX_PACKETS} (packets)")
-    return int(packets)
+    return int(packets) if 1 <= packets <= MAX_PACKETS and packets.is_integer() else None
 
 
-def _milliseconds(name: str, value: Any) -> float:
+def _milliseconds(value: Any) -> float | None:
     """Return a time with its unit in ms; without one tc(8) means us and a scenario ms."""
     if number(value) == 0:
         return 0.0
     time = number(value.lower(), DELAYS_MS) if isinstance(value, str) else math.nan
-    if not 0 <= time < math.inf or not math.isnan(number(value)):
-        raise _refused(name, value, "times with a unit: 15ms, 0.5s, 800us")
-    return time
+    return time if 0 <= time < math.inf and math.isnan(number(value)) else None
 
 
-def _burst_loss(name: str, value: Any) -> dict[str, float]:
+def _burst_loss(value: Any) -> dict[str, float] | None:
     """Return Gilbert-Elliott's probabilities, as netem's gemodel: p and r, then perhaps h and k."""
     value = plain(value)
     given = value.split(":") if isinstance(value, str) else value
     numbers = [number(one) for one in given] if isinstance(given, (list, tuple)) else []
     if not 2 <= len(numbers) <= 4 or not all(0 <= one <= 1 for one in numbers):
-        raise _refused(name, value, "p:r, p:r:h and p:r:h:k, each from 0 to 1")
+        return None
     return dict(zip("prhk", numbers))  # noqa: B905
 
 
-def _path(name: str, value: Any) -> str:
+def _path(value: Any) -> str | None:
     if not isinstance(value, (str, Path)) or "\0" in str(value):
-        raise _refused(name, value, "paths of files")
+        return None
     return str(Path(value).resolve())
 
 
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise _refused(name, value, "names of columns, as text")
-    return str(value)
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
-def _jitter_model(name: str, value: Any) -> str:
-    return _one_of(name, value, ("normal", "uniform"))
+def _one_of(*allowed: str) -> Field:
+    """Return how one of some words is read."""
+    words = ", ".join(repr(one) for one in allowed)
+    return Field(
+        lambda value: value if isinstance(value, str) and value in allowed else None, words
+    )
 
 
-def _end(name: str, value: Any) -> str:
-    return _one_of(name, value, ("loop", "hold", "stop"))
-
-
-def _one_of(name: str, value: Any, allowed: Sequence[str]) -> str:
-    if not isinstance(value, str) or value not in allowed:
-        raise _refused(name, value, ", ".join(repr(one) for one in allowed))
-    return str(value)
-
-
-def _reorder(name: str, value: Any) -> bool:
-    if (reorder := truth(value)) is None:
-        raise _refused(name, value, "True and False")
-    return reorder
-
-
-def _rlc(name: str, value: Any) -> dict[str, Any]:
+def _rlc(value: Any) -> dict[str, Any] | None:
     """Return RLC's fields as JSON has them; the process checks each."""
     fields = in_json(value)
-    if not isinstance(fields, dict):
-        raise _refused(name, value, "dictionaries of RLC's fields (docs/rlc.md)")
-    return fields
+    return fields if isinstance(fields, dict) else None
 
 
-def _refused(name: str, value: Any, allowed: str) -> RadioLinkError:
-    return RadioLinkError(f"{name}={value!r:.80}: allowed are {allowed}")
+class Field(NamedTuple):
+    """How a parameter is read: None is what it does not allow; and what it allows, in words."""
+
+    read: Callable[[Any], Any]
+    allowed: str
 
 
+_RATE = Field(_rate, "numbers above 0 (Mbit/s), and text as 10mbit, 5Mbps, 500kbit")
+_TIME = Field(_milliseconds, "times with a unit: 15ms, 0.5s, 800us")
+_COLUMN = Field(_text, "names of columns, as text")
 _FIELDS = {
-    "bw": ("rate_mbps", _rate),
-    "delay": ("delay_ms", _milliseconds),
-    "jitter": ("jitter_ms", _milliseconds),
-    "loss": ("loss_percent", _percent),
-    "max_queue_size": ("queue_packets", _packets),
-    "jitter_model": ("jitter", _jitter_model),
-    "reorder": ("reorder", _reorder),
-    "burst_loss": ("burst_loss", _burst_loss),
-    "trace": ("trace", _path),
-    "trace_column": ("trace_column", _text),
-    "trace_time_column": ("trace_time_column", _text),
-    "end": ("end", _end),
-    "rlc": ("rlc", _rlc),
+    "bw": ("rate_mbps", _RATE),
+    "delay": ("delay_ms", _TIME),
+    "jitter": ("jitter_ms", _TIME),
+    "loss": ("loss_percent", Field(_percent, "0 to 100 (percent)")),
+    "max_queue_size": (
+        "queue_packets",
+        Field(_packets, f"whole numbers from 1 to {MAX_PACKETS} (packets)"),
+    ),
+    "jitter_model": ("jitter", _one_of("normal", "uniform")),
+    "reorder": ("reorder", Field(truth, "True and False")),
+    "burst_loss": ("burst_loss", Field(_burst_loss, "p:r, p:r:h and p:r:h:k, each from 0 to 1")),
+    "trace": ("trace", Field(_path, "paths of files")),
+    "trace_column": ("trace_column", _COLUMN),
+    "trace_time_column": ("trace_time_column", _COLUMN),
+    "end": ("end", _one_of("loop", "hold", "stop")),
+    "rlc": ("rlc", Field(_rlc, "dictionaries of RLC's fields (docs/rlc.md)")),
 }
 """Each parameter's field of a leg, and how its value is read."""
 _DEFAULTS = {"delay_ms": 0, "jitter_ms": 0}
@@ -245,8 +226,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
 
     def statistics(self) -> dict[str, Any]:
         """Return counters of what this interface has sent (docs/legs.md), and kernel drops."""
-        found: dict[str, Any] = json.loads(self.link.ask("statistics"))[self.name]
-        return found
+        return dict(json.loads(self.link.ask("statistics"))[self.name])
 
     def delete(self) -> None:
         """Forget the interface: it goes with the link's process."""
@@ -294,7 +274,7 @@ class RadioLink(Link):  # type: ignore[misc]
             # fast: both interfaces are made where they belong, instead of being moved there.
             super().__init__(node1, node2, **(params | {"fast": True}))
         except RadioLinkError:
-            self._end()
+            self._process.end()
             raise
 
     def makeIntfPair(  # noqa: N802
@@ -304,14 +284,9 @@ class RadioLink(Link):  # type: ignore[misc]
         self._name = f"{name1}<->{name2}"
         ends = zip((name1, name2), self._nodes, (mac1, mac2))  # noqa: B905
         arguments = [f"{name},{node.pid},{mac or ''}" for name, node, mac in ends]
-        self._process = subprocess.Popen(
-            [interpreter(), "-P", "-m", PROCESS, *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # a Ctrl-C of the terminal is Mininet's, which ends us in order
-        )
+        self._process = HostProcess(PROCESS, *arguments)
         answer = self._answer()
-        if answer != "ready":
+        if answer != READY:
             raise RadioLinkError(f"{self._name}: {answer}")
 
     def restart(self) -> None:
@@ -324,13 +299,8 @@ class RadioLink(Link):  # type: ignore[misc]
         Raises:
             RadioLinkError: it has ended.
         """
-        orders = self._process.stdin
-        assert orders is not None
-        try:
-            orders.write(order.encode() + b"\n")
-            orders.flush()
-        except BrokenPipeError:
-            pass  # the answer says so
+        with contextlib.suppress(BrokenPipeError):  # the answer says so
+            self._process.write(order)
         return self._answer()
 
     def delete(self) -> None:
@@ -344,40 +314,20 @@ class RadioLink(Link):  # type: ignore[misc]
                     )
         except RadioLinkError as problem:
             error(f"*** {problem}\n")
-        self._end()
+        self._process.end()
         super().delete()
 
-    def _end(self) -> None:
-        """End the process by the end of its standard input."""
-        try:
-            self._process.communicate(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.communicate()
-
     def _answer(self) -> str:
-        answers = self._process.stdout
-        assert answers is not None
-        if not select.select([answers], (), (), PATIENCE_S)[0]:
-            self._process.kill()
+        line = self._process.read()
+        if line is None:
+            self._process.process.kill()
             raise RadioLinkError(f"{self._name}: its process does not answer")
-        line = answers.readline().decode().strip()
         if not line:
             raise RadioLinkError(
-                f"{self._name}: its process ended with {self._process.wait()}; its words are above "
-                f"({interpreter()} -m {PROCESS}; that Python needs minitopo-dc: docs/setup.md)"
+                f"{self._name}: its process ended with {self._process.process.wait()}; its words "
+                f"are above ({interpreter()} -m {PROCESS}; {NEEDS})"
             )
         return line
-
-
-def interpreter() -> str:
-    """Return the Python that has minitopo-dc."""
-    in_checkout = HERE.parents[1] / ".venv"
-    installed_in = HERE.parents[5:6]  # below it: lib/python3.N/site-packages/minitopo_dc/topologies
-    for environment in (in_checkout, *installed_in):
-        if (environment / "pyvenv.cfg").is_file():
-            return str(environment / "bin" / "python")
-    return sys.executable
 
 
 LINKS = {"default": Link, "tc": TCLink, "tcu": TCULink, "ovs": OVSLink, "radio": RadioLink}

@@ -36,20 +36,13 @@ from typing import Any, NamedTuple
 
 from mininet.topo import Topo
 
-if __package__:
-    from minitopo_dc.topologies.dual_connectivity import Gnb, Ue
-    from minitopo_dc.topologies.host import Command, TestbedHost, in_ipv6
-    from minitopo_dc.topologies.parameter_values import number, plain, truth, whole
-else:  # mn runs this file outside its package, and compiles it by its name
-    sys.path.append(str(Path((lambda: 0).__code__.co_filename).resolve().parent))
-    from dual_connectivity import Gnb, Ue  # type: ignore[import-not-found, no-redef]
-    from host import Command, TestbedHost, in_ipv6  # type: ignore[import-not-found, no-redef]
-    from parameter_values import (  # type: ignore[import-not-found, no-redef]
-        number,
-        plain,
-        truth,
-        whole,
-    )
+if not __package__:  # mn runs this file outside its package, and compiles it by its name
+    sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
+    __package__ = "topologies"
+
+from .dual_connectivity import Gnb, Ue
+from .host import Command, TestbedHost, in_ipv6, words
+from .parameter_values import number, plain, truth, whole
 
 LEG_MTU = 1600
 """Bytes: room for a 1,500-byte SDU and its PDCP header (TS 38.323, 6.2.2), unfragmented."""
@@ -110,7 +103,7 @@ class TwoPath(Topo):  # type: ignore[misc]
         if backhaul:
             self._add_backhaul(range(1, backhaul + 1))
         else:
-            self._host("server", False, [("route", "add", "default", "via", "10.0.0.1")])
+            self._host("server", False, [_default("10.0.0.1")])
             self._link(End("server", "core", server_address()), End("gnb", "core", "10.0.0.1"))
         for leg in numbers:
             name = f"leg{leg}"
@@ -120,32 +113,24 @@ class TwoPath(Topo):  # type: ignore[misc]
             self._link(End("ue", name, f"10.2.{leg}.1"), End("client", name, client_address(leg)))
 
     def _add_hosts(self, legs: range, backhaul: bool) -> None:
-        gnb: list[Command]
         gnb = [command for leg in legs for command in _gnb_routes(leg)]
         ue = [command for leg in legs for command in _ue_routes(leg)]
         client = [command for leg in legs for command in _client_routes(leg)]
         if backhaul:
-            gnb += (
-                ("route", "add", subnet, "via", "10.4.0.1")
-                for subnet in ("10.0.0.0/16", "10.3.0.0/16")
-            )
+            gnb += [words(f"route add 10.{net}.0.0/16 via 10.4.0.1") for net in (0, 3)]
         self._host("gnb", True, gnb, {f"gnb-leg{leg}": LEG_MTU for leg in legs})
-        self._host(
-            "ue",
-            True,
-            [*ue, ("route", "add", "default", "via", "10.1.1.1")],
-            {f"ue-leg{leg}": LEG_MTU for leg in legs},
-        )
-        self._host("client", False, [*client, ("route", "add", "default", "via", "10.2.1.1")])
+        ue.append(_default("10.1.1.1"))
+        self._host("ue", True, ue, {f"ue-leg{leg}": LEG_MTU for leg in legs})
+        self._host("client", False, [*client, _default("10.2.1.1")])
 
     def _add_backhaul(self, links: range) -> None:
         """Add server, edge and agg, and gnb's link to agg."""
         server = [command for link in links for command in _server_routes(link)]
         edge = [command for link in links for command in _edge_routes(link)]
-        agg = [("route", "add", f"10.0.{link - 1}.0/24", "via", f"10.3.{link}.1") for link in links]
-        self._host("server", False, [*server, ("route", "add", "default", "via", "10.0.0.1")])
-        self._host("edge", True, [*edge, ("route", "add", "default", "via", "10.3.1.2")])
-        self._host("agg", True, [*agg, ("route", "add", "default", "via", "10.4.0.2")])
+        agg = [words(f"route add 10.0.{link - 1}.0/24 via 10.3.{link}.1") for link in links]
+        self._host("server", False, [*server, _default("10.0.0.1")])
+        self._host("edge", True, [*edge, _default("10.3.1.2")])
+        self._host("agg", True, [*agg, _default("10.4.0.2")])
         for link in links:
             name = f"srv{link}"
             left = End("server", name, server_address(link))
@@ -241,89 +226,52 @@ def table_of_leg(leg: int) -> str:
     return str(FIRST_TABLE + leg)
 
 
+def _default(gateway: str) -> Command:
+    return words(f"route add default via {gateway}")
+
+
 def _marked(leg: int) -> Command:
     """Return the rule that sends what is marked for a leg over it, whatever its addresses."""
-    return (
-        "rule",
-        "add",
-        "fwmark",
-        f"{leg}/{LEG_MARK_MASK:#x}",
-        "table",
-        table_of_leg(leg),
-        "priority",
-        "100",
-    )
+    mark = f"{leg}/{LEG_MARK_MASK:#x}"
+    return words(f"rule add fwmark {mark} table {table_of_leg(leg)} priority 100")
+
+
+def _from(source: str, table: str, priority: int = 200) -> Command:
+    return words(f"rule add from {source} table {table} priority {priority}")
 
 
 def _gnb_routes(leg: int) -> Iterable[Command]:
-    yield ("route", "add", f"10.2.{leg}.0/24", "via", f"10.1.{leg}.2")
-    yield (
-        "route",
-        "add",
-        "default",
-        "via",
-        f"10.1.{leg}.2",
-        "dev",
-        f"gnb-leg{leg}",
-        "table",
-        table_of_leg(leg),
-    )
+    table, far = table_of_leg(leg), f"10.1.{leg}.2"
+    yield words(f"route add 10.2.{leg}.0/24 via {far}")
+    yield words(f"route add default via {far} dev gnb-leg{leg} table {table}")
     yield _marked(leg)
 
 
 def _ue_routes(leg: int) -> Iterable[Command]:
-    yield (
-        "route",
-        "add",
-        "default",
-        "via",
-        f"10.1.{leg}.1",
-        "dev",
-        f"ue-leg{leg}",
-        "table",
-        table_of_leg(leg),
-    )
+    table = table_of_leg(leg)
+    yield words(f"route add default via 10.1.{leg}.1 dev ue-leg{leg} table {table}")
     yield _marked(leg)
-    yield ("rule", "add", "from", f"10.2.{leg}.0/24", "table", table_of_leg(leg), "priority", "200")
+    yield _from(f"10.2.{leg}.0/24", table)
 
 
 def _client_routes(leg: int) -> Iterable[Command]:
-    yield (
-        "route",
-        "add",
-        "default",
-        "via",
-        f"10.2.{leg}.1",
-        "dev",
-        f"client-lan{leg}",
-        "table",
-        table_of_leg(leg),
-    )
-    yield (
-        "rule",
-        "add",
-        "from",
-        client_address(leg),
-        "table",
-        table_of_leg(leg),
-        "priority",
-        "200",
-    )
+    table = table_of_leg(leg)
+    yield words(f"route add default via 10.2.{leg}.1 dev client-lan{leg} table {table}")
+    yield _from(client_address(leg), table)
 
 
 def _server_routes(link: int) -> Iterable[Command]:
-    table, subnet = table_of_leg(link), f"10.0.{link - 1}"
-    yield ("route", "add", "default", "via", f"{subnet}.1", "table", table)
-    yield ("rule", "add", "from", f"{subnet}.2", "table", table, "priority", "200")
+    table = table_of_leg(link)
+    yield words(f"route add default via 10.0.{link - 1}.1 table {table}")
+    yield _from(server_address(link), table)
 
 
 def _edge_routes(link: int) -> Iterable[Command]:
-    table = table_of_leg(link)
-    yield ("route", "add", "default", "via", f"10.3.{link}.2", "table", table)
+    table, source = table_of_leg(link), f"10.0.{link - 1}.0/24"
+    yield words(f"route add default via 10.3.{link}.2 table {table}")
     # Before the main table, but not for what goes to the server itself.
-    source, inside = f"10.0.{link - 1}.0/24", "10.0.0.0/16"
-    yield ("rule", "add", "from", source, "to", inside, "table", "main", "priority", "190")
-    yield ("rule", "add", "from", source, "table", table, "priority", "200")
+    yield _from(f"{source} to 10.0.0.0/16", "main", 190)
+    yield _from(source, table)
 
 
 topos = {"two_path": TwoPath}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.settings.ranges import MAX_COUNT
-from minitopo_dc.topologies import radio_link
+from minitopo_dc.topologies import element_process, radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 
 
@@ -125,11 +125,11 @@ def test_a_wrong_value_is_named_with_what_is_allowed(
 def test_the_process_runs_on_the_python_that_has_this_file(
     file: str, environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(radio_link, "HERE", tmp_path / file)
-    assert radio_link.interpreter() == sys.executable
+    monkeypatch.setattr(element_process, "HERE", tmp_path / file)
+    assert element_process.interpreter() == sys.executable
     (tmp_path / environment).mkdir(parents=True)
     (tmp_path / environment / "pyvenv.cfg").touch()
-    assert radio_link.interpreter() == str(tmp_path / environment / "bin/python")
+    assert element_process.interpreter() == str(tmp_path / environment / "bin/python")
 
 
 @pytest.mark.parametrize(
