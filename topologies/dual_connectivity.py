@@ -36,7 +36,7 @@ from .element_process import (
     ElementProcessError,
     Registered,
 )
-from .host import TestbedHost, run
+from .host import TestbedHost, run, words
 from .parameter_values import in_json
 from .radio_link import RadioLinkError, radio_settings
 from .reach import addresses, neighbours, segment
@@ -139,8 +139,8 @@ class DualConnectivity:
         for element in elements:
             element.begin_stop()
         for element in elements:
-            if words := element.stop():
-                error(f"*** {words}\n")
+            if problem := element.stop():
+                error(f"*** {problem}\n")
         if self._run is not None:
             self._run.close()
             self._run = None
@@ -161,8 +161,8 @@ class DualConnectivity:
         place = self._run.directory if directory is None else Path(directory).resolve()
         place.mkdir(parents=True, exist_ok=True)
         for leg in self.legs:
-            for each in (leg.gnb, *segment(leg.gnb)):
-                run(each.node, "ip", "link", "set", "dev", each.name, "mtu", str(LEG_MTU))
+            for end in (leg.gnb, *segment(leg.gnb)):
+                run(end.node, *words(f"ip link set dev {end.name} mtu {LEG_MTU}"))
         for end in ends:
             for command in end.commands():
                 run(end.node, *command)
@@ -177,10 +177,9 @@ class DualConnectivity:
             raise DualConnectivityError(str(problem)) from None
 
     def _set(self, leg: int, state: str) -> None:
-        found = [each for each in self.legs if each.number == leg]
-        if not found:
+        if leg not in range(1, len(self.legs) + 1):
             raise DualConnectivityError(f"leg {leg}: allowed are 1 to {len(self.legs)}")
-        for interface in (found[0].gnb, found[0].ue):
+        for interface in (self.legs[leg - 1].gnb, self.legs[leg - 1].ue):
             interface.ifconfig(state)
 
 
@@ -209,7 +208,7 @@ def addDualConnectivity(  # noqa: N802 - as Mininet's own addHost, addLink
     Raises:
         DualConnectivityError: it cannot be so; the message says why.
     """
-    hosts = [net[each] if isinstance(each, str) else each for each in (gnb, ue)]
+    hosts = [net[host] if isinstance(host, str) else host for host in (gnb, ue)]
     if legs is not None and "ends" not in options and not find_legs(*hosts):
         for _ in legs:
             net.addLink(*hosts, cls=Link)
@@ -238,11 +237,11 @@ class Gnb(TestbedHost):
         configured = super().config(forward=forward, **parameters)
         self.configured = True
         if isinstance(self, Ue):
-            self.wanted = dual_connectivity or {}
+            self.arguments = dual_connectivity or {}
         other = next(_partners(self, self.partner), None)
         if other is not None and other.configured and self.dual_connectivity is None:
             gnb, ue = (other, self) if isinstance(self, Ue) else (self, other)
-            DualConnectivity(gnb, ue, **{"planned": True, **ue.wanted})
+            DualConnectivity(gnb, ue, **{"planned": True, **ue.arguments})
         return configured
 
     def terminate(self) -> None:
@@ -258,7 +257,7 @@ class Ue(Gnb):
     Its parameter `dual_connectivity` is a dictionary of arguments of `addDualConnectivity`.
     """
 
-    wanted: Parameters
+    arguments: Parameters
 
 
 Gnb.partner, Ue.partner = Ue, Gnb
@@ -272,7 +271,7 @@ def find_legs(gnb: Node, ue: Node) -> list[tuple[Intf, Intf]]:
     """
     pairs = [(near, far) for near in gnb.intfList() for far in neighbours(near) if far.node is ue]
     for side in zip(*pairs):  # noqa: B905 - pairs all
-        doubtful = [each for each in side if side.count(each) > 1]
+        doubtful = [end for end in side if side.count(end) > 1]
         if doubtful:
             raise DualConnectivityError(
                 f"{doubtful[0]} could be the end of several legs; name them: "
@@ -295,15 +294,15 @@ def make_legs(
         raise DualConnectivityError(
             f"legs={given!r:.80}: allowed are lists with a dictionary or None for each leg"
         )
-    wanted = [None] * len(pairs) if given is None else list(given)
-    if len(wanted) != len(pairs) or len(pairs) > MAX_LEGS:
+    legs = [None] * len(pairs) if given is None else list(given)
+    if len(legs) != len(pairs) or len(pairs) > MAX_LEGS:
         raise DualConnectivityError(
-            f"legs: {len(wanted)} for {len(pairs)} links between both hosts; allowed: one for each "
+            f"legs: {len(legs)} for {len(pairs)} links between both hosts; allowed: one for each "
             f"link, up to {MAX_LEGS}"
         )
     return [
-        Leg(number, *pair, _direction(number, each, "downlink"), _direction(number, each, "uplink"))
-        for number, (pair, each) in enumerate(zip(pairs, wanted), start=1)  # noqa: B905
+        Leg(number, *pair, _direction(number, leg, "downlink"), _direction(number, leg, "uplink"))
+        for number, (pair, leg) in enumerate(zip(pairs, legs), start=1)  # noqa: B905
     ]
 
 
@@ -350,7 +349,7 @@ def _direction(number: int, leg: Parameters | None, direction: str) -> dict[str,
 
 
 def _named(gnb: Node, ue: Node, ends: Sequence[tuple[str, str]]) -> list[tuple[Intf, Intf]]:
-    for node, names in ((gnb, [each[0] for each in ends]), (ue, [each[1] for each in ends])):
+    for node, names in ((gnb, [near for near, _ in ends]), (ue, [far for _, far in ends])):
         unknown = [name for name in names if name not in node.nameToIntf]
         if unknown:
             known = ", ".join(node.nameToIntf)

@@ -10,7 +10,7 @@ from mininet.node import Node, Switch
 
 def neighbours(interface: Intf) -> Iterator[Intf]:
     """Return the hosts' interfaces that frames from `interface` reach by its link and switches."""
-    return (each for each in segment(interface) if not isinstance(each.node, Switch))
+    return (end for end in segment(interface) if not isinstance(end.node, Switch))
 
 
 def segment(interface: Intf) -> Iterator[Intf]:
@@ -22,12 +22,12 @@ def segment(interface: Intf) -> Iterator[Intf]:
             continue
         far = near.link.intf2 if near.link.intf1 is near else near.link.intf1
         ports = far.node.intfList() if isinstance(far.node, Switch) else [far]
-        for each in ports:
-            if each not in seen and each.name != "lo":
-                seen.add(each)
-                yield each
-                if each is not far:
-                    waiting.append(each)
+        for port in ports:
+            if port not in seen and port.name != "lo":
+                seen.add(port)
+                yield port
+                if port is not far:
+                    waiting.append(port)
 
 
 def behind(node: Node, without: Collection[Intf], stop: Node) -> list[Node]:
@@ -38,14 +38,14 @@ def behind(node: Node, without: Collection[Intf], stop: Node) -> list[Node]:
         without: the interfaces of `node` that do not count.
         stop: a host that is not passed, nor among them.
     """
-    found: list[Node] = []
-    waiting = [each for each in node.intfList() if each not in without]
+    hosts: list[Node] = []
+    waiting = [end for end in node.intfList() if end not in without]
     while waiting:
         for far in neighbours(waiting.pop()):
-            if far.node not in (node, stop, *found):
-                found.append(far.node)
-                waiting += [each for each in far.node.intfList() if each is not far]
-    return found
+            if far.node not in (node, stop, *hosts):
+                hosts.append(far.node)
+                waiting += [end for end in far.node.intfList() if end is not far]
+    return hosts
 
 
 def address(interface: Intf, *, planned: bool = False) -> str | None:
@@ -64,5 +64,5 @@ def address(interface: Intf, *, planned: bool = False) -> str | None:
 
 def addresses(node: Node, *, planned: bool = False) -> Iterator[str]:
     """Return an iterator over all IPv4 addresses of a host's interfaces."""
-    found = (address(each, planned=planned) for each in node.intfList())
-    return (each for each in found if each is not None)
+    own = (address(interface, planned=planned) for interface in node.intfList())
+    return (one for one in own if one is not None)
