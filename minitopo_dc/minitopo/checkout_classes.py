@@ -41,7 +41,7 @@ ENDS = ("server", "client")
 class Context:
     """The state that the classes of one run share."""
 
-    scenario: Scenario | None
+    known: Scenario | None
     """The run as this project reads it; none when neither topology nor experiment is this
     project's."""
     directory: Path = Path()
@@ -53,6 +53,12 @@ class Context:
     """All hosts of the running network, under Minitopo's names."""
     elements: list[ElementProcess] = field(default_factory=list)
     running: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def scenario(self) -> Scenario:
+        """Return the run as this project's classes have it."""
+        assert self.known is not None
+        return self.known
 
     def check(self) -> None:
         """Raise RunFailedError when a host or an element was ended from outside."""
@@ -81,9 +87,10 @@ class TopoMixin:
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        assert self.context.scenario is not None
         host: Any = self
-        self.plan = _plan(self.context.scenario)
+        scenario = self.context.scenario
+        sizes = len(scenario.legs), len(scenario.real.backhaul)
+        self.plan = TwoPath(*sizes, ip=scenario.ip_version)
         adders = {"client": host.add_client, "server": host.add_server}
         for name in sorted(self.plan.hosts(), key=_order):
             self.context.names[name] = str(adders.get(name, host.add_router)())
@@ -125,17 +132,16 @@ class ConfigMixin:
     def configure_routing(self) -> None:
         """Set routes and offloads as on this project's hosts, then start the elements."""
         scenario, directory = self.context.scenario, self.context.directory
-        assert scenario is not None
         for name in self.topo.plan.hosts():
             info = self.topo.plan.nodeInfo(name)
-            wanted = {key: info[key] for key in ("forward", "commands", "ip_version")}
-            set_up(self._node(name), mtu=info["mtu"] or {}, **wanted)
+            parameters = {key: info[key] for key in ("forward", "commands", "ip_version")}
+            set_up(self._node(name), mtu=info["mtu"] or {}, **parameters)
         settings = [
             gnb_settings(scenario, directory),
             ue_settings(scenario, directory),
             *backhaul_settings(scenario, directory),
         ]
-        pairs = ((each, EmulatedHost(self._node(each.host))) for each in settings)
+        pairs = ((element, EmulatedHost(self._node(element.host))) for element in settings)
         self.context.elements = self.context.running.enter_context(running(*pairs))
 
     def run_netem_at(self) -> None:
@@ -145,22 +151,18 @@ class ConfigMixin:
 
     def client_interface_count(self) -> int:
         """Return the number of the client's interfaces, one for each leg."""
-        assert self.context.scenario is not None
         return len(self.context.scenario.legs)
 
     def server_interface_count(self) -> int:
         """Return the number of the server's interfaces, one for each backhaul link."""
-        assert self.context.scenario is not None
         return max(1, len(self.context.scenario.real.backhaul))
 
     def get_client_ip(self, interface_index: int) -> str:
         """Return the client's address for a leg (0, 1, ...)."""
-        assert self.context.scenario is not None
         return client_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_server_ip(self, interface_index: int = 0) -> str:
         """Return the server's address on a backhaul link (0, 1, ...)."""
-        assert self.context.scenario is not None
         return server_address(interface_index + 1, self.context.scenario.ip_version)
 
     def get_client_interface(self, client_index: int, interface_index: int) -> str:  # noqa: ARG002
@@ -169,12 +171,8 @@ class ConfigMixin:
 
     def get_server_interface(self, server_index: int, interface_index: int) -> str:  # noqa: ARG002
         """Return the server's interface on a backhaul link (0, 1, ...); there is one server."""
-        assert self.context.scenario is not None
-        return (
-            f"server-srv{interface_index + 1}"
-            if self.context.scenario.real.backhaul
-            else "server-core"
-        )
+        has_links = bool(self.context.scenario.real.backhaul)
+        return f"server-srv{interface_index + 1}" if has_links else "server-core"
 
     def get_router_interface_to_client_switch(self, index: int) -> str:
         """Return gnb's interface to a leg (0, 1, ...)."""
@@ -200,14 +198,12 @@ class ExperimentMixin:
 
     def prepare(self) -> None:
         """Make the kernel settings of the experiment file, without those of MPTCP v0."""
-        assert self.context.scenario is not None
         for name in ENDS:
             set_sysctl(self._host(name), self.context.scenario.real.sysctl)
 
     def run(self) -> None:
         """Run the flows, and keep the result."""
         scenario, directory = self.context.scenario, self.context.directory
-        assert scenario is not None
         blank = blank_result(scenario, directory)
         reason = unsupported_reason(scenario, runners_of(scenario))
         if reason is not None:
@@ -263,7 +259,6 @@ class ExperimentMixin:
 
     def _path_bytes(self, client: EmulatedHost) -> list[int]:
         """Return the IP bytes that the client has received over each path."""
-        assert self.context.scenario is not None
         counts = client.interface_bytes()
         paths = range(len(self.context.scenario.legs))
         return [counts[self.topo_config.get_client_interface(0, path)] for path in paths]
@@ -286,11 +281,6 @@ def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
         bases = (ExperimentMixin, checkout.experiment.Experiment)
         classes[name] = type(f"Experiment_{name}", bases, members)
     return classes
-
-
-def _plan(scenario: Scenario) -> TwoPath:
-    sizes = len(scenario.legs), len(scenario.real.backhaul)
-    return TwoPath(*sizes, ip=scenario.ip_version)
 
 
 def _order(name: str) -> int:

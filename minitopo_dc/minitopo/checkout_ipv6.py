@@ -50,26 +50,25 @@ def add_ipv6(node: Any, *, forward: bool) -> None:
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=1", *quiet)
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=0", f"{every}.forwarding={int(forward)}")
     for words in (
-        *_addresses(_asked(node, "address")),
-        *_routes(_asked(node, "route", "show", "table", "all")),
-        *_rules(_asked(node, "rule")),
+        *_addresses(_state(node, "address")),
+        *_routes(_state(node, "route", "show", "table", "all")),
+        *_rules(_state(node, "rule")),
     ):
         run(node, "ip", "-6", *words)
 
 
-def _asked(node: Any, *words: str) -> list[dict[str, Any]]:
+def _state(node: Any, *words: str) -> list[dict[str, Any]]:
     out, err, code = node.pexec(["ip", "-4", "-json", *words])
     if code:
         raise RuntimeError(f"{node.name}: ip -4 {' '.join(words)}: {(err or out).strip()}")
-    found: list[dict[str, Any]] = json.loads(out or "[]")
-    return found
+    return list(json.loads(out or "[]"))
 
 
 def _addresses(interfaces: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
     for interface in interfaces:
         name = interface["ifname"]
-        for each in interface["addr_info"] if name != "lo" else ():
-            address = ipv6_of(f"{each['local']}/{each['prefixlen']}")
+        for own in interface["addr_info"] if name != "lo" else ():
+            address = ipv6_of(f"{own['local']}/{own['prefixlen']}")
             yield ("address", "add", address, "dev", name, "nodad")
 
 
@@ -91,5 +90,5 @@ def _rules(rules: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
             yield ("rule", "add", "from", source, "table", _table(rule), "priority", priority)
 
 
-def _table(found: Mapping[str, Any]) -> str:
-    return str(found.get("table", "main"))
+def _table(route: Mapping[str, Any]) -> str:
+    return str(route.get("table", "main"))

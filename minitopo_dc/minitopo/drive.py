@@ -77,7 +77,7 @@ def drive_paths(
     Raises:
         SettingsError, TraceError: a value or the file is wrong; the message says what is allowed.
     """
-    kind = next((each for each in get_args(DelayCurve) if each == curve), None)
+    kind = next((known for known in get_args(DelayCurve) if known == curve), None)
     if kind is None:
         raise SettingsError(f"curve={curve}; allowed: {', '.join(get_args(DelayCurve))}")
     rule = HandoverSettings.check(dict(handover), "handover")

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.minitopo import old_keys
-from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole, word
+from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.settings import PathSchedule, SettingsError, parse_path_words
@@ -35,6 +34,8 @@ DEFAULT_CONGESTION_CONTROL = CONGESTION_CONTROL
 """Minitopo's is olia, which leaves a kernel without MPTCP v0 at its own default."""
 DEFAULT_SIZE_KB, DEFAULT_PINGS, DEFAULT_RUN_TIME_S, DEFAULT_IPERF_S = 1024, 5, 30.0, 10.0
 """Minitopo's defaults."""
+SECONDS = (0.001, 1e6)
+"""The range of a duration or timeout."""
 PING_INTERVAL_S = (0.002, 3600.0)
 """The range of the interval that ping(8) takes; its default and Minitopo's are 1 s."""
 KB = 1024
@@ -45,6 +46,40 @@ MPTCP_V0 = (
     *("expiration", "metric", "useFastjoin"),
     *("prioPath0", "prioPath1", "backupPath0", "backupPath1", "openBup"),  # of older Minitopos
 )
+OF_OTHER_EXPERIMENTS = {
+    "nc": ("ddIBS", "ddCount", "ncServerPort", "ncClientPort"),
+    "ncpv": ("pvRateLimit", "pvG", "pvZ", "changePv", "changePvAt"),
+    "netperf": ("netperfTestlen", "netperfTestname", "netperfReqresSize"),
+    "ditg": (
+        *("ditgBytes", "ditgKBytes", "ditgConstantPacketSize", "ditgMeanPoissonPacketsSec"),
+        *("ditgConstantPacketsSec", "ditgBurstsOnPacketsSec", "ditgBurstsOffPacketsSec"),
+        *("burstsOnPacketsSec", "burstsOffPacketsSec"),
+    ),
+    "epload": ("epload_test_dir", "test_dir"),
+    "vlc": ("vlcFile", "vlcTime"),
+    "quicsiri": ("quicSiriRunTime",),
+    "iperfScenario": ("iperfScenarioFMSublows",),
+    "pquic": ("pquicPlugins", "pquicClientPlugins", "pquicServerPlugins", "pquicSize"),
+}
+"""Keys that only one of Minitopo's other experiments reads."""
+NEVER_READ = ("kCommit", "pmCommit", "sysctl")
+"""Keys of a comment in its examples, "option to dvlp", that no version reads."""
+HTTP_KEYS = {"http_file": "file", "http_file_size": "file_size"}
+"""Of xpType:http, up to 2020, and their names of today."""
+IGNORED = {
+    **dict.fromkeys(MPTCP_V0, "ignored: a setting of MPTCP v0; the kernel's MPTCP has none such"),
+    **{
+        key: f"ignored, as in Minitopo: only its xpType:{kind} has it"
+        for kind, keys in OF_OTHER_EXPERIMENTS.items()
+        for key in keys
+    },
+    **dict.fromkeys(NEVER_READ, "ignored: no version of Minitopo reads it"),
+    # The name of today, and that up to 2020, which has done nothing since.
+    **dict.fromkeys(("snaplen_pcap", "snaplenPcap"), "ignored: packets are captured whole"),
+    **dict.fromkeys(HTTP_KEYS, "ignored, as in Minitopo: only xpType:http had it"),
+}
+"""What is said of keys that change nothing here: of MPTCP v0, and of all commits of Minitopo."""
+PREFIXES = ("ncClientPort_",)
 SYSCTLS = {
     "rmem": "net.ipv4.tcp_rmem",
     "wmem": "net.ipv4.tcp_wmem",
@@ -73,8 +108,7 @@ NAMES = (
         *SYSCTLS,
         *(key for keys in PROGRAM_KEYS.values() for key in keys),
     ),
-    *(*CAPTURES, PATHS, "flow", "duration", "clock", "timeout", "desc", *MPTCP_V0),
-    *old_keys.NAMES,
+    *(*CAPTURES, PATHS, "flow", "duration", "clock", "timeout", "desc", *IGNORED),
 )
 
 
@@ -136,33 +170,31 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         )
     is_iperf = given is not None and given.value == IPERF
     names = (*NAMES, IPERF_SIZE) if is_iperf else NAMES
-    file.check_keys(names, old_keys.PREFIXES)
+    file.check_keys(names, PREFIXES)
     kind = file.needed("xpType", types)
     for key in names:
         if key != "flow":
             file.one(key)
     control, ignored = _congestion_control(file)
-    clock, interval = file.one("clock"), file.one("pingInterval")
+    clock = file.one("clock")
     return Experiment(
         source=file,
         type=kind,
         size_bytes=_size(file),
         congestion_control=control,
-        mptcp=_boolean(file, "mptcpEnabled"),
-        quic_multipath=bool(_boolean(file, "quicMultipath")),
-        ping_count=_whole(file, "pingCount", DEFAULT_PINGS, 1, 100_000),
-        ping_interval_s=number(interval, interval.value, "interval", *PING_INTERVAL_S)
-        if interval
-        else 1.0,
-        run_time_s=_seconds(file, RUN_TIME) or DEFAULT_RUN_TIME_S,
+        mptcp=file.boolean("mptcpEnabled"),
+        quic_multipath=bool(file.boolean("quicMultipath")),
+        ping_count=file.whole("pingCount", 1, 100_000) or DEFAULT_PINGS,
+        ping_interval_s=file.number("pingInterval", *PING_INTERVAL_S) or 1.0,
+        run_time_s=file.number(RUN_TIME, *SECONDS) or DEFAULT_RUN_TIME_S,
         sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
-        captures=tuple(host for key, host in CAPTURES.items() if _boolean(file, key)),
+        captures=tuple(host for key, host in CAPTURES.items() if file.boolean(key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
         paths=_paths(file),
         duration_s=_duration(file, kind.value),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
-        timeout_s=_seconds(file, "timeout"),
-        notes=(*ignored, *_notes(file), *old_keys.old_key_notes(file, kind.value)),
+        timeout_s=file.number("timeout", *SECONDS),
+        notes=(*ignored, *_notes(file, kind.value)),
     )
 
 
@@ -179,14 +211,16 @@ def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
 
 def _congestion_controls() -> list[str]:
     """Return the congestion controls of all runners; each run checks that its own runner has it."""
-    return list(dict.fromkeys(name for each in all_runners() for name in each.congestion_controls))
+    return list(
+        dict.fromkeys(name for runner in all_runners() for name in runner.congestion_controls)
+    )
 
 
 def _size(file: ParameterFile) -> int:
     name = file.one("file")
     if name is not None and name.value != "random":
         raise name.error(f"{name.value!r}: only random content is served; write file:random")
-    return KB * _whole(file, "file_size", DEFAULT_SIZE_KB, 1, 100_000_000)
+    return KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
 
 
 def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
@@ -233,36 +267,29 @@ def _paths(file: ParameterFile) -> PathSchedule | None:
 def _duration(file: ParameterFile, kind: str) -> float | None:
     """Return the `duration` of a download in s, for which iperf has a key of its own, or None."""
     parallel = file.one(IPERF_PARALLEL)
-    if parallel is not None and whole(parallel, parallel.value, IPERF_PARALLEL, 1, 1000) != 1:
+    if parallel is not None and file.whole(IPERF_PARALLEL, 1, 1000) != 1:
         raise parallel.error(
             "only 1 connection here; several in your Minitopo: minitopo-dc minitopo"
         )
-    iperf_s = _seconds(file, IPERF_TIME)
+    iperf_s = file.number(IPERF_TIME, *SECONDS)
     if kind != IPERF:
-        return _seconds(file, "duration")
+        return file.number("duration", *SECONDS)
     if (line := file.one("duration")) is not None:
         raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
     return iperf_s or DEFAULT_IPERF_S
 
 
-def _seconds(file: ParameterFile, key: str) -> float | None:
-    line = file.one(key)
-    return None if line is None else number(line, line.value, key, 0.001, 1e6)
+def _notes(file: ParameterFile, kind: str) -> Iterator[str]:
+    """Yield a note on each line whose key changes nothing.
 
-
-def _whole(file: ParameterFile, key: str, default: int, least: int, most: int) -> int:
-    line = file.one(key)
-    return default if line is None else whole(line, line.value, key, least, most)
-
-
-def _boolean(file: ParameterFile, key: str) -> bool | None:
-    line = file.one(key)
-    return None if line is None else boolean(line)
-
-
-def _notes(file: ParameterFile) -> Iterator[str]:
+    Raises:
+        ParameterError: a key did change something in an older Minitopo.
+    """
     for line in file.lines:
-        if line.key in MPTCP_V0:
-            yield line.says("ignored: a setting of MPTCP v0; the kernel's MPTCP has none such")
-        if line.key == IPERF_SIZE:
+        key = "ncClientPort" if line.key.startswith(PREFIXES) else line.key
+        if key in HTTP_KEYS and kind == "http":
+            raise line.error(f"an older Minitopo's; write {HTTP_KEYS[key]}")
+        if key in IGNORED:
+            yield line.says(IGNORED[key])
+        if key == IPERF_SIZE:
             yield line.says(f"ignored, as Minitopo does: iperf sends for {IPERF_TIME}")

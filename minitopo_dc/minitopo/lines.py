@@ -34,13 +34,13 @@ BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "fals
 def fields(line: Line, names: Sequence[str], least: int) -> list[str]:
     """Return the comma-separated parts of a value: at least `least` of `names`, in their order."""
     parts = [part.strip() for part in line.value.split(",")]
-    wanted = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
-    wanted += "]" * (len(names) - least)
+    form = ",".join(names[:least]) + "".join(f"[,{name}" for name in names[least:])
+    form += "]" * (len(names) - least)
     if not least <= len(parts) <= len(names):
-        raise line.error(f"{len(parts)} fields; write {wanted}")
+        raise line.error(f"{len(parts)} fields; write {form}")
     for name, part in zip(names, parts, strict=False):
         if not part:
-            raise line.error(f"{name} is empty; write {wanted}")
+            raise line.error(f"{name} is empty; write {form}")
     return parts
 
 
@@ -134,17 +134,32 @@ class ParameterFile:
 
     def one(self, key: str) -> Line | None:
         """Return the line with this key, or None; raise ParameterError when there are two."""
-        found = self.all(key)
-        if len(found) > 1:
-            raise found[1].error(f"given twice, first in line {found[0].number}")
-        return found[0] if found else None
+        lines = self.all(key)
+        if len(lines) > 1:
+            raise lines[1].error(f"given twice, first in line {lines[0].number}")
+        return lines[0] if lines else None
+
+    def number(self, key: str, least: float, most: float) -> float | None:
+        """Return the number of a key, or None."""
+        line = self.one(key)
+        return None if line is None else number(line, line.value, key, least, most)
+
+    def whole(self, key: str, least: int, most: int) -> int | None:
+        """Return the whole number of a key, or None."""
+        line = self.one(key)
+        return None if line is None else whole(line, line.value, key, least, most)
+
+    def boolean(self, key: str) -> bool | None:
+        """Return the truth value of a key, or None."""
+        line = self.one(key)
+        return None if line is None else boolean(line)
 
     def needed(self, key: str, allowed: Collection[str]) -> Line:
         """Return the line with this key; raise ParameterError when it is missing."""
-        found = self.one(key)
-        if found is None:
+        line = self.one(key)
+        if line is None:
             raise ParameterError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
-        return found
+        return line
 
     def check_keys(
         self,
@@ -166,8 +181,8 @@ class ParameterFile:
 
 def _refuse_yaml(path: Path, text: str) -> None:
     """Refuse a file in YAML, before its first list or mapping is taken for a mistake in a line."""
-    if (found := _YAML.search(text)) is not None:
-        number = text.count("\n", 0, found.start()) + 1
+    if (match := _YAML.search(text)) is not None:
+        number = text.count("\n", 0, match.start()) + 1
         raise ParameterError(
             f"{path}:{number}: this is YAML; Minitopo's files have one key:value a line, such as "
             f"path_c2r_0:10,100,20 (docs/minitopo-keys.md). A scenario of minitopo-dc in YAML runs "

@@ -212,7 +212,9 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
         for key in ("flow", "duration"):
             for line in source.all(key):
                 raise line.error(f"only downloads have it, not {experiment.type.value}")
-    one_path = [each.name for each in all_runners() if not each.multipath and not each.every_leg]
+    one_path = [
+        runner.name for runner in all_runners() if not runner.multipath and not runner.every_leg
+    ]
     for flow in experiment.flows:
         if flow.transport is not None:
             word(flow.line, flow.transport, "transport", one_path)
@@ -235,7 +237,7 @@ def _paths(
             raise given.error(f"{topology.file} has a schedule ({line.key}); allowed: one of both")
     if line is None or schedule is None:
         return None
-    able = ", ".join(each.name for each in all_runners() if each.takes_paths)
+    able = ", ".join(runner.name for runner in all_runners() if runner.takes_paths)
     if mode != "multipath":
         raise line.error(f"mode {mode} has no paths to schedule; allowed: xpType {able}")
     legs = len(topology.c2r)
@@ -277,7 +279,7 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
 
 def _check_virtual(line: Line, transport: str) -> None:
     if not get_runner(transport).has_virtual:
-        able = ", ".join(each.name for each in all_runners() if each.has_virtual)
+        able = ", ".join(runner.name for runner in all_runners() if runner.has_virtual)
         raise line.error(f"the virtual clock has {able}, not {transport}")
 
 

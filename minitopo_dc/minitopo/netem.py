@@ -45,10 +45,10 @@ def parse_command(line: Line, command: str) -> Change:
             why = f" ({_UNLIKE[name]})" if name in _UNLIKE else ""
             allowed = ", ".join(_READERS)
             raise line.error(f"netem's {name!r} is none of a leg's{why}; allowed: {allowed}")
-        found = _READERS[name](line, words)
-        if change.keys() & found.keys():
+        named = _READERS[name](line, words)
+        if change.keys() & named.keys():
             raise line.error(f"{name} is given twice")
-        change |= found
+        change |= named
     if not change:
         raise line.error("no command; write seconds,delay 30ms 2ms loss 1% rate 5mbit")
     return change
@@ -93,9 +93,9 @@ def _quantity(
     if not words:
         raise line.error(f"{name} has no value")
     text = words.pop(0)
-    found = _QUANTITY.fullmatch(text)
-    if not found or found[2].lower() not in units:
+    match = _QUANTITY.fullmatch(text)
+    if not match or match[2].lower() not in units:
         raise line.error(f"{name} {text!r} needs a number and a unit of {', '.join(units)}")
-    scale = units[found[2].lower()]
+    scale = units[match[2].lower()]
     least, most = (limit / scale for limit in limits)
-    return round(number(line, found[1], name, least, most) * scale, 9)
+    return round(number(line, match[1], name, least, most) * scale, 9)

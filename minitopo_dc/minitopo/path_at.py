@@ -7,7 +7,7 @@ line opens it is not there before, all others are there from the beginning.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from minitopo_dc.minitopo.lines import Line, fields, number, word
 from minitopo_dc.minitopo.path_parameters import LONGEST_S, path_of_key
@@ -32,9 +32,9 @@ class PathLine(NamedTuple):
     action: PathAction
 
     @property
-    def change(self) -> PathChange:
-        """Return the change as a scenario has it; leg 1 is path 0."""
-        return PathChange.check({"at_s": self.at_s, self.action: self.path + 1}, "pathAt")
+    def is_initial(self) -> bool:
+        """Return whether it says that a path is there, or is not, at the beginning."""
+        return self.at_s == 0 and self.action in ("open", "abandon")
 
 
 class PathLines(NamedTuple):
@@ -56,17 +56,24 @@ def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
     """
     if not lines:
         return None
-    changes: dict[int, list[PathLine]] = {}
+    first: dict[int, PathLine] = {}
+    latest: dict[int, PathLine] = {}
+    changes = []
     for line in lines:
         change = _change(line, paths)
-        before = changes.setdefault(change.path, [])
-        if before and change.at_s <= before[-1].at_s:
-            earlier = f"{before[-1].at_s:g} s, line {before[-1].line.number}"
+        before = latest.get(change.path)
+        if before and change.at_s <= before.at_s:
+            earlier = f"{before.at_s:g} s, line {before.line.number}"
             raise line.error(
                 f"{change.at_s:g} s is not after this path's change before it ({earlier})"
             )
-        before.append(change)
-    return PathLines(lines[0], _schedule(lines[0], changes, paths))
+        first.setdefault(change.path, change)
+        latest[change.path] = change
+        changes.append(change)
+    later = [change for change in changes if not change.is_initial]
+    # Of changes at the same time, openings come first.
+    later.sort(key=lambda change: (change.at_s, change.action != "open", change.line.number))
+    return PathLines(lines[0], _schedule(lines[0], _initial(first, paths), later, paths))
 
 
 def _change(line: Line, paths: int) -> PathLine:
@@ -78,17 +85,25 @@ def _change(line: Line, paths: int) -> PathLine:
     seconds, action = fields(line, ("seconds", "action"), 2)
     at_s = number(line, seconds, "seconds", 0, LONGEST_S)
     word(line, action, "action", ACTIONS)
-    return PathLine(line, path, at_s, next(each for each in ACTIONS if each == action))
+    return PathLine(line, path, at_s, cast(PathAction, action))
 
 
-def _schedule(first: Line, changes: Mapping[int, list[PathLine]], paths: int) -> PathSchedule:
-    initial = _initial(changes, paths)
+def _initial(first: Mapping[int, PathLine], paths: int) -> list[int]:
+    """Return the paths that are there at 0 s: first those opened by a line, in the file's order."""
+    opened = [path for path, own in first.items() if own.is_initial and own.action == "open"]
+    absent = [path for path, own in first.items() if own.is_initial or own.action == "open"]
+    return [*opened, *(path for path in range(paths) if path not in absent)]
+
+
+def _schedule(
+    line: Line, initial: Sequence[int], later: Sequence[PathLine], paths: int
+) -> PathSchedule:
     if not initial:
-        raise first.error("no path is there at 0 s; write 0,open for one of them")
-    later = _in_order(changes)
+        raise line.error("no path is there at 0 s; write 0,open for one of them")
+    changes = ({"at_s": change.at_s, change.action: change.path + 1} for change in later)
     schedule = PathSchedule(
         initial=tuple(path + 1 for path in initial),
-        schedule=tuple(each.change for each in later),
+        schedule=tuple(PathChange.check(change, "pathAt") for change in changes),
         each_carries=False,  # at any time a link may have next to no capacity
     )
     try:
@@ -96,29 +111,5 @@ def _schedule(first: Line, changes: Mapping[int, list[PathLine]], paths: int) ->
     except PathChangeError as error:
         raise later[error.number].line.error(f"{error.reason} (leg 1 is path_c2r_0)") from None
     except SettingsError as error:
-        raise first.error(str(error)) from None
+        raise line.error(str(error)) from None
     return schedule
-
-
-def _initial(changes: Mapping[int, list[PathLine]], paths: int) -> list[int]:
-    """Return the paths that are there at 0 s: first those opened by a line, in the file's order."""
-    at_first = {path: (own[0].at_s, own[0].action) for path, own in changes.items()}
-    opened = [path for path, first in at_first.items() if first == (0, "open")]
-    kept = [
-        path
-        for path in range(paths)
-        if path not in at_first
-        or (at_first[path][1] != "open" and at_first[path] != (0, "abandon"))
-    ]
-    return [*opened, *kept]
-
-
-def _in_order(changes: Mapping[int, list[PathLine]]) -> list[PathLine]:
-    """Return the changes after the beginning by time; of equal times, openings come first."""
-    happens = [
-        each
-        for own in changes.values()
-        for each in own
-        if each.at_s > 0 or each.action not in ("open", "abandon")
-    ]
-    return sorted(happens, key=lambda each: (each.at_s, each.action != "open", each.line.number))

@@ -102,13 +102,14 @@ class Plugin:
                 links are made of.
         """
         directory = self._context.directory = directory.resolve()
-        if self._context.scenario and (reason := ipv6_obstacle(self._context.scenario)):
+        scenario = self._context.known
+        if scenario and (reason := ipv6_obstacle(scenario)):
             raise MinitopoError(reason)
         # Once Minitopo logs, Python's own log has an output, where Mininet's would appear again.
         logging.getLogger("mininet").propagate = False
         save_facts(directory)
-        if self._context.scenario is not None:
-            self._context.scenario.save(directory / "scenario.yaml")
+        if scenario is not None:
+            scenario.save(directory / "scenario.yaml")
         # Minitopo writes its logs to the current directory.
         with contextlib.chdir(directory), registered(), watched_shells():
             try:

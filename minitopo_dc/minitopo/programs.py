@@ -51,28 +51,16 @@ SIRI_KEYS = {
     "msgBytes": Key("--message-bytes", 1200, 1, MAX_BYTES),
 }
 KEYS = {AB: AB_KEYS, SIRI_MSG: SIRI_KEYS}
-AB_UNITS = {  # The first three are in the line of progress.
-    "requests_per_s": "1/s",
-    "request_mean_ms": "ms",
-    "failed_requests": "",
-    "complete_requests": "",
-    "received_mbps": "Mbit/s",
-    "connect_mean_ms": "ms",
-    "request_median_ms": "ms",
-    "request_p95_ms": "ms",
-    "request_max_ms": "ms",
-}
-SIRI_UNITS = {
-    "query_mean_ms": "ms",
-    "queries": "",
-    "missed_queries": "",
-    "answered_queries": "",
-    "query_median_ms": "ms",
-    "query_p95_ms": "ms",
-    "query_max_ms": "ms",
-    "messages": "",
-    "answered_messages": "",
-}
+AB_MEASURES = (  # The first three are in the line of progress.
+    *("requests_per_s", "request_mean_ms", "failed_requests", "complete_requests", "received_mbps"),
+    *("connect_mean_ms", "request_median_ms", "request_p95_ms", "request_max_ms"),
+)
+SIRI_MEASURES = (
+    *("query_mean_ms", "queries", "missed_queries", "answered_queries", "query_median_ms"),
+    *("query_p95_ms", "query_max_ms", "messages", "answered_messages"),
+)
+UNITS = {"per_s": "1/s", "ms": "ms", "mbps": "Mbit/s"}
+"""By the end of a measure's name; others are counts."""
 
 
 def program_workload(
@@ -93,21 +81,25 @@ def program_workload(
     options = _options(source, KEYS[kind]) + (["--mptcp"] if multipath else [])
     if kind == AB:
         options += ["--port", str(HTTP_PORT), "--bytes", str(size_bytes)]
-        return _command("web_load", options, HTTP_PORT, AB_UNITS)
+        return _command("web_load", options, HTTP_PORT, AB_MEASURES)
     _check_payloads(source)
     options += ["--port", str(SIRI_PORT), "--message-port", str(MESSAGE_PORT), "--seed", str(seed)]
-    return _command("messages", options, SIRI_PORT, SIRI_UNITS)
+    return _command("messages", options, SIRI_PORT, SIRI_MEASURES)
 
 
-def _command(program: str, options: list[str], port: int, units: dict[str, str]) -> Command:
+def _command(program: str, options: list[str], port: int, measures: tuple[str, ...]) -> Command:
     words = ("{python}", "-m", f"minitopo_dc.runners.command.programs.{program}")
     both = ["--server", "{server}", *options]
     return Command(
         client=(*words, "client", *both),
         server=(*words, "server", *both),
         server_ready=port,
-        measures={name: Measure(json_path=name, unit=unit) for name, unit in units.items()},
+        measures={name: Measure(json_path=name, unit=_unit(name)) for name in measures},
     )
+
+
+def _unit(measure: str) -> str:
+    return next((unit for end, unit in UNITS.items() if measure.endswith(f"_{end}")), "")
 
 
 def _options(source: ParameterFile, keys: dict[str, Key]) -> list[str]:

@@ -124,17 +124,17 @@ def _describe(path: Path) -> Template:
             f"{path}: a template begins with a comment: a line {{#, what it is for, an empty line, "
             "a line for each parameter, a line #} (docs/minitopo.md)"
         )
-    found = (_PARAMETER.fullmatch(line) for line in header["parameters"].splitlines())
-    parameters = tuple(Parameter(**each.groupdict()) for each in found if each is not None)
+    matches = map(_PARAMETER.fullmatch, header["parameters"].splitlines())
+    parameters = tuple(Parameter(**match.groupdict()) for match in matches if match)
     return Template(path.name.removesuffix(SUFFIX), header["about"], parameters)
 
 
 def _values(template: Template, given: Iterable[str]) -> Mapping[str, str]:
     values = {parameter.name: parameter.default for parameter in template.parameters}
-    for each in given:
-        key, equals, value = each.partition("=")
+    for assignment in given:
+        key, equals, value = assignment.partition("=")
         if not equals or not value.isprintable():
-            raise SettingsError(f"{each!r}: write key=value")
+            raise SettingsError(f"{assignment!r}: write key=value")
         if key not in values:
             raise SettingsError(f"template {template.name}: no {key!r}; known: {', '.join(values)}")
         values[key] = value

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
-from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, number, whole, word
+from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, number, word
 from minitopo_dc.minitopo.netem import parse_command
 from minitopo_dc.minitopo.path_at import PATH_AT, PathLines, read_path_lines
 from minitopo_dc.minitopo.path_parameters import (
@@ -92,12 +92,12 @@ def read_topology(path: Path) -> Topology:
     kind = file.needed("topoType", TOPOLOGIES)
     paths = _with_changes(file, _with_details(file, _paths(file)))
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
-    for each in (*c2r, *r2s):
-        _check_leg(each)
+    for leg in (*c2r, *r2s):
+        _check_leg(leg)
     if kind.value == SEVERAL_CLIENTS and r2s:
         raise r2s[0].line.error(f"{SEVERAL_CLIENTS} has no r2s paths; use topoType:MultiIf")
     bearer, duplicates = read_bearer(file, len(c2r), allowed=kind.value == DUAL_CONNECTIVITY)
-    seed = file.one("seed")
+    seed = file.whole("seed", 0, 2**31)
     return Topology(
         file=path,
         type=kind,
@@ -106,22 +106,22 @@ def read_topology(path: Path) -> Topology:
         path_lines=_path_lines(file, kind, len(c2r)),
         bearer=bearer,
         duplicates=duplicates,
-        seed=whole(seed, seed.value, "seed", 0, 2**31) if seed else 1,
+        seed=1 if seed is None else seed,
         notes=tuple(_notes(file)),
         ignored=tuple(_ignored(file, kind)),
     )
 
 
 def _paths(file: ParameterFile) -> dict[PathKey, PathParameters]:
-    found: dict[PathKey, PathParameters] = {}
+    paths: dict[PathKey, PathParameters] = {}
     for line in file.lines:
         if line.key.startswith(PATH):
             path = read_path(line)
-            if (path.type, path.id) in found:
-                first = found[path.type, path.id].line.number
+            if (path.type, path.id) in paths:
+                first = paths[path.type, path.id].line.number
                 raise line.error(f"given twice, first in line {first}")
-            found[path.type, path.id] = path
-    return found
+            paths[path.type, path.id] = path
+    return paths
 
 
 def _with_details(
@@ -141,10 +141,10 @@ def _with_changes(
     file: ParameterFile, paths: dict[PathKey, PathParameters]
 ) -> dict[PathKey, PathParameters]:
     """Add `netemAt_<type>_<id>:seconds,command` to the paths, any number per path."""
-    wanted = [line for line in file.lines if line.key.startswith(NETEM_AT)]
+    lines = [line for line in file.lines if line.key.startswith(NETEM_AT)]
     switch = file.one(SWITCH)
     changing = switch is not None and boolean(switch)
-    for line in wanted:
+    for line in lines:
         key = _existing_path(line, paths)
         if switch is None:
             raise line.error(f"netemAt needs {SWITCH}:yes, or nothing changes")
@@ -160,7 +160,7 @@ def _with_changes(
         paths[key] = replace(paths[key], changes=(*before, change))
     if switch is not None and not changing:
         return {key: replace(path, changes=()) for key, path in paths.items()}
-    if changing and not wanted:
+    if changing and not lines:
         assert switch is not None
         raise switch.error("there is no netemAt_<type>_<id>:seconds,command")
     return paths
@@ -192,21 +192,16 @@ def _in_order(
     kind: Line, name: PathType, paths: Iterable[PathParameters]
 ) -> tuple[PathParameters, ...]:
     """Return the paths of a type in order, whose ids have to be 0, 1, 2, ..."""
-    found = sorted((path for path in paths if path.type == name), key=lambda path: path.id)
-    for expected, path in enumerate(found):
+    own = sorted((path for path in paths if path.type == name), key=lambda path: path.id)
+    for expected, path in enumerate(own):
         if path.id != expected:
             raise path.line.error(f"ids are 0, 1, 2, ...: path_{name}_{expected} is missing")
-    if len(found) > MAX_PATHS:
-        raise found[MAX_PATHS].line.error(f"at most {MAX_PATHS} paths of a type")
-    if name == "c2r":
-        _enough(kind, found)
-    return tuple(found)
-
-
-def _enough(kind: Line, found: Sequence[PathParameters]) -> None:
+    if len(own) > MAX_PATHS:
+        raise own[MAX_PATHS].line.error(f"at most {MAX_PATHS} paths of a type")
     least = 2 if kind.value == DUAL_CONNECTIVITY else 1
-    if len(found) < least:
+    if name == "c2r" and len(own) < least:
         raise kind.error(f"{kind.value} needs path_c2r_0{' and path_c2r_1' if least > 1 else ''}")
+    return tuple(own)
 
 
 def _check_leg(path: PathParameters) -> None:
@@ -230,7 +225,7 @@ def _notes(file: ParameterFile) -> Iterable[str]:
 def _ignored(file: ParameterFile, kind: Line) -> Iterable[str]:
     for line in filter(None, map(file.one, SUBNETS)):
         octets = _SUBNET.fullmatch(line.value)
-        if not octets or any(int(each) > 255 for each in octets.groups()):
+        if not octets or any(int(octet) > 255 for octet in octets.groups()):
             raise line.error("write the first two octets and a dot, for instance 10.0.")
         yield line.says("ignored: the hosts' addresses are fixed (docs/minitopo-keys.md)")
     if kind.value == SEVERAL_CLIENTS:
