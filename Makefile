@@ -11,7 +11,7 @@ ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `n
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test lint unit sanitize docs notebooks benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test lint lint-format lint-docstrings lint-imports lint-types unit sanitize docs notebooks benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,13 +34,26 @@ test: lint ## format, lint, types, imports and every test; those that need root 
 	@failed=; $(UNIT) || failed=yes; $(ALONE) || failed=$$?; \
 	test "$$failed" = 2 || $(ROOT) || failed=yes; test -z "$$failed"
 
-lint: setup-tests ## format, lint, docstrings, types and imports
+# The types take longest, and studies' after those of the library that they use.
+LINT := lint-format lint-docstrings lint-imports lint-types
+lint: setup-tests ## format, lint, docstrings, types and imports, at once
+	@$(MAKE) --no-print-directory --jobs --output-sync $(LINT)
+
+lint-format:
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+
+lint-docstrings:
 	$(BIN)/python scripts/docstrings.py
-	$(BIN)/mypy
-	@for study in studies/*/ examples/campaigns/; do $(BIN)/mypy --no-error-summary $$study*.py || exit 1; done
+
+lint-imports:
 	$(BIN)/lint-imports
+
+# Each study by itself: several have a module of the same name.
+lint-types:
+	$(BIN)/mypy --num-workers 2
+	@printf '%s\n' studies/*/ examples/campaigns/ | \
+	xargs --max-procs 2 --replace={} sh -c '$(BIN)/mypy --no-error-summary {}*.py'
 
 unit: setup-tests ## the tests that need no root
 	$(UNIT)
