@@ -14,19 +14,20 @@ from typing import Any
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration, DemotedPaths
 from minitopo_dc.picoquic.events import (
+    Address,
     Closed,
     Closer,
     DatagramFrame,
     Event,
     PathAvailable,
     PathDeleted,
+    PathStatistics,
     PathSuspended,
     Ready,
     StreamData,
     StreamReset,
 )
 from minitopo_dc.picoquic.library import library
-from minitopo_dc.picoquic.path import Address, PathStatistics
 from minitopo_dc.units import NS_PER_US
 
 NEVER_US = NO_STREAM = 2**64 - 1
@@ -83,7 +84,7 @@ class Connection:
         self._kept: dict[int, Any] = {}  # blocks that picoquic reads until the end
 
     def _create(self, now: int) -> Any:
-        wanted, kept = self._configuration, []
+        configuration, kept = self._configuration, []
 
         def text(value: object) -> Any:
             if value is None:
@@ -94,20 +95,20 @@ class Connection:
         fields = self._ffi.new(
             "mdc_configuration *",
             {
-                "is_client": wanted.is_client,
-                "certificate": text(wanted.certificate),
-                "key": text(wanted.key),
-                "alpn": text(wanted.alpn),
-                "server_name": text(wanted.server_name),
-                "congestion_control": text(wanted.congestion_control),
-                "qlog": text(wanted.qlog),
-                "multipath": 0 if wanted.max_paths == 1 else wanted.max_paths,
-                "max_data": wanted.max_data,
-                "max_stream_data": wanted.max_stream_data,
-                "idle_timeout_ms": round(wanted.idle_timeout_s * 1000),
-                "datagram_bytes": wanted.datagram_bytes,
-                "datagram_frame": wanted.datagram_frame,
-                "demoted": DEMOTED[wanted.demoted_paths],
+                "is_client": configuration.is_client,
+                "certificate": text(configuration.certificate),
+                "key": text(configuration.key),
+                "alpn": text(configuration.alpn),
+                "server_name": text(configuration.server_name),
+                "congestion_control": text(configuration.congestion_control),
+                "qlog": text(configuration.qlog),
+                "multipath": 0 if configuration.max_paths == 1 else configuration.max_paths,
+                "max_data": configuration.max_data,
+                "max_stream_data": configuration.max_stream_data,
+                "idle_timeout_ms": round(configuration.idle_timeout_s * 1000),
+                "datagram_bytes": configuration.datagram_bytes,
+                "datagram_frame": configuration.datagram_frame,
+                "demoted": DEMOTED[configuration.demoted_paths],
                 "now": now // NS_PER_US,
             },
         )
@@ -151,10 +152,10 @@ class Connection:
             return []
         buffer, addresses = self._ffi.buffer, self._addresses
         output = buffer(state.output, state.output_length)
-        found = buffer(state.datagrams, state.datagram_count * MDC_DATAGRAM.size)
+        places = buffer(state.datagrams, state.datagram_count * MDC_DATAGRAM.size)
         return [
             (output[offset : offset + length], addresses[source], addresses[destination])
-            for offset, length, source, destination in MDC_DATAGRAM.iter_unpack(found)
+            for offset, length, source, destination in MDC_DATAGRAM.iter_unpack(places)
         ]
 
     def pointers(self) -> tuple[int, int, int, int]:
@@ -189,12 +190,12 @@ class Connection:
         state, lib = self._state, self._lib
         data = self._ffi.buffer(state.input, state.input_length)[:] if state.input_length else b""
         for index in range(state.event_count):
-            each = state.events[index]
-            kind, value = each.kind, each.value
+            event = state.events[index]
+            kind, value = event.kind, event.value
             if kind == lib.MDC_DATA:
-                yield StreamData(value, data[each.offset : each.offset + each.length], False)
+                yield StreamData(value, data[event.offset : event.offset + event.length], False)
             elif kind == lib.MDC_DATAGRAM_FRAME:
-                yield DatagramFrame(data[each.offset : each.offset + each.length])
+                yield DatagramFrame(data[event.offset : event.offset + event.length])
             elif kind == lib.MDC_FIN:
                 yield StreamData(value, b"", True)
             elif kind == lib.MDC_RESET:
@@ -208,18 +209,16 @@ class Connection:
             elif kind == lib.MDC_PATH_SUSPENDED:
                 yield PathSuspended(value)
             elif kind == lib.MDC_PATH_DELETED:
-                yield PathDeleted(value, self._path(state.deleted[each.offset]))
+                yield PathDeleted(value, self._path(state.deleted[event.offset]))
 
     def _ready(self) -> Ready:
-        lib, endpoint = self._lib, self._endpoint
-        name = self._ffi.string(lib.mdc_congestion_control(endpoint)).decode()
-        return Ready(bool(lib.mdc_is_multipath(endpoint)), lib.mdc_version(endpoint), name)
+        state = self._state
+        name = self._ffi.string(state.congestion_control).decode()
+        return Ready(bool(state.is_multipath), state.version, name)
 
     def _closed(self, by: Closer) -> Closed:
-        codes = self._ffi.new("uint64_t[3]")
-        self._lib.mdc_errors(self._endpoint, codes, codes + 1, codes + 2)
-        local, remote, application = codes
-        error = local or remote or application
+        state = self._state
+        error = state.local_error or state.remote_error or state.application_error
         name = ERRORS.get(error) or self._ffi.string(self._lib.mdc_error_name(error)).decode()
         reason = f"{name} ({error:#x})" if error else "no error"
         return Closed(by, error, f"closed by {by}: {reason}")
@@ -306,26 +305,26 @@ class Connection:
         count = self._lib.mdc_paths(self._endpoint, self._room, MAX_PATHS)
         return [self._path(self._room[index]) for index in range(count)]
 
-    def _path(self, found: Any) -> PathStatistics:
-        measured = found.smoothed_rtt_us > 0
+    def _path(self, path: Any) -> PathStatistics:
+        measured = path.smoothed_rtt_us > 0
         return PathStatistics(
-            path_id=found.id,
-            local=self._addresses[found.local],
-            remote=self._addresses[found.remote],
-            validated=bool(found.verified),
-            backup=bool(found.backup),
-            abandoned=bool(found.demoted),
-            cwnd_bytes=found.cwnd,
-            in_flight_bytes=found.in_flight,
-            smoothed_rtt_ms=found.smoothed_rtt_us / 1000 if measured else None,
-            minimum_rtt_ms=found.minimum_rtt_us / 1000 if measured else None,
-            packets_sent=found.packets_sent,
-            packets_lost=found.packets_lost,
-            spurious_losses=found.spurious_losses,
-            bytes_sent=found.bytes_sent,
-            bytes_received=found.bytes_received,
-            bytes_acknowledged=found.bytes_acknowledged,
-            bytes_lost=found.bytes_lost,
+            path_id=path.id,
+            local=self._addresses[path.local],
+            remote=self._addresses[path.remote],
+            validated=bool(path.verified),
+            backup=bool(path.backup),
+            abandoned=bool(path.demoted),
+            cwnd_bytes=path.cwnd,
+            in_flight_bytes=path.in_flight,
+            smoothed_rtt_ms=path.smoothed_rtt_us / 1000 if measured else None,
+            minimum_rtt_ms=path.minimum_rtt_us / 1000 if measured else None,
+            packets_sent=path.packets_sent,
+            packets_lost=path.packets_lost,
+            spurious_losses=path.spurious_losses,
+            bytes_sent=path.bytes_sent,
+            bytes_received=path.bytes_received,
+            bytes_acknowledged=path.bytes_acknowledged,
+            bytes_lost=path.bytes_lost,
         )
 
     # The end.

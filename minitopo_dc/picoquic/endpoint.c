@@ -10,93 +10,150 @@
 
 #include "endpoint.h"
 
-/* The smallest number of bytes to begin with, doubled when it is not enough. */
-int make_room(void **what, size_t *room, size_t wanted, size_t size)
-{
-    size_t more = *room ? *room : 64;
-    void *grown;
-
-    if (wanted <= *room)
-        return 0;
-    while (more < wanted)
-        more *= 2;
-    grown = realloc(*what, more * size);
-    if (grown == NULL)
-        return -1;
-    *what = grown;
-    *room = more;
-    return 0;
-}
-
-static int set_transport_parameters(picoquic_quic_t *quic, const mdc_configuration *wanted)
+static int set_transport_parameters(picoquic_quic_t *quic, const mdc_configuration *configuration)
 {
     picoquic_tp_t parameters = *picoquic_get_default_tp(quic);
 
-    if (wanted->max_data)
-        parameters.initial_max_data = wanted->max_data;
-    if (wanted->max_stream_data) {
-        parameters.initial_max_stream_data_bidi_local = wanted->max_stream_data;
-        parameters.initial_max_stream_data_bidi_remote = wanted->max_stream_data;
-        parameters.initial_max_stream_data_uni = wanted->max_stream_data;
+    if (configuration->max_data)
+        parameters.initial_max_data = configuration->max_data;
+    if (configuration->max_stream_data) {
+        parameters.initial_max_stream_data_bidi_local = configuration->max_stream_data;
+        parameters.initial_max_stream_data_bidi_remote = configuration->max_stream_data;
+        parameters.initial_max_stream_data_uni = configuration->max_stream_data;
     }
-    parameters.max_idle_timeout = wanted->idle_timeout_ms;
-    parameters.initial_max_path_id = wanted->multipath;
-    parameters.max_datagram_frame_size = wanted->datagram_frame; /* a server follows its client */
+    parameters.max_idle_timeout = configuration->idle_timeout_ms;
+    parameters.initial_max_path_id = configuration->multipath;
+    parameters.max_datagram_frame_size = configuration->datagram_frame; /* a server follows its client */
     return picoquic_set_default_tp(quic, &parameters);
 }
 
-static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *wanted)
+static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *configuration)
 {
     picoquic_quic_t *quic = endpoint->quic;
     picoquic_congestion_algorithm_t const *algorithm;
 
-    algorithm = congestion_algorithm(wanted->congestion_control);
+    algorithm = congestion_algorithm(configuration->congestion_control);
     if (algorithm == NULL)
         return "no such congestion control";
-    if (wanted->congestion_control_option != NULL)
-        picoquic_set_default_congestion_algorithm_ex(quic, algorithm, wanted->congestion_control_option);
-    else
-        picoquic_set_default_congestion_algorithm(quic, algorithm);
-    picoquic_set_default_multipath_option(quic, wanted->multipath > 0);
-    if (set_transport_parameters(quic, wanted))
+    picoquic_set_default_congestion_algorithm(quic, algorithm);
+    picoquic_set_default_multipath_option(quic, configuration->multipath > 0);
+    if (set_transport_parameters(quic, configuration))
         return "transport parameters were refused";
-    picoquic_set_default_idle_timeout(quic, wanted->idle_timeout_ms);
+    picoquic_set_default_idle_timeout(quic, configuration->idle_timeout_ms);
     picoquic_set_default_pmtud_policy(quic, picoquic_pmtud_blocked);
-    picoquic_set_mtu_max(quic, (uint32_t)wanted->datagram_bytes);
+    picoquic_set_mtu_max(quic, (uint32_t)configuration->datagram_bytes);
     picoquic_disable_port_blocking(quic, 1);
     picoquic_enable_path_callbacks_default(quic, 1);
     /* Holes in the numbers of packets against peers that acknowledge what they have not: random, and
      * nothing that one's own peer does. */
     picoquic_set_optimistic_ack_policy(quic, 0);
-    if (wanted->qlog != NULL && picoquic_set_qlog(quic, wanted->qlog))
+    if (configuration->qlog != NULL && picoquic_set_qlog(quic, configuration->qlog))
         return "qlog was refused";
     /* Late packets of a path that is gone must not end the connection. */
     quic->stateless_reset_next_time = UINT64_MAX;
     return NULL;
 }
 
-mdc_endpoint *mdc_create(const mdc_configuration *wanted, const char **error)
+/* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
+static void be_gone(mdc_endpoint *endpoint, uint64_t by)
+{
+    if (endpoint->is_gone)
+        return;
+    endpoint->state.local_error = picoquic_get_local_error(endpoint->connection);
+    endpoint->state.remote_error = picoquic_get_remote_error(endpoint->connection);
+    endpoint->state.application_error = picoquic_get_application_error(endpoint->connection);
+    add_event(endpoint, MDC_CLOSED, by, 0, 0);
+    endpoint->is_gone = 1;
+}
+
+/* Whether a server's connection has got so far that it is one. Before, it may be garbage that looked
+ * like the beginning of one, or a client that did not like the certificate: picoquic forgets it. */
+static int is_beginning(picoquic_call_back_event_t event)
+{
+    return event == picoquic_callback_almost_ready || event == picoquic_callback_ready ||
+           event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
+}
+
+static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
+             picoquic_call_back_event_t event, void *context, void *stream_context)
+{
+    mdc_endpoint *endpoint = context;
+    (void)stream_context;
+
+    if (endpoint->connection == NULL && !endpoint->is_gone && is_beginning(event))
+        endpoint->connection = connection; /* a server's first */
+    if (connection != endpoint->connection)
+        return 0;
+    switch (event) {
+    case picoquic_callback_stream_data:
+        add_input(endpoint, MDC_DATA, stream, bytes, length);
+        break;
+    case picoquic_callback_stream_fin:
+        add_input(endpoint, MDC_DATA, stream, bytes, length);
+        add_event(endpoint, MDC_FIN, stream, 0, 0);
+        break;
+    case picoquic_callback_stream_reset:
+    case picoquic_callback_stop_sending:
+        add_event(endpoint, MDC_RESET, stream, 0, 0);
+        break;
+    case picoquic_callback_datagram:
+        add_input(endpoint, MDC_DATAGRAM_FRAME, 0, bytes, length);
+        break;
+    case picoquic_callback_prepare_to_send:
+        fill(endpoint, stream, bytes, length);
+        break;
+    case picoquic_callback_ready:
+        endpoint->state.version = picoquic_supported_versions[connection->version_index].version;
+        endpoint->state.is_multipath = connection->is_multipath_enabled;
+        endpoint->state.congestion_control = connection->congestion_alg->congestion_algorithm_id;
+        add_event(endpoint, MDC_READY, 0, 0, 0);
+        break;
+    case picoquic_callback_stateless_reset:
+        be_gone(endpoint, MDC_STATELESS_RESET);
+        break;
+    case picoquic_callback_close:
+        be_gone(endpoint, connection->local_error ? MDC_LOCALLY : MDC_BY_PEER);
+        break;
+    case picoquic_callback_application_close:
+        be_gone(endpoint, MDC_BY_PEER_APPLICATION);
+        break;
+    case picoquic_callback_path_available:
+        add_event(endpoint, MDC_PATH_AVAILABLE, stream, 0, 0);
+        break;
+    case picoquic_callback_path_suspended:
+        add_event(endpoint, MDC_PATH_SUSPENDED, stream, 0, 0);
+        break;
+    case picoquic_callback_path_deleted:
+        keep_deleted(endpoint, stream);
+        break;
+    default:
+        break;
+    }
+    return endpoint->failed ? -1 : 0;
+}
+
+mdc_endpoint *mdc_create(const mdc_configuration *configuration, const char **error)
 {
     mdc_endpoint *endpoint = calloc(1, sizeof(mdc_endpoint));
-    const char *certificate = wanted->is_client ? NULL : wanted->certificate;
-    const char *roots = wanted->is_client ? wanted->certificate : NULL;
+    const char *certificate = configuration->is_client ? NULL : configuration->certificate;
+    const char *roots = configuration->is_client ? configuration->certificate : NULL;
     uint8_t reset_seed[PICOQUIC_RESET_SECRET_SIZE] = {0};
 
     *error = "no memory";
     if (endpoint == NULL)
         return NULL;
-    endpoint->is_client = wanted->is_client;
-    endpoint->now = wanted->now;
-    endpoint->demoted = wanted->demoted;
-    endpoint->datagram_bytes = wanted->datagram_bytes;
-    endpoint->alpn = strdup(wanted->alpn);
-    endpoint->server_name = strdup(wanted->server_name);
-    endpoint->quic = picoquic_create(8, certificate, wanted->is_client ? NULL : wanted->key, roots, wanted->alpn,
-                                     on_event, endpoint, NULL, NULL, reset_seed, wanted->now, &endpoint->now, NULL, NULL, 0);
+    endpoint->is_client = configuration->is_client;
+    endpoint->now = configuration->now;
+    endpoint->demoted = configuration->demoted;
+    endpoint->datagram_bytes = configuration->datagram_bytes;
+    endpoint->alpn = strdup(configuration->alpn);
+    endpoint->server_name = strdup(configuration->server_name);
+    endpoint->quic = picoquic_create(8, certificate, configuration->is_client ? NULL : configuration->key, roots, configuration->alpn,
+                                     on_event, endpoint, NULL, NULL, reset_seed, configuration->now, &endpoint->now, NULL, NULL, 0);
     if (endpoint->quic == NULL)
         *error = "picoquic refused the certificate or the key";
     else
-        *error = configure(endpoint, wanted);
+        *error = configure(endpoint, configuration);
     if (*error != NULL) {
         mdc_free(endpoint);
         return NULL;
@@ -154,11 +211,11 @@ static int worth_reading(const mdc_endpoint *endpoint)
 /* Picoquic deletes a server's connection when it has ended. */
 static void forget_deleted(mdc_endpoint *endpoint)
 {
-    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+    picoquic_cnx_t *connection = picoquic_get_first_cnx(endpoint->quic);
 
-    while (each != NULL && each != endpoint->connection)
-        each = picoquic_get_next_cnx(each);
-    if (each == NULL)
+    while (connection != NULL && connection != endpoint->connection)
+        connection = picoquic_get_next_cnx(connection);
+    if (connection == NULL)
         endpoint->connection = NULL;
 }
 
@@ -180,11 +237,11 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
 /* Picoquic begins with datagrams of a size of its own, and is not to look for larger ones. */
 static void set_datagram_size(mdc_endpoint *endpoint)
 {
-    picoquic_cnx_t *each = picoquic_get_first_cnx(endpoint->quic);
+    picoquic_cnx_t *connection = picoquic_get_first_cnx(endpoint->quic);
 
-    for (; each != NULL; each = picoquic_get_next_cnx(each))
-        for (int i = 0; i < each->nb_paths; i++)
-            each->path[i]->send_mtu = endpoint->datagram_bytes;
+    for (; connection != NULL; connection = picoquic_get_next_cnx(connection))
+        for (int i = 0; i < connection->nb_paths; i++)
+            connection->path[i]->send_mtu = endpoint->datagram_bytes;
 }
 
 /* Leave all datagrams that are to be sent now, and when there will be more. */
@@ -236,19 +293,6 @@ void mdc_taken(mdc_endpoint *endpoint)
     state->event_count = state->notable_count = state->input_length = state->deleted_count = 0;
 }
 
-/* Whether there is a connection, not over yet, whose user may ask for something. */
-int is_live(const mdc_endpoint *endpoint)
-{
-    return endpoint->connection != NULL &&
-           picoquic_get_cnx_state(endpoint->connection) < picoquic_state_disconnecting;
-}
-
-void wake(mdc_endpoint *endpoint, uint64_t now)
-{
-    picoquic_set_app_wake_time(endpoint->connection, now);
-    endpoint->state.wake = now;
-}
-
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now)
 {
     int result;
@@ -265,34 +309,6 @@ int mdc_is_disconnected(mdc_endpoint *endpoint)
 {
     return endpoint->connection == NULL ||
            picoquic_get_cnx_state(endpoint->connection) >= picoquic_state_disconnected;
-}
-
-uint32_t mdc_version(mdc_endpoint *endpoint)
-{
-    if (endpoint->connection == NULL)
-        return 0;
-    return picoquic_supported_versions[endpoint->connection->version_index].version;
-}
-
-int mdc_is_multipath(mdc_endpoint *endpoint)
-{
-    return endpoint->connection != NULL && endpoint->connection->is_multipath_enabled;
-}
-
-/* Its name; empty: there is no connection. */
-const char *mdc_congestion_control(mdc_endpoint *endpoint)
-{
-    if (endpoint->connection == NULL || endpoint->connection->congestion_alg == NULL)
-        return "";
-    return endpoint->connection->congestion_alg->congestion_algorithm_id;
-}
-
-/* With which the connection has ended. */
-void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application)
-{
-    *local = endpoint->local_error;
-    *remote = endpoint->remote_error;
-    *application = endpoint->application_error;
 }
 
 const char *mdc_error_name(uint64_t error)

@@ -51,22 +51,16 @@ struct mdc_endpoint {
     size_t deleted_room;
     pattern *patterns;
     int failed; /* out of memory in a callback */
-    uint64_t local_error; /* when it ended */
-    uint64_t remote_error;
-    uint64_t application_error;
 };
 
+/* events.c, which all others may call; endpoint.c calls them, and none calls that. */
 int make_room(void **what, size_t *room, size_t wanted, size_t size);
+void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length);
+void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length);
 int is_live(const mdc_endpoint *endpoint);
 void wake(mdc_endpoint *endpoint, uint64_t now);
 
-/* events.c */
-void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length);
-int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
-             picoquic_call_back_event_t event, void *context, void *stream_context);
-
 /* streams.c */
-void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length);
 void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room);
 void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
 

@@ -1,5 +1,26 @@
-/* What happens on a connection, kept until Python has read it. */
+/* What happens on a connection, kept until Python has read it. Nothing here knows of the other parts. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "endpoint.h"
+
+/* The smallest number of bytes to begin with, doubled when it is not enough. */
+int make_room(void **what, size_t *room, size_t wanted, size_t size)
+{
+    size_t more = *room ? *room : 64;
+    void *grown;
+
+    if (wanted <= *room)
+        return 0;
+    while (more < wanted)
+        more *= 2;
+    grown = realloc(*what, more * size);
+    if (grown == NULL)
+        return -1;
+    *what = grown;
+    *room = more;
+    return 0;
+}
 
 void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length)
 {
@@ -22,77 +43,31 @@ void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, 
     endpoint->state.notable_count += kind != MDC_DATA;
 }
 
-/* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
-static void be_gone(mdc_endpoint *endpoint, uint64_t by)
+void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length)
 {
-    if (endpoint->is_gone)
+    size_t offset = endpoint->state.input_length;
+
+    if (length == 0)
         return;
-    endpoint->local_error = picoquic_get_local_error(endpoint->connection);
-    endpoint->remote_error = picoquic_get_remote_error(endpoint->connection);
-    endpoint->application_error = picoquic_get_application_error(endpoint->connection);
-    add_event(endpoint, MDC_CLOSED, by, 0, 0);
-    endpoint->is_gone = 1;
-}
-
-/* Whether a server's connection has got so far that it is one. Before, it may be garbage that looked
- * like the beginning of one, or a client that did not like the certificate: picoquic forgets it. */
-static int is_beginning(picoquic_call_back_event_t event)
-{
-    return event == picoquic_callback_almost_ready || event == picoquic_callback_ready ||
-           event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
-}
-
-int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
-             picoquic_call_back_event_t event, void *context, void *stream_context)
-{
-    mdc_endpoint *endpoint = context;
-    (void)stream_context;
-
-    if (endpoint->connection == NULL && !endpoint->is_gone && is_beginning(event))
-        endpoint->connection = connection; /* a server's first */
-    if (connection != endpoint->connection)
-        return 0;
-    switch (event) {
-    case picoquic_callback_stream_data:
-        add_input(endpoint, MDC_DATA, stream, bytes, length);
-        break;
-    case picoquic_callback_stream_fin:
-        add_input(endpoint, MDC_DATA, stream, bytes, length);
-        add_event(endpoint, MDC_FIN, stream, 0, 0);
-        break;
-    case picoquic_callback_stream_reset:
-    case picoquic_callback_stop_sending:
-        add_event(endpoint, MDC_RESET, stream, 0, 0);
-        break;
-    case picoquic_callback_datagram:
-        add_input(endpoint, MDC_DATAGRAM_FRAME, 0, bytes, length);
-        break;
-    case picoquic_callback_prepare_to_send:
-        fill(endpoint, stream, bytes, length);
-        break;
-    case picoquic_callback_ready:
-        add_event(endpoint, MDC_READY, 0, 0, 0);
-        break;
-    case picoquic_callback_stateless_reset:
-        be_gone(endpoint, MDC_STATELESS_RESET);
-        break;
-    case picoquic_callback_close:
-        be_gone(endpoint, connection->local_error ? MDC_LOCALLY : MDC_BY_PEER);
-        break;
-    case picoquic_callback_application_close:
-        be_gone(endpoint, MDC_BY_PEER_APPLICATION);
-        break;
-    case picoquic_callback_path_available:
-        add_event(endpoint, MDC_PATH_AVAILABLE, stream, 0, 0);
-        break;
-    case picoquic_callback_path_suspended:
-        add_event(endpoint, MDC_PATH_SUSPENDED, stream, 0, 0);
-        break;
-    case picoquic_callback_path_deleted:
-        keep_deleted(endpoint, stream);
-        break;
-    default:
-        break;
+    if (make_room((void **)&endpoint->input, &endpoint->input_room, offset + length, 1)) {
+        endpoint->failed = 1;
+        return;
     }
-    return endpoint->failed ? -1 : 0;
+    memcpy(endpoint->input + offset, bytes, length);
+    endpoint->state.input = endpoint->input;
+    endpoint->state.input_length += length;
+    add_event(endpoint, kind, stream, offset, length);
+}
+
+/* Whether there is a connection, not over yet, whose user may ask for something. */
+int is_live(const mdc_endpoint *endpoint)
+{
+    return endpoint->connection != NULL &&
+           picoquic_get_cnx_state(endpoint->connection) < picoquic_state_disconnecting;
+}
+
+void wake(mdc_endpoint *endpoint, uint64_t now)
+{
+    picoquic_set_app_wake_time(endpoint->connection, now);
+    endpoint->state.wake = now;
 }

@@ -56,7 +56,6 @@ typedef struct {
     const char *alpn;
     const char *server_name;
     const char *congestion_control;
-    const char *congestion_control_option; /* or NULL */
     const char *qlog;          /* a directory, or NULL */
     uint64_t multipath;        /* 0, or the highest path identifier that the peer may use */
     uint64_t max_data;
@@ -100,10 +99,16 @@ typedef struct {
     size_t notable_count;      /* events that are not MDC_DATA */
     const mdc_path *deleted;   /* paths as they were at their end */
     size_t deleted_count;
+    uint32_t version;          /* of a connection that is ready */
+    int is_multipath;
+    const char *congestion_control;
+    uint64_t local_error;      /* of one that has ended */
+    uint64_t remote_error;
+    uint64_t application_error;
 } mdc_state;
 
 int mdc_seed(uint64_t seed);
-mdc_endpoint *mdc_create(const mdc_configuration *wanted, const char **error);
+mdc_endpoint *mdc_create(const mdc_configuration *configuration, const char **error);
 void mdc_free(mdc_endpoint *endpoint);
 mdc_state *mdc_get_state(mdc_endpoint *endpoint);
 int mdc_address(mdc_endpoint *endpoint, const char *ip, int port);
@@ -121,13 +126,9 @@ int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length
 int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now);
 int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now);
-int mdc_paths(mdc_endpoint *endpoint, mdc_path *found, int room);
+int mdc_paths(mdc_endpoint *endpoint, mdc_path *paths, int room);
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now);
 int mdc_is_disconnected(mdc_endpoint *endpoint);
-uint32_t mdc_version(mdc_endpoint *endpoint);
-int mdc_is_multipath(mdc_endpoint *endpoint);
-const char *mdc_congestion_control(mdc_endpoint *endpoint);
-void mdc_errors(mdc_endpoint *endpoint, uint64_t *local, uint64_t *remote, uint64_t *application);
 const char *mdc_error_name(uint64_t error);
 void mdc_cubic_begin(mdc_cubic *cubic, double window);
 double mdc_cubic_window(const mdc_cubic *cubic, double t);

@@ -212,13 +212,13 @@ int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint6
 }
 
 /* The paths that there are now, `room` at most; how many. */
-int mdc_paths(mdc_endpoint *endpoint, mdc_path *found, int room)
+int mdc_paths(mdc_endpoint *endpoint, mdc_path *paths, int room)
 {
     int count = endpoint->connection == NULL ? 0 : endpoint->connection->nb_paths;
 
     if (count > room)
         count = room;
     for (int i = 0; i < count; i++)
-        found[i] = describe(endpoint, endpoint->connection->path[i]);
+        paths[i] = describe(endpoint, endpoint->connection->path[i]);
     return count;
 }

@@ -1,46 +1,28 @@
-/* The bytes of streams: those that arrived, and those of a block that is sent again and again; and those of
- * DATAGRAM frames (RFC 9221). */
+/* Streams, with a block that is sent again and again, and DATAGRAM frames (RFC 9221). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "endpoint.h"
 
-void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length)
-{
-    size_t offset = endpoint->state.input_length;
-
-    if (length == 0)
-        return;
-    if (make_room((void **)&endpoint->input, &endpoint->input_room, offset + length, 1)) {
-        endpoint->failed = 1;
-        return;
-    }
-    memcpy(endpoint->input + offset, bytes, length);
-    endpoint->state.input = endpoint->input;
-    endpoint->state.input_length += length;
-    add_event(endpoint, kind, stream, offset, length);
-}
-
 static pattern *find_pattern(mdc_endpoint *endpoint, uint64_t stream)
 {
-    pattern *each = endpoint->patterns;
+    pattern *sending = endpoint->patterns;
 
-    while (each != NULL && each->stream != stream)
-        each = each->next;
-    return each;
+    while (sending != NULL && sending->stream != stream)
+        sending = sending->next;
+    return sending;
 }
 
 void drop_pattern(mdc_endpoint *endpoint, uint64_t stream)
 {
-    pattern **each = &endpoint->patterns;
+    pattern **place = &endpoint->patterns, *sending;
 
-    while (*each != NULL) {
-        pattern *found = *each;
-        if (found->stream == stream) {
-            *each = found->next;
-            free(found);
+    while ((sending = *place) != NULL) {
+        if (sending->stream == stream) {
+            *place = sending->next;
+            free(sending);
         } else {
-            each = &found->next;
+            place = &sending->next;
         }
     }
 }

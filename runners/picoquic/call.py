@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, Received
-from minitopo_dc.picoquic.events import Closed, Event, Ready, StreamData, StreamReset
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address, Closed, Event, Ready, StreamData, StreamReset
 from minitopo_dc.runners.payload.call import LATE, CallClient, CallOutcome
 from minitopo_dc.runners.picoquic.key_frames import KeyFrames, tell
 from minitopo_dc.runners.picoquic.session import ClientSession

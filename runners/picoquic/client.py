@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from minitopo_dc.picoquic.connection import Connection
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address
 from minitopo_dc.runners.payload.request_reports import plan_of
 from minitopo_dc.runners.picoquic.call import CallSession
 from minitopo_dc.runners.picoquic.download import DownloadSession

@@ -11,7 +11,7 @@ from typing import Self
 
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Datagram
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.payload.certificate import SERVER_NAME
 from minitopo_dc.runners.picoquic.session import ALPN, Session

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from minitopo_dc.picoquic.connection import Connection, Datagram
-from minitopo_dc.picoquic.events import DatagramFrame, Event, StreamData, StreamReset
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address, DatagramFrame, Event, StreamData, StreamReset
 from minitopo_dc.runners.payload.call import End
 from minitopo_dc.runners.picoquic.session import Session
 

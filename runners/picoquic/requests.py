@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.events import (
+    Address,
     StreamData,
     StreamReset,
 )
-from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.content import (
     blocks,
 )

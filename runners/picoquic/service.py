@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.connection import Received as Datagram
 from minitopo_dc.picoquic.events import (
+    Address,
     DatagramFrame,
     Event,
     PathAvailable,
@@ -16,7 +17,6 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.call import GREETING, CallServer
 from minitopo_dc.runners.payload.content import (
     BLOCK,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from minitopo_dc.picoquic.connection import Connection, Datagram, Received
 from minitopo_dc.picoquic.events import (
+    Address,
     Closed,
     DatagramFrame,
     Event,
@@ -25,7 +26,6 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.payload.call import CallOutcome
 from minitopo_dc.runners.payload.requests import RequestsOutcome
 from minitopo_dc.runners.payload.watching import WatchingOutcome

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from minitopo_dc.media.player import Request
 from minitopo_dc.picoquic.connection import Connection
-from minitopo_dc.picoquic.events import StreamData, StreamReset
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address, StreamData, StreamReset
 from minitopo_dc.runners.payload.requests import WrongAnswer
 from minitopo_dc.runners.payload.watching import Watching, WatchingOutcome
 from minitopo_dc.runners.picoquic.session import ClientSession

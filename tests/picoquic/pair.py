@@ -13,8 +13,7 @@ from typing import Self
 
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection
-from minitopo_dc.picoquic.events import Closed, Event, Ready, StreamData
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address, Closed, Event, Ready, StreamData
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 SERVER: Address = ("10.0.0.1", 4433)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from minitopo_dc.picoquic.configuration import COUPLED
-from minitopo_dc.picoquic.path import Address
+from minitopo_dc.picoquic.events import Address
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
 from tests.picoquic.pair import SERVER, Network, Pair

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.picoquic.connection import PicoquicError
-from minitopo_dc.picoquic.events import PathAvailable, PathDeleted, Ready
-from minitopo_dc.picoquic.path import PathStatistics
+from minitopo_dc.picoquic.events import PathAvailable, PathDeleted, PathStatistics, Ready
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
 from tests.picoquic.pair import CLIENTS, SERVER, Network, Pair, content
