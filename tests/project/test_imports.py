@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,19 +14,39 @@ import pytest
 from tests import REPOSITORY
 
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
+AGAINST = [
+    ("layers", "pdcp/formats/codec.py", "link"),
+    ("layers", "pdcp/formats/codec.py", "trace"),
+    ("layers", "trace/model.py", "settings"),
+    ("layers", "settings/base.py", "real.element"),
+    ("layers", "runners/payload/content.py", "runs.results"),
+    ("cores", "link/leg.py", "pdcp"),
+    ("real-layers", "real/element/kernel/loop.py", "real.run"),
+    ("cli-layers", "cli/options/scenario.py", "cli.entry"),
+    ("element", "settings/base.py", "runners"),
+    ("real", "real/run/plan.py", "real.element.process"),
+    ("runners", "runners/payload/content.py", "pdcp"),
+    ("virtual", "virtual/loop.py", "real.element"),
+    ("topologies", "topologies/two_path.py", "runs"),
+]
+"""Rules, and a module each that breaks it by importing another one of the library."""
+AGAINST_OTHERS = [
+    ("sans-io", "pdcp/formats/codec.py", "time"),
+    ("sans-io", "link/leg.py", "asyncio"),
+    ("sans-io", "trace/model.py", "socket"),
+    ("picoquic", "picoquic/connection.py", "time"),
+    ("element", "real/element/kernel/loop.py", "mininet.net"),
+    ("results", "results/tables/load.py", "socket"),
+]
+"""The same, by importing what is no part of the library."""
 
 
-def lint_imports(checkout: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    command = [str(LINT_IMPORTS), "--no-cache", *options]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A copy of the library that a test may spoil."""
-    shutil.copytree(REPOSITORY / "minitopo_dc", tmp_path / "minitopo_dc")  # links followed
-    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
-    return tmp_path
+def lint_imports(checkout: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(LINT_IMPORTS), "--no-cache"]
+    wide = os.environ | {"COLUMNS": "250"}
+    return subprocess.run(
+        command, cwd=checkout, env=wide, capture_output=True, text=True, check=False
+    )
 
 
 def test_the_library_keeps_every_import_rule() -> None:
@@ -32,37 +54,49 @@ def test_the_library_keeps_every_import_rule() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    ("rule", "module", "line"),
-    [
-        ("layers", "minitopo_dc/pdcp/formats/codec.py", "import minitopo_dc.link"),
-        ("layers", "minitopo_dc/pdcp/formats/codec.py", "import minitopo_dc.trace"),
-        ("layers", "minitopo_dc/trace/model.py", "import minitopo_dc.settings"),
-        ("cores", "minitopo_dc/link/leg.py", "import minitopo_dc.pdcp"),
-        ("layers", "minitopo_dc/settings/base.py", "import minitopo_dc.real.element"),
-        ("real-layers", "minitopo_dc/real/element/kernel/loop.py", "import minitopo_dc.real.run"),
-        ("cli-layers", "minitopo_dc/cli/options/scenario.py", "import minitopo_dc.cli.entry"),
-        ("layers", "minitopo_dc/a_module_without_a_place.py", ""),
-        ("sans-io", "minitopo_dc/pdcp/formats/codec.py", "import time"),
-        ("sans-io", "minitopo_dc/link/leg.py", "import asyncio"),
-        ("sans-io", "minitopo_dc/trace/model.py", "import socket"),
-        ("picoquic", "minitopo_dc/picoquic/connection.py", "import time"),
-        ("element", "minitopo_dc/real/element/kernel/loop.py", "import mininet.net"),
-        ("element", "minitopo_dc/settings/base.py", "import minitopo_dc.runners"),
-        ("real", "minitopo_dc/real/run/plan.py", "import minitopo_dc.real.element.process"),
-        ("results", "minitopo_dc/results/tables/load.py", "import socket"),
-        ("layers", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.runs.results"),
-        ("runners", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.pdcp"),
-        ("virtual", "minitopo_dc/virtual/loop.py", "import minitopo_dc.real.element"),
-        ("topologies", "minitopo_dc/topologies/two_path.py", "import minitopo_dc.runs"),
-    ],
-)
-def test_an_import_against_a_rule_is_found(copy: Path, rule: str, module: str, line: str) -> None:
-    with (copy / module).open("a", encoding="utf-8") as spoilt:
-        spoilt.write(f"\n{line}\n")
-    done = lint_imports(copy, "--contract", rule)
+@pytest.fixture(scope="module")
+def spoilt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What is said of each rule, by its name, of a copy of the library that breaks all of them."""
+    copy = tmp_path_factory.mktemp("spoilt")
+    shutil.copytree(
+        REPOSITORY / "minitopo_dc",
+        copy / "minitopo_dc",  # links followed
+        ignore=shutil.ignore_patterns("data", "__pycache__", "*.c"),
+    )
+    shutil.copy(REPOSITORY / "pyproject.toml", copy)
+    (copy / "minitopo_dc" / "a_module_without_a_place.py").touch()
+    for _, module, name in (*AGAINST, *AGAINST_OTHERS):
+        prefix = "minitopo_dc." if (_, module, name) in AGAINST else ""
+        with (copy / "minitopo_dc" / module).open("a", encoding="utf-8") as file:
+            file.write(f"\nimport {prefix}{name}\n")
+    done = lint_imports(copy)
     assert done.returncode == 1
-    assert "BROKEN" in done.stdout
+    text = done.stdout.partition("Broken contracts")[2]
+    names = {rule["id"]: rule["name"] for rule in contracts()}
+    places = sorted((text.find(f"\n{name}\n"), rule) for rule, name in names.items())
+    ends = [place for place, _ in places[1:]] + [len(text)]
+    return {
+        rule: text[place:end] for (place, rule), end in zip(places, ends, strict=True) if place >= 0
+    }
+
+
+def contracts() -> list[dict[str, str]]:
+    pyproject = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
+    rules: list[dict[str, str]] = pyproject["tool"]["importlinter"]["contracts"]
+    return rules
+
+
+@pytest.mark.parametrize(("rule", "module", "name"), [*AGAINST, *AGAINST_OTHERS])
+def test_an_import_against_a_rule_is_found(
+    spoilt: dict[str, str], rule: str, module: str, name: str
+) -> None:
+    importer = "minitopo_dc." + module.removesuffix(".py").replace("/", ".")
+    imported = f"minitopo_dc.{name}" if (rule, module, name) in AGAINST else name.partition(".")[0]
+    assert f"{importer} -> {imported} (l." in spoilt[rule]
+
+
+def test_a_module_without_a_place_is_found(spoilt: dict[str, str]) -> None:
+    assert "a_module_without_a_place" in spoilt["layers"]
 
 
 @pytest.mark.parametrize("command", ["run", "exec", "clean", "minitopo", "compare", "campaign"])
