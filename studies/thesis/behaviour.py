@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from claims import Claim, by_seed, claims_table, judge, most
+from claims import by_seed, judge, most
 from comparison import sections
 from testbed import BASE, WAYS, Case, Change, delayed
 
 import minitopo_dc as dc
 from minitopo_dc import plots
+from minitopo_dc.claims import Claim, table
 
 BUFFER, LARGE = (BASE.evolve(**WAYS[way]) for way in ("quic", "quic_bm"))
 LOGGED = BUFFER.evolve(
@@ -97,7 +98,7 @@ UNTIL_S = 3
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, table 5.1, and the figures over time."""
     runs = with_sender(runs)
-    yield "Claims", claims_table(claims(runs))
+    yield "Claims", table(claims(runs))
     yield from sections(runs, "behaviour")
     first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
     root = Path(runs.attrs.get("directory", ""))

@@ -1,34 +1,20 @@
 """What the papers say in words: an effect over the seeds, its 95 % interval, and a verdict.
 
 An effect is worked out of the runs of one seed, which are paired so; the interval is Student's over
-the seeds. A claim holds where its interval is within the limits, does not hold where it is outside,
-and is undecided where it is on both sides. Runs in which nothing is random are the same with each
-seed, so that their interval has no width.
+the seeds. Runs in which nothing is random are the same with each seed, so that their interval has
+no width.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.claims import Claim
 from minitopo_dc.statistics import mean_interval, ok
-
-
-class Claim(NamedTuple):
-    """A statement, and what runs say of it."""
-
-    claim: str
-    source: str
-    """Where it is, with the published number."""
-    limits: str
-    effect: float
-    low: float
-    high: float
-    seeds: int
-    verdict: str
 
 
 def judge(
@@ -43,28 +29,15 @@ def judge(
 
     Args:
         claim: in words.
-        source: where it is.
+        source: where it is, with the published number.
         effect: its value for each seed; NaN where a run is lacking.
         least: what the effect is to be at least.
         most: what it is to be at most.
     """
-    known = effect.dropna().astype(float).tolist()
-    ends = mean_interval(known)
-    value = sum(known) / len(known) if known else math.nan
-    words = (f"at least {least:g}", f"at most {most:g}")
-    limits = " and ".join(
-        text for text, end in zip(words, (least, most), strict=True) if math.isfinite(end)
-    )
-    verdict = _verdict(len(known), ends.low, ends.high, least, most)
-    return Claim(claim, source, limits, value, ends.low, ends.high, len(known), verdict)
-
-
-def _verdict(seeds: int, low: float, high: float, least: float, most: float) -> str:
-    if seeds < 2:
-        return "not enough evidence" if seeds else "not run"
-    if least <= low and high <= most:
-        return "holds"
-    return "does not hold" if high < least or low > most else "undecided"
+    known = effect.dropna().astype(float)
+    interval = mean_interval(known.tolist())
+    points = int(not known.empty)
+    return Claim(claim, source, least, most, known.mean(), interval, points, len(known))
 
 
 def by_seed(
@@ -100,8 +73,3 @@ def _column(table: pd.DataFrame, sign: int) -> pd.Series[Any]:
     if means.isna().any() or means.empty:
         return pd.Series(math.nan, table.index)
     return table.iloc[:, int((sign * means.to_numpy()).argmax())]
-
-
-def claims_table(claims: Iterable[Claim]) -> pd.DataFrame:
-    """Return a row for each claim."""
-    return pd.DataFrame(claims, columns=list(Claim._fields))

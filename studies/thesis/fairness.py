@@ -14,12 +14,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
-from claims import Claim, by_seed, claims_table, judge, least, most
+from claims import by_seed, judge, least, most
 from comparison import sections
 from published import LINKS
 from testbed import BASE, SAMPLE, SWEEPS, WAYS, Case, Change, Sweep, delayed, loss, swept
 
 import minitopo_dc as dc
+from minitopo_dc.claims import Claim, table
 
 LARGE = {"quic_bm": WAYS["quic_bm"]}
 """Fairness is studied with the large buffer (section 4.4)."""
@@ -82,7 +83,7 @@ def seeds(version: str) -> range:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, and the thesis' tables."""
     runs = with_links(runs)
-    yield "Claims", claims_table(claims(runs))
+    yield "Claims", table(claims(runs))
     yield from sections(runs, "fairness")
 
 

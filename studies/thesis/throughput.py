@@ -15,9 +15,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
-from claims import Claim, by_seed, claims_table, judge, least, most
+from claims import by_seed, judge, least, most
 from comparison import sections
 from testbed import APPENDIX, BASE, SAMPLE, SWEEPS, WAYS, Case, Change, Sweep, split, swept
+
+from minitopo_dc.claims import Claim, table
 
 EARLIER: Change = {
     "virtual": {
@@ -74,7 +76,7 @@ UNEQUAL = [1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5]
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, and the thesis' tables."""
-    yield "Claims", claims_table(claims(runs))
+    yield "Claims", table(claims(runs))
     yield from sections(runs, "throughput")
 
 
