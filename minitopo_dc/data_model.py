@@ -56,18 +56,18 @@ def check_version(directory: Path) -> int:
     """
     path = directory / FILE
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):  # the reading says why
         return _checked(directory, path, ())
-    return _checked(directory, path, (found.st_ino, found.st_size, found.st_mtime_ns))
+    return _checked(directory, path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 @lru_cache(KEPT)
 def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
     """Read a version through a cache, as each file of a directory asks for it."""
     try:
-        found = parse_json(read_text(path, MAX_BYTES, within=directory))
-        number = found["data_model"]
+        version = parse_json(read_text(path, MAX_BYTES, within=directory))
+        number = version["data_model"]
         if not isinstance(number, int) or isinstance(number, bool) or number < UNVERSIONED:
             raise ValueError(f"data_model: {number!r:.40}; allowed: {UNVERSIONED} or more")
     except (FileNotFoundError, NotADirectoryError):
@@ -79,7 +79,7 @@ def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
         raise DataModelError(
             f"{directory}: version {number} of the data model; this program reads {UNVERSIONED} "
             f"to {VERSION}. Read it with the minitopo-dc that made it "
-            f"({found.get('minitopo_dc', 'unknown')!s:.40}), or a newer one"
+            f"({version.get('minitopo_dc', 'unknown')!s:.40}), or a newer one"
         )
     return number
 

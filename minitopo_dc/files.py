@@ -69,10 +69,10 @@ def opened(path: Path, max_bytes: int, within: Path | None = None) -> Iterator[B
         OSError: the file cannot be opened or read.
         ValueError: no file can have this name (NUL, half a character).
     """
-    found = path.stat()
+    status = path.stat()
     if within is not None and not _is_within(path, within):
         raise UnreadableError(f"leads out of {within}; such links are not followed")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise UnreadableError("no regular file; allowed are files, no folders, pipes, devices")
     with path.open("rb") as file:
         if file.seek(0, io.SEEK_END) > max_bytes:
@@ -119,13 +119,13 @@ def parse_json(text: str) -> Any:
         ValueError: the text is no JSON, is nested too deeply, or has other numbers or characters.
     """
     try:
-        found = json.loads(text, parse_int=_of_64_bits)
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        value = json.loads(text, parse_int=_of_64_bits)
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except UnicodeEncodeError:
         raise ValueError("half a character (a surrogate) in a text") from None
-    return found
+    return value
 
 
 def _of_64_bits(digits: str) -> int:

@@ -130,10 +130,10 @@ class Pool:
         try:
             while left or self._busy():
                 self._start(left)
-                ready = wait([each.connection for each in self._busy()], _left_s(until))
+                ready = wait([worker.connection for worker in self._busy()], _left_s(until))
                 if not ready:
                     return
-                for worker in [each for each in self._busy() if each.connection in ready]:
+                for worker in [busy for busy in self._busy() if busy.connection in ready]:
                     ended = worker.end()
                     if isinstance(ended.outcome, Killed):
                         self._end([worker])
@@ -144,15 +144,15 @@ class Pool:
             self._end(self._busy())
 
     def _busy(self) -> list[_Worker]:
-        return [each for each in self._workers if each.place is not None]
+        return [worker for worker in self._workers if worker.place is not None]
 
     def _start(self, left: list[tuple[int, tuple[Any, ...]]]) -> None:
         """Give calls to processes that have none, and to new ones."""
-        for worker in [each for each in self._workers if each.place is None]:
+        for worker in [idle for idle in self._workers if idle.place is None]:
             if left:
                 worker.begin(*left.pop())
         while left and len(self._workers) < self._number:
-            used = {each.number for each in self._workers}
+            used = {other.number for other in self._workers}
             free = min(set(range(self._number)) - used)
             self._workers.append(_Worker(self._call, free))
             self._workers[-1].begin(*left.pop())

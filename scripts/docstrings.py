@@ -23,13 +23,13 @@ Documented = ast.Module | Named
 def main() -> int:
     """Print each docstring that breaks a rule; return the exit status, 1 if there is one."""
     files = sorted({path.resolve() for folder in FOLDERS for path in Path(folder).rglob("*.py")})
-    found = [
+    short = [
         f"{os.path.relpath(path)}:{fault}"
         for path in files
         for fault in faults(path.read_text("utf-8"))
     ]
-    print("\n".join(found) or "All docstrings have words enough.")  # noqa: T201
-    return bool(found)
+    print("\n".join(short) or "All docstrings have words enough.")  # noqa: T201
+    return bool(short)
 
 
 def faults(source: str) -> Iterator[str]:
@@ -54,7 +54,7 @@ def public(node: Documented, name: str) -> Iterator[tuple[str, Documented]]:
 def is_property(node: Documented) -> bool:
     """Return whether a node is a function that is read like an attribute."""
     decorators = getattr(node, "decorator_list", [])
-    return any(ast.unparse(each).endswith(("property", "cached_property")) for each in decorators)
+    return any(ast.unparse(name).endswith(("property", "cached_property")) for name in decorators)
 
 
 if __name__ == "__main__":

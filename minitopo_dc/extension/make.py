@@ -48,9 +48,9 @@ def make(
     Raises:
         BuildError: it cannot be made.
     """
-    found = extension.find()
-    if found is not None and loading_error(extension.module, found) is None:
-        return found
+    here = extension.find()
+    if here is not None and loading_error(extension.module, here) is None:
+        return here
     with build_lock(extension.build_directory()) as cache:
         return _make(extension, cache, compile_into, kept)
 

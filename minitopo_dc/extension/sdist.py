@@ -62,13 +62,15 @@ class SourceDistribution:
 
         The files that describe a package have no hash, so they are not kept.
         """
-        wanted = cache / "requirements.txt"
-        wanted.write_text(f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii")
+        requirements = cache / "requirements.txt"
+        requirements.write_text(
+            f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
+        )
         command = [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
             *("--no-deps", "--ignore-requires-python", "--no-binary", ":all:"),
             *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
-            *("--dest", str(cache), "--require-hashes", "--requirement", str(wanted)),
+            *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
         ]
         run(command, f"pip could not get {self.title}'s sources, once (is there a network?)")
-        wanted.unlink()
+        requirements.unlink()

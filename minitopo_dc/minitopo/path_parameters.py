@@ -124,7 +124,7 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
         raise line.error(f"no path type (an older Minitopo's); write {name}_c2r_{parts[1]}")
     if len(parts) != 3:
         raise line.error(f"write {name}_<type>_<id>, for instance {name}_c2r_0")
-    kind = next((each for each in PATH_TYPES if each == parts[1]), None)
+    kind = next((known for known in PATH_TYPES if known == parts[1]), None)
     if kind is None:
         raise line.error(f"unknown path type {parts[1]!r}; allowed: {', '.join(PATH_TYPES)}")
     if not _ID.fullmatch(parts[2]):
