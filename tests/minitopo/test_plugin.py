@@ -59,13 +59,25 @@ def run(
     return subprocess.run(words, input=stdin, capture_output=True, text=True, check=False)
 
 
+def check_files(run: Path) -> None:
+    """That a run has the files of any run, and what it received."""
+    environment = json.loads((run / "environment.json").read_text(encoding="utf-8"))
+    assert environment["kernel"] == os.uname().release
+    rows = (run / "client-rate.csv").read_text(encoding="utf-8").splitlines()
+    assert rows[0] == "time_s,received_bytes"
+    assert int(rows[-1].split(",")[1]) > 512_000
+    assert (run / "server.pcap").stat().st_size > 512_000
+    names = ("scenario.yaml", "result.json", "client.log", "server.log")
+    assert all((run / name).exists() for name in names)
+
+
 def test_our_experiment_runs_on_our_topology(checkout: Path, tmp_path: Path) -> None:
     done = run(checkout, tmp_path, DUAL, f"xpType:tcp\n{DOWNLOAD}")
     assert done.returncode == 0, done.stderr
     result = json.loads((tmp_path / "out" / "result.json").read_text(encoding="utf-8"))
     assert (result["status"], result["mode"], result["size_bytes"]) == ("ok", "dc", 512_000)
     assert min(result["leg_bytes"]) > 100_000
-    assert (tmp_path / "out" / "server.pcap").stat().st_size > 512_000
+    check_files(tmp_path / "out")
 
 
 @pytest.mark.alone
@@ -82,12 +94,16 @@ def test_minitopo_s_own_experiment_runs_on_our_topology(checkout: Path, tmp_path
 
 
 def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> None:
-    """Its router does not forward by itself."""
-    done = run(CHECKOUT, tmp_path, SINGLE, f"xpType:tcp\n{DOWNLOAD}")
+    """Its router does not forward by itself; what it lacks of the file is named, and no more."""
+    text = "leftSubnet:10.0.\nseed:2\nchangeNetem:yes\nnetemAt_c2r_0:100,loss 1%\n"
+    done = run(CHECKOUT, tmp_path, SINGLE + text, f"xpType:tcp\n{DOWNLOAD}")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["status"] == "ok"
     assert 512_000 < result["leg_bytes"][0] < 600_000
+    check_files(tmp_path / "out")
+    assert [line.split(": ")[2] for line in done.stderr.splitlines()] == ["changeNetem", "seed"]
+    assert "topo:5: changeNetem: Minitopo's changes take away the delay" in done.stderr
 
 
 @pytest.mark.parametrize(("transport", "size_kb"), [("tcp", 5000), ("mptcp", 20_000)])
@@ -129,27 +145,6 @@ def test_without_an_experiment_its_command_line_is_opened(checkout: Path, tmp_pa
     done = run(checkout, tmp_path, DUAL, None, stdin=commands)
     assert done.returncode == 0, done.stderr
     assert "1 packets transmitted, 1 received" in done.stderr
-
-
-def test_what_a_topology_of_the_checkout_lacks_is_named_and_no_more(tmp_path: Path) -> None:
-    text = "leftSubnet:10.0.\nseed:2\nchangeNetem:yes\nnetemAt_c2r_0:1,loss 1%\n"
-    done = run(CHECKOUT, tmp_path, SINGLE + text, f"xpType:tcp\n{DOWNLOAD}")
-    assert done.returncode == 0, done.stderr
-    named = [line.split(": ")[2] for line in done.stderr.splitlines()]
-    assert named == ["changeNetem", "seed"]
-
-
-@pytest.mark.parametrize("topology", [SINGLE, DUAL])
-def test_a_run_keeps_the_files_of_any_run(topology: str, tmp_path: Path) -> None:
-    done = run(CHECKOUT, tmp_path, topology, f"xpType:tcp\n{DOWNLOAD}")
-    assert done.returncode == 0, done.stderr
-    environment = json.loads((tmp_path / "out" / "environment.json").read_text(encoding="utf-8"))
-    assert environment["kernel"] == os.uname().release
-    rows = (tmp_path / "out" / "client-rate.csv").read_text(encoding="utf-8").splitlines()
-    assert rows[0] == "time_s,received_bytes"
-    assert int(rows[-1].split(",")[1]) > 512_000
-    names = ("scenario.yaml", "result.json", "client.log", "server.log", "server.pcap")
-    assert all((tmp_path / "out" / name).exists() for name in names)
 
 
 def process_with(argument: Path | str, among: Iterable[int] | None = None) -> int:
@@ -244,13 +239,6 @@ def test_links_that_this_machine_cannot_make_are_refused(checkout: Path, tmp_pat
     assert done.returncode == 1
     assert "Open vSwitch (ovs-vsctl), which Minitopo's links are made of" in done.stderr
     assert not (tmp_path / "out" / "ping.log").exists()
-
-
-def test_changes_of_the_checkout_s_own_topologies_are_warned_of(tmp_path: Path) -> None:
-    changes = "changeNetem:yes\nnetemAt_c2r_0:1,loss 1%\n"
-    done = run(CHECKOUT, tmp_path, SINGLE + changes, "xpType:ping\npingCount:1\n")
-    assert done.returncode == 0, done.stderr
-    assert "topo:3: changeNetem: Minitopo's changes take away the delay" in done.stderr
 
 
 def test_a_missing_program_fails_the_run(tmp_path: Path) -> None:
