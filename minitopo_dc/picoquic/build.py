@@ -5,7 +5,7 @@ It needs a compiler and the headers of Python and OpenSSL, but no root.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -19,12 +19,6 @@ from minitopo_dc.extension.make import (
     write_glue,
 )
 from minitopo_dc.picoquic.library import EXTENSION, HELPER, SOURCE
-from minitopo_dc.picoquic.sources import (
-    fusion_file,
-    include_paths,
-    rename,
-    source_files,
-)
 
 FLAGS = ("-O2", "-fPIC", "-w", "-D_GNU_SOURCE", "-DDISABLE_DEBUG_PRINTF")
 """-O3 and link-time optimization gain nothing (docs/measurements/native.md)."""
@@ -34,6 +28,35 @@ NO_FUSION = "-DPTLS_WITHOUT_FUSION"
 """OpenSSL's is used instead."""
 LIBRARIES = ("-lssl", "-lcrypto", "-lpthread", "-lm")
 HEADERS = ("Python.h", "openssl/ssl.h")
+PICOQUIC = (
+    *("bbr", "bbr1", "bytestream", "cc_common", "c4", "config", "cubic", "dualq_aqm", "ech"),
+    *("error_names", "fastcc", "frame_names", "frames", "intformat", "logger", "logwriter"),
+    *("loss_recovery", "newreno", "pacing", "packet", "packet_names", "paths", "performance_log"),
+    *("picohash", "picoquic_lb", "picoquic_ptls_fusion", "picoquic_ptls_minicrypto"),
+    *("picoquic_ptls_openssl", "picoquic_mbedtls", "picosocks", "picosplay", "port_blocking"),
+    *("prague", "qmux", "quicctx", "register_all_cc_algorithms", "sacks", "scone", "sender"),
+    *("sim_link", "siphash", "sockloop", "spinbit", "streams", "ticket_store", "timing"),
+    *("token_store", "tls_api", "tp_names", "transport", "unified_log", "util"),
+)
+LOGS = (
+    *("autoqlog", "cidset", "csv", "logconvert", "logreader", "memory_log", "qlog"),
+    *("qlog_frames", "qlog_fns", "svg"),
+)
+PICOTLS = (
+    *("hpke", "picotls", "pembase64", "openssl", "cifra", "uecc", "asn1", "minicrypto-pem", "ffx"),
+    *("cifra/x25519", "cifra/chacha20", "cifra/aes128", "cifra/aes256", "cifra/random"),
+)
+CIFRA = (
+    *("aes", "blockwise", "chacha20", "chash", "curve25519", "drbg", "hmac", "gcm", "gf128"),
+    *("modes", "poly1305", "sha256", "sha512"),
+)
+
+RENAMED = {
+    "quicctx.c": ("void picoquic_demote_path(", "void own_demote_path("),
+    "paths.c": ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
+}
+"""Definitions that get another name, as the helper (`demoted.c`) has a function of theirs, which
+calls them: by file what is replaced, and by what."""
 
 
 def build(say: Callable[[str], None]) -> Path:
@@ -82,3 +105,44 @@ def can_compile_fusion(scratch: Path) -> bool:
     except BuildError:
         return False
     return True
+
+
+def rename(sources: Path) -> None:
+    """Give functions of picoquic that the helper wraps another name.
+
+    Raises:
+        BuildError: one is not where it was.
+    """
+    for name, (before, after) in RENAMED.items():
+        path = sources / "picoquic" / "picoquic" / name
+        text = path.read_text(encoding="utf-8", errors="surrogateescape")
+        if text.count(before) != 1:
+            raise BuildError(f"{path} has not one {before!r}")
+        path.write_text(text.replace(before, after), encoding="utf-8", errors="surrogateescape")
+
+
+def source_files(sources: Path) -> Iterator[Path]:
+    """Yield the C files to compile."""
+    picotls = sources / "picotls"
+    yield from _named(sources / "picoquic" / "picoquic", PICOQUIC)
+    yield from _named(sources / "picoquic" / "loglib", LOGS)
+    yield from _named(picotls / "lib", PICOTLS)
+    yield from _named(picotls / "deps" / "cifra" / "src", CIFRA)
+    yield picotls / "deps" / "micro-ecc" / "uECC.c"
+
+
+def fusion_file(sources: Path) -> Path:
+    """Return the C file of AES-GCM for processors with AES-NI, which needs options of its own."""
+    return sources / "picotls" / "lib" / "fusion.c"
+
+
+def include_paths(sources: Path) -> Iterator[Path]:
+    """Yield the folders of their headers."""
+    picotls = sources / "picotls"
+    yield from (sources / "picoquic" / name for name in ("picoquic", "loglib"))
+    yield picotls / "include"
+    yield from (picotls / "deps" / name for name in ("cifra/src/ext", "cifra/src", "micro-ecc"))
+
+
+def _named(directory: Path, names: Iterable[str]) -> Iterator[Path]:
+    return (directory / f"{name}.c" for name in names)

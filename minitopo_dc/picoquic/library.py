@@ -29,7 +29,7 @@ EXTENSION = Extension(
     module="minitopo_dc_picoquic",
     title="picoquic",
     folder=Path(__file__).parent,
-    made_of=("helper.h", "endpoint.h", *HELPER, "build.py", "sources.py"),
+    made_of=("helper.h", "endpoint.h", *HELPER, "build.py"),
     salt=SOURCE.sha256,
 )
 

@@ -154,7 +154,7 @@ def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> Non
 )
 def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
     claim = module("claims").judge("larger", "nowhere", pd.Series(values), least=0.8)
-    assert (claim.limit, claim.verdict) == ("at least 0.8", verdict)
+    assert (claim.limit, claim.verdict) == ("at least 0.800", verdict)
 
 
 @pytest.mark.usefixtures("modules")
