@@ -224,8 +224,8 @@ def growing_mbps(carried: Callable[[float], float], rtt_ms: float) -> float:
 
 def grown_mbps(client: Client) -> float:
     """Return TCP's throughput (Mbit/s) over the client's hops with windows that grow."""
-    carried = [carried_mbps(client.path, GROWING_S, each) for each in WINDOWS]
-    return growing_mbps(lambda each: float(np.interp(each, WINDOWS, carried)), client.rtt_ms)
+    carried = [carried_mbps(client.path, GROWING_S, window) for window in WINDOWS]
+    return growing_mbps(lambda window: float(np.interp(window, WINDOWS, carried)), client.rtt_ms)
 
 
 def spread_rates_mbps(client: Client) -> list[float]:
@@ -238,13 +238,13 @@ def spread_rates_mbps(client: Client) -> list[float]:
     wifi, between = client.wifi, NormalDist(client.tcp_mbps, client.tcp_sd_mbps)
     rates = []
     for part in range(SPREAD_LEGS):
-        wanted = between.inv_cdf((part + 0.5) / SPREAD_LEGS)
+        mbps = between.inv_cdf((part + 0.5) / SPREAD_LEGS)
 
         def tcp_mbps(rate_mbps: float) -> float:
             faster = replace(wifi, rate_bps=round(rate_mbps * 1e6))
             return throughput_mbps(CARRIED[client.name] * tcp_bps(faster) / 1e6, client.rtt_ms)
 
-        rates.append(round(_solved(tcp_mbps, wanted, 6.5, 600.0), 1))
+        rates.append(round(_solved(tcp_mbps, mbps, 6.5, 600.0), 1))
     return rates
 
 
@@ -269,11 +269,11 @@ def _medium(name: str, capacity_mbps: float) -> WifiParameters:
     return replace(free, load=load)
 
 
-def _solved(rising: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+def _solved(rising: Callable[[float], float], value: float, low: float, high: float) -> float:
     """Return where a rising function has a value, by bisection."""
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if rising(middle) > wanted else (middle, high)
+        low, high = (low, middle) if rising(middle) > value else (middle, high)
     return low
 
 
@@ -304,10 +304,10 @@ def _residual(client: Client) -> str:
     if client.wifi is None:
         return ""
     carried = carried_mbps(client.path)
-    found = throughput_mbps(carried, client.rtt_ms)
+    mbps = throughput_mbps(carried, client.rtt_ms)
     return (
         f", TCP {client.tcp_mbps:g} Mbit/s, fitted {client.fitted_mbps:.1f}, by packets "
-        f"{found:.1f} ({100 * (found / client.tcp_mbps - 1):+.1f} %), of the arithmetic "
+        f"{mbps:.1f} ({100 * (mbps / client.tcp_mbps - 1):+.1f} %), of the arithmetic "
         f"{carried * 1e6 / tcp_bps(client.wifi):.3f}"
     )
 
