@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from mininet.net import Mininet
 
 from minitopo_dc.real.network.hosts import EmulatedHost, network
 from minitopo_dc.runs.addresses import client_address, server_address
-from minitopo_dc.topologies.host import in_ipv6
+from minitopo_dc.topologies.host import in_ipv6, set_up
 from minitopo_dc.topologies.many_clients import ManyClients
 from minitopo_dc.topologies.two_path import TwoPath
 
@@ -37,6 +38,23 @@ def test_words_for_ip_have_the_same_digits_in_ipv6(word: str, other: str) -> Non
 def test_another_version_is_refused() -> None:
     with pytest.raises(ValueError, match="ip=5: allowed are 4 and 6"):
         TwoPath(ip=5)
+
+
+def test_a_kernel_without_ipv6_is_no_reason_to_fail() -> None:
+    commands: list[list[str]] = []
+
+    def pexec(command: list[str]) -> tuple[str, str, int]:
+        """As sysctl(8) where there is no `net.ipv6`: an unknown key is an error, but with -e."""
+        commands.append(command)
+        unknown = any(word.startswith("net.ipv6") for word in command)
+        refused = command[0] == "sysctl" and unknown and "e" not in command[1]
+        return "", "cannot stat /proc/sys/net/ipv6: No such file or directory", int(refused)
+
+    node = SimpleNamespace(name="gnb", nameToIntf={"gnb-leg1": None}, pexec=pexec)
+    set_up(node, forward=True, mtu={}, commands=[("route", "add", "default", "via", "10.0.0.1")])
+    (ipv6,) = (command for command in commands if any("ipv6" in word for word in command))
+    assert ipv6[-1] == "net.ipv6.conf.all.disable_ipv6=1"
+    assert ["sysctl", "-qw", "net.ipv4.conf.all.rp_filter=0", "net.ipv4.ip_forward=1"] in commands
 
 
 def output(host: EmulatedHost, *command: str) -> str:
