@@ -22,8 +22,8 @@ SHELL_WATCH_MS = 200
 Command = Sequence[str]
 """Arguments of a program, mostly of `ip`."""
 
-_OURS = re.compile(r"10\.(\d+)\.(\d+)\.(\d+)(?:/(16|24))?")
-_PREFIX_LENGTHS = {"16": 48, "24": 64, None: 128}
+_IPV4 = re.compile(r"(\d+)\.(\d+)\.(\d+)\.(\d+)(?:/(\d+))?")
+_PREFIX_LENGTHS = {"8": 32, "16": 48, "24": 64, "32": 128, None: 128}
 """As long as the same groups: 10.A.0.0/16 is fd00:10:A::/48, 10.A.B.0/24 is fd00:10:A:B::/64."""
 
 
@@ -154,12 +154,18 @@ def _quiet(interface: str) -> Iterator[str]:
 
 
 def in_ipv6(word: str) -> str:
-    """Return the IPv6 address or network for an IPv4 one of the testbed, other words unchanged."""
-    ours = _OURS.fullmatch(word)
-    if ours is None:
+    """Return the IPv6 address or network for an IPv4 one, other words unchanged.
+
+    Raises:
+        ValueError: the network does not end at a byte.
+    """
+    match = _IPV4.fullmatch(word)
+    if match is None:
         return word
-    network, subnet, host, length = ours.groups()
-    address = f"fd00:10:{network}:{subnet}::{host}/{_PREFIX_LENGTHS[length]}"
+    first, second, third, last, length = match.groups()
+    if length not in _PREFIX_LENGTHS:
+        raise ValueError(f"{word}: allowed are networks of 8, 16 or 24 bits")
+    address = f"fd00:{first}:{second}:{third}::{last}/{_PREFIX_LENGTHS[length]}"
     written = IPv6Interface(address)
     return str(written.ip) if length is None else str(written)
 

@@ -7,15 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from ipaddress import IPv4Interface, IPv6Interface
 from typing import Any
 
 from minitopo_dc.settings import SettingsError
-from minitopo_dc.topologies.host import run
-
-_PREFIX_LENGTHS = {8: 32, 16: 48, 24: 64, 32: 128}
-"""The IPv6 prefix length for each IPv4 one, so that the same bytes of the address are the
-network."""
+from minitopo_dc.topologies.host import in_ipv6, run
 
 
 def ipv6_of(address: str) -> str:
@@ -24,16 +19,10 @@ def ipv6_of(address: str) -> str:
     Raises:
         SettingsError: the network does not end at a byte.
     """
-    if ":" in address:
-        return address
-    given = IPv4Interface(address)
-    if given.network.prefixlen not in _PREFIX_LENGTHS:
-        raise SettingsError(f"--ip 6: {address}: allowed are networks of 8, 16 or 24 bits")
-    first, second, third, last = str(given.ip).split(".")
-    written = IPv6Interface(
-        f"fd00:{first}:{second}:{third}::{last}/{_PREFIX_LENGTHS[given.network.prefixlen]}"
-    )
-    return str(written) if "/" in address else str(written.ip)
+    try:
+        return in_ipv6(address)
+    except ValueError as error:
+        raise SettingsError(f"--ip 6: {error}") from None
 
 
 def add_ipv6(node: Any, *, forward: bool) -> None:
