@@ -63,10 +63,7 @@ MARK = "HOSTILE_BENCHMARK"
 """An environment variable by which a command's processes are found, also those it has lost."""
 ARRIVED = ("ok", "disturbed")
 """Statuses of a result whose whole content arrived."""
-COUNTED = (
-    *("hit", "missed", "ok", "disturbed", "failed", "no result"),
-    *("wrong", "unnamed", "left", "left after clean"),
-)
+COUNTED = ("hit", "missed", "ok", "disturbed", "failed", "no result", "wrong", "left")
 Strike = Callable[[int, Random, ExitStack], None]
 """Does it to a process; what is to be undone when the run has ended is pushed on the stack.
 
@@ -278,11 +275,8 @@ def _left(command: Marked, counts: Counter[str]) -> list[str]:
     deadline = time.monotonic() + MOMENT_S
     while command.others() and time.monotonic() < deadline:
         time.sleep(0.05)
-    if clean():
-        counts["left"] += 1
-    faults = [f"{len(pids)} processes left after clean"] if (pids := command.others()) else []
-    counts["left after clean"] += bool(faults)
-    return faults
+    counts["left"] += bool(clean())
+    return [f"{len(pids)} processes left after clean"] if (pids := command.others()) else []
 
 
 def judge(directory: Path, code: int, blow: Blow | None, counts: Counter[str]) -> list[str]:
@@ -297,10 +291,9 @@ def judge(directory: Path, code: int, blow: Blow | None, counts: Counter[str]) -
         faults.append(f"{status}, {result['size_bytes']} bytes")
     if status == "failed" and result["goodput_mbps"] is not None:
         faults.append("failed with a goodput")
-    counts["wrong"] += bool(faults)
     if status == "failed" and not _names_it(result["reason"], blow):
-        counts["unnamed"] += 1
         faults.append(f"does not name it: {result['reason'][:300]!r}")
+    counts["wrong"] += bool(faults)
     return faults
 
 
