@@ -9,9 +9,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
-from minitopo_dc.router.delivery import DeliveryStatistics
+from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
 from minitopo_dc.router.recorder import Counters, Series
-from minitopo_dc.router.reports import ReportSender, Way
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
 
@@ -23,12 +22,18 @@ class HasLeg(Protocol):
     def leg(self) -> Any:
         """Return the leg or its substitute, which can be started and has statistics."""
 
+    def rearm(self) -> None:
+        """Find the leg's next moment anew, after it was changed from outside."""
+
 
 class Transmits(Protocol):
     """The driver of a bearer's transmitting entity."""
 
     bearer: int
     entity: TransmittingEntity[Any]
+
+    def legs_changed(self, now: int) -> None:
+        """React to legs that went down or up, or got another rate."""
 
 
 class Receives(Protocol):
@@ -52,12 +57,15 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     def __init__(self, settings: ElementSettings) -> None:
         self._settings = settings
 
-    def _assemble(self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]]) -> None:
+    def _assemble(
+        self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]], loop: Loop
+    ) -> None:
         """Make bearers over the legs, and what counts and changes them.
 
         Args:
             legs: the drivers, by their numbers.
             seen: the legs themselves as far as they can be seen.
+            loop: calls what changes legs and what reports.
         """
         settings = self._settings
         self._legs, self._seen = legs, seen
@@ -65,7 +73,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             self._transmitter(bearer, self._transmitting(bearer)) for bearer in settings.transmit
         ]
         self._receive = [self._received(bearer) for bearer in settings.receive]
-        self._report_senders = dict(self._reporters())
+        senders = list(self._reporters())
         self._counters = Counters(
             settings,
             legs={number: driver.leg.statistics for number, driver in legs.items()},
@@ -73,7 +81,9 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             receive=[driver.statistics for driver in self._receive],
         )
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
-        self._schedule = Schedule(scheduled, seen, self._legs_changed)
+        schedule = Schedule(scheduled, seen, self._legs_changed)
+        self._parts: list[Schedule | ReportSender] = [schedule, *senders]
+        self._alarms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     @abstractmethod
     def _transmitter(self, bearer: TransmitBearer, entity: TransmittingEntity[Any]) -> Transmit:
@@ -89,9 +99,12 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         """Return the leg that a report may take, and what puts it there."""
 
-    @abstractmethod
     def _legs_changed(self, now: int) -> None:
         """Let all parts look at the legs again: some went down or up, or have other parameters."""
+        for leg in self._legs.values():
+            leg.rearm()
+        for transmitter in self._transmit:
+            transmitter.legs_changed(now)
 
     def series(self) -> Iterator[Series]:
         """Begin the time series files."""
@@ -101,9 +114,12 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         """Make `now` (ns) time zero of traces, outages and reports."""
         for driver in self._legs.values():
             driver.leg.start(now)
-        self._schedule.start(now)
-        for sender in self._report_senders.values():
-            sender.start(now)
+        for part in self._parts:
+            part.start(now)
+        for driver in self._legs.values():
+            driver.rearm()
+        for alarm in self._alarms:
+            alarm.rearm()
 
     def _counted(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return what the summary says of legs and bearers, those with reports of these too."""
@@ -127,10 +143,10 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         entity = bearer.pdcp.receiver(legs)
         return self._receiver(bearer, entity, bearer.pdcp.report_maker(entity, legs))
 
-    def _reporters(self) -> Iterator[tuple[int, ReportSender]]:
+    def _reporters(self) -> Iterator[ReportSender]:
         """Make what sends the reports of each receiving bearer that makes any."""
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if bearer.report is not None and driver.reports is not None:
                 ways = [self._report_way(leg, bearer.report.port) for leg in bearer.report.legs]
                 every = bearer.pdcp.leg_failure_ms is not None
-                yield bearer.bearer, ReportSender(driver.reports, ways, every_leg=every)
+                yield ReportSender(driver.reports, ways, every_leg=every)

@@ -1,8 +1,4 @@
-"""Drivers of the sans-IO legs and PDCP entities by timers, as the element drives them by queues.
-
-A leg carries pairs of a packet and its COUNT, of which a real PDU has the end, its SN. The COUNT is
-None if the packet has no bearer.
-"""
+"""The drivers of legs and bearers (`minitopo_dc.router.drivers`) in virtual time."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from minitopo_dc.link import AnyLeg, Leg
 from minitopo_dc.pdcp import (
     Pdu,
     ReceivingEntity,
@@ -19,68 +14,44 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     classify_udp,
 )
-from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.router import drivers
+from minitopo_dc.router.drivers import Held, PduOnLeg
 from minitopo_dc.virtual.loop import AnyLoop
 from minitopo_dc.virtual.packet import Packet
 
 T = TypeVar("T")
-Carried = tuple[Packet, int | None]
-Arrive = Callable[[int, Packet, int], None]
-"""Takes a PDU that crossed a leg: the leg's number, the packet, its COUNT."""
+Arrived = tuple[int, Packet, int]
+"""A PDU that crossed a leg: the leg's number, the packet, its COUNT."""
 
 
-class LegDriver:
-    """The driver of one direction of a leg."""
+class LegDriver(drivers.LegDriver[Held]):
+    """The driver of one direction of a leg, which leads to the other element."""
 
-    def __init__(self, number: int, leg: AnyLeg[Carried], loop: AnyLoop) -> None:
-        self.number = number
-        self.leg = leg
-        self.arrive: Arrive = _unconnected
-        self.other: LegDriver | None = None
-        """The other direction, where both share a medium: what happens to one changes both."""
-        self._loop = loop
-        self._timer = loop.timer(self._fire)
-
-    def push(self, packet: Packet, count: int, size: int) -> None:
-        """Put a PDU on the leg, where it counts `size` bytes."""
-        self._push((packet, count), size)
-
-    def push_plain(self, packet: Packet) -> None:
-        """Put a packet that belongs to no bearer on the leg."""
-        self._push((packet, None), packet.size)
-
-    def flush(self, which: Callable[[Carried], bool], now: int) -> Sequence[Carried]:
-        """Remove packets from the leg's queue."""
-        flushed = self.leg.flush(now, which)
-        self.rearm()
-        return flushed
-
-    def rearm(self) -> None:
-        """Find the leg's next moment anew, after it was changed from outside."""
-        self.leg.dropped()  # the leg counts them; nobody waits for a packet of this host's
-        self._set_timers()
-
-    def _set_timers(self) -> None:
-        self._timer.set(self.leg.next_timeout())
-        if self.other is not None:
-            self.other._timer.set(self.other.leg.next_timeout())
-
-    def _push(self, carried: Carried, size: int) -> None:
-        self.leg.push(carried, size, self._loop.now)
-        # Packets under way come out before this one, except those that are sent again.
-        if self._timer.at is None or not isinstance(self.leg, Leg):
-            self._set_timers()
-
-    def _fire(self) -> None:
-        for packet, count in self.leg.poll(self._loop.now):
-            if count is None:
-                packet.flow.deliver(packet)
-            else:
-                self.arrive(self.number, packet, count)
-        self.rearm()
+    arrive: Callable[[Arrived], None]
+    """Takes the PDUs that crossed the leg."""
 
 
-class TransmitDriver:
+class PacketOnLeg(PduOnLeg):
+    """A packet with its COUNT on a leg, of which a real PDU has the end, its SN."""
+
+    __slots__ = ("_leg", "_packet")
+
+    def __init__(self, packet: Packet, bearer: int, count: int, leg: LegDriver) -> None:
+        """Give a packet of a bearer its COUNT, for a leg."""
+        self.bearer, self.number = bearer, count
+        self._packet = packet
+        self._leg = leg
+
+    def accept(self) -> None:
+        """Let the other element take the PDU."""
+        leg = self._leg
+        leg.arrive((leg.number, self._packet, self.number))
+
+    def drop(self) -> None:
+        """Forget the PDU: nobody waits for a packet of the other hosts."""
+
+
+class TransmitDriver(drivers.TransmitDriver[Packet, LegDriver]):
     """The driver of the transmitting entity of one bearer."""
 
     def __init__(
@@ -90,56 +61,26 @@ class TransmitDriver:
         sn_format: SnFormat,
         legs: Sequence[LegDriver],
         loop: AnyLoop,
-        *,
-        belongs: Callable[[Carried], bool] = lambda carried: carried[1] is not None,
     ) -> None:
-        """Take what tells the bearer's PDUs from all other packets on a leg."""
-        self.bearer = bearer
-        self.entity = entity
+        """Put PDUs with headers of this format on the legs."""
+        super().__init__(bearer, entity, legs, loop)
         self._header = sn_format.size
-        self._legs = legs
-        self._belongs = belongs
         self._loop = loop
-        self._follows = entity.follows_legs
         self._needs_facts = entity.needs_facts
-        self._timer = loop.timer(self.submit)
 
-    def push(self, packet: Packet) -> None:
+    def take(self, packet: Packet) -> None:
         """Give an SDU a number, and put it on the leg or legs of its policy."""
-        now = self._loop.now
         facts = classify_udp(packet.data, packet.flow.dscp) if self._needs_facts else None
-        self.entity.push(packet, packet.size, now, facts)
-        if self._follows:
-            self.submit()
-        else:
-            self._put(self.entity.poll(now))
+        self.push(packet, packet.size, self._loop.now, facts)
 
-    def submit(self) -> None:
-        """Put on the legs as many PDUs as they take now."""
-        now = self._loop.now
-        while pdus := self.entity.poll(now):
-            self._put(pdus)
-        self.entity.dropped()  # nobody else holds them
-        self._timer.set(self.entity.next_timeout())
-
-    def legs_changed(self) -> None:
-        """Tell the entity that legs went down or up, or got another rate."""
-        if not self._follows:
-            return
-        now = self._loop.now
-        for position in self.entity.lost_legs(now):
-            flushed = self._legs[position].flush(self._belongs, now)
-            numbers = [count for _, count in flushed if count is not None]
-            self.entity.leg_lost(position, numbers, now)
-        self.submit()
-
-    def _put(self, pdus: Sequence[Pdu[Packet]]) -> None:
+    def _put(self, pdus: Sequence[Pdu[Packet]], now: int) -> None:
         for pdu in pdus:
-            packet = pdu.sdu
-            self._legs[pdu.leg].push(packet, pdu.count, packet.size + self._header)
+            packet, leg = pdu.sdu, self._legs[pdu.leg]
+            held = PacketOnLeg(packet, self.bearer, pdu.count, leg)
+            leg.push(held, packet.size + self._header, now)
 
 
-class ReceiveDriver:
+class ReceiveDriver(drivers.ReceiveDriver[Packet]):
     """The driver of the receiving entity of one bearer."""
 
     def __init__(
@@ -152,32 +93,17 @@ class ReceiveDriver:
         reports: ReportMaker | None = None,
     ) -> None:
         """Take the position of each of the bearer's legs by the leg's number."""
-        self.bearer = bearer
-        self.entity = entity
-        self.reports = reports
+        super().__init__(bearer, entity, loop, reports=reports)
         self._positions = positions
         self._loop = loop
-        self._timer = loop.timer(self._deliver)
-        self._delivered_bytes = 0
 
-    def push(self, arrived: tuple[int, Packet, int]) -> None:
-        """Take a PDU that arrived (leg, packet, COUNT), and deliver what is in order then."""
-        number, packet, count = arrived
-        leg = self._positions[number]
-        if self.reports is not None:
-            self.reports.push(count, packet.size, leg)
-        self.entity.push(count, packet, leg, self._loop.now, count)
-        self._deliver()
+    def take(self, arrived: Arrived) -> None:
+        """Take a PDU that arrived, and deliver what is in order then."""
+        leg, packet, count = arrived
+        self.push(count, packet, packet.size, self._positions[leg], self._loop.now, count=count)
 
-    def _deliver(self) -> None:
-        for packet in self.entity.poll(self._loop.now):
-            self._delivered_bytes += packet.size
-            packet.flow.deliver(packet)
-        self._timer.set(self.entity.next_timeout())
-
-    def statistics(self) -> DeliveryStatistics:
-        """Return the delivery counters up to now."""
-        return with_bytes(self.entity.statistics(), self._delivered_bytes)
+    def _size(self, sdu: Packet) -> int:
+        return sdu.size
 
 
 def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
@@ -206,7 +132,3 @@ class DelayLine(Generic[T]):
         while held and held[0][0] <= now:
             self._take(held.popleft()[1])
         self._timer.set(held[0][0] if held else None)
-
-
-def _unconnected(_leg: int, _packet: Packet, _count: int) -> None:
-    raise LookupError("a leg that leads nowhere")

@@ -8,12 +8,18 @@ from typing import Any
 from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity, sn_format
 from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import write_summary
-from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import ElementLeg
-from minitopo_dc.virtual.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
-from minitopo_dc.virtual.loop import AnyLoop, Timed, TimedPart
+from minitopo_dc.virtual.drivers import (
+    Arrived,
+    LegDriver,
+    ReceiveDriver,
+    TransmitDriver,
+    delayed,
+)
+from minitopo_dc.virtual.loop import AnyLoop
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 
@@ -45,10 +51,8 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._paths = paths
         self._report_flows: list[Flow] = []
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
-        self._assemble(legs, {number: driver.leg for number, driver in legs.items()})
-        self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
-        parts: list[Timed] = [self._schedule, *self._report_senders.values()]
-        self._parts = [TimedPart(loop, part) for part in parts]
+        self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
+        self._incoming: dict[Flow, Callable[[Arrived], None]] = {}
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
@@ -67,10 +71,6 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         """Make this moment time zero of traces and outages."""
         self._started = self._loop.now
         self._start(self._started)
-        for leg in self._legs.values():
-            leg.rearm()
-        for part in self._parts:
-            part.rearm()
 
     def entrance(self, flow: Flow) -> Take:
         """Return the function that takes a flow's packets from the end host on this side.
@@ -80,17 +80,18 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         """
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.push)
+                return delayed(self._loop, self._processing, driver.take)
         addresses = (flow.source[0], flow.destination[0])
         leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
-        return leg.push_plain
+        return lambda packet: leg.push(packet, packet.size, self._loop.now)
 
-    def arrive(self, leg: int, packet: Packet, count: int) -> None:
+    def arrive(self, arrived: Arrived) -> None:
         """Take a PDU that crossed a leg of the other element."""
-        receive = self._incoming.get(packet.flow)
+        flow = arrived[1].flow
+        receive = self._incoming.get(flow)
         if receive is None:
-            receive = self._incoming[packet.flow] = self._reorder(packet.flow)
-        receive((leg, packet, count))
+            receive = self._incoming[flow] = self._reorder(flow)
+        receive(arrived)
 
     def report_taker(self, port: int) -> Take:
         """Return the function that takes the reports sent to `port` for a transmitting bearer."""
@@ -101,7 +102,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
 
         def take(packet: Packet) -> None:
             feedback.push(packet.data, self._loop.now)
-            driver.legs_changed()
+            driver.legs_changed(self._loop.now)
 
         return take
 
@@ -129,9 +130,6 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             sn_format(bearer.pdcp.sn_bits),
             [self._legs[number] for number in bearer.legs],
             self._loop,
-            belongs=lambda carried: (
-                carried[1] is not None and carried[0].flow.belongs_to(bearer.match)
-            ),
         )
 
     def _receiver(
@@ -144,16 +142,15 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
         self._report_flows.append(flow)
         driver = self._legs[leg.leg]
-        return driver.leg, lambda report, _now: driver.push_plain(Packet(flow, report))
 
-    def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
+        def send(report: bytes, now: int) -> None:
+            packet = Packet(flow, report)
+            driver.push(packet, packet.size, now)
+
+        return driver.leg, send
+
+    def _reorder(self, flow: Flow) -> Callable[[Arrived], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.push)
+                return delayed(self._loop, self._processing, driver.take)
         raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
-
-    def _legs_changed(self, _now: int) -> None:
-        for driver in self._legs.values():
-            driver.rearm()
-        for transmitter in self._transmit:
-            transmitter.legs_changed()

@@ -20,8 +20,8 @@ from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.runs.results import DESYNCHRONISED, RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.choice import core_name, core_obstacle
 from minitopo_dc.virtual.connection import AnyConnection
+from minitopo_dc.virtual.core import core_name, core_obstacle
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement

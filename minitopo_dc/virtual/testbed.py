@@ -12,10 +12,10 @@ from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.virtual.choice import chosen_core
 from minitopo_dc.virtual.connection import AnyConnection, Connection
+from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, TimedPart
+from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.packet import Packet, Take
 from minitopo_dc.virtual.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.workloads import Download
@@ -105,7 +105,7 @@ class Testbed:
         if any(each.has_paths for each in self.connections):
             series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
-        TimedPart(self.loop, recorder).rearm()
+        self.loop.add_timed(recorder).rearm()
         return recorder
 
     def _tap(self, directory: Path) -> PacketTrace:

@@ -15,11 +15,10 @@ from scapy.utils import rdpcap
 from minitopo_dc.capture import layers
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import append_trailer, sn_format
-from minitopo_dc.real.element import captures, drivers, transmit_driver
+from minitopo_dc.real.element import captures, drivers
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
 from tests.capture.packets import datagram
 
@@ -107,7 +106,7 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(drivers, "Injector", NoInjector)
     made = Bench(tmp_path, "downlink")
-    for module in (captures, drivers, transmit_driver):
+    for module in (captures, drivers):
         monkeypatch.setattr(module, "clock", lambda: made.now)
     return made
 

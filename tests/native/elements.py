@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.native_captures import NativeCaptures
@@ -20,7 +20,6 @@ from minitopo_dc.real.element.native_element import (
     NativeTransmitDriver,
 )
 from minitopo_dc.real.element.native_loop import NativeLoop
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.native import native_receiver, native_transmitter
 from tests.native.test_native_ip import SOUND, datagrams

@@ -16,14 +16,13 @@ from minitopo_dc.real.element.native_captures import NativeCaptures
 from minitopo_dc.real.element.native_loop import NativeLoop
 from minitopo_dc.real.element.process import Element
 from minitopo_dc.real.element.reports import ReportOutlet
-from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.router.drivers import DeliveryStatistics, Way, with_bytes
 from minitopo_dc.router.native import (
     NativeReportMaker,
     native_core_obstacle,
     native_receiver,
     native_transmitter,
 )
-from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import (
     Core,
     ElementLeg,
@@ -81,6 +80,9 @@ class NativeLegDriver:
     def malformed(self) -> int:
         """Return how many packets without a bearer were dropped for their header."""
         return int(self._counters.malformed)
+
+    def rearm(self) -> None:
+        """Do nothing, as C asks the leg when it serves."""
 
     def push(self, packet: Held, size: int, now: int) -> None:
         """Put a datagram of the element's own (a report) on the leg."""

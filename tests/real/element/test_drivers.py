@@ -6,10 +6,9 @@ import pytest
 
 from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
-from minitopo_dc.real.element.drivers import LegDriver
+from minitopo_dc.real.element.drivers import LegDriver, Sdu, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.real.element.transmit_driver import Sdu, TransmitDriver
 from minitopo_dc.settings import Pdcp
 from tests.real.element.fakes import (
     LATER,

@@ -29,10 +29,8 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element import transmit_driver as transmit_module
-from minitopo_dc.real.element.drivers import Held, LegDriver
+from minitopo_dc.real.element.drivers import Held, LegDriver, Sdu, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.transmit_driver import Sdu, TransmitDriver
 from tests.real.element.fakes import (
     JUMBOGRAM,
     LATER,
@@ -166,7 +164,6 @@ def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drivers_module, "Injector", NoInjector)
         patch.setattr(drivers_module, "clock", clock)
-        patch.setattr(transmit_module, "clock", clock)
         loop = Loop()
 
         def leg(number: int) -> AnyLeg[Held]:

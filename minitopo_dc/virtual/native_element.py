@@ -8,13 +8,11 @@ from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.network import NativeLoop
 from minitopo_dc.native.receive import NativeReceiver
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
-from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.router.drivers import DeliveryStatistics, Way, with_bytes
 from minitopo_dc.router.native import NativeReportMaker, native_receiver, native_transmitter
-from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.packet import Flow, Packet, Take
@@ -23,7 +21,7 @@ from minitopo_dc.virtual.packet import Flow, Packet, Take
 class NativeLegDriver:
     """The twin of `LegDriver` in C, seen from Python."""
 
-    def __init__(self, number: int, leg: NativeLeg, loop: NativeLoop) -> None:
+    def __init__(self, number: int, leg: NativeLeg, loop: Any) -> None:
         self.number = number
         self.leg = leg
         self._lib = loop.lib
@@ -43,7 +41,7 @@ class NativeTransmitDriver:
         bearer: int,
         entity: NativeTransmitter,
         legs: list[NativeLegDriver],
-        loop: NativeLoop,
+        loop: Any,
     ) -> None:
         self.bearer = bearer
         self.entity: Any = entity
@@ -56,7 +54,7 @@ class NativeTransmitDriver:
         )
         entity.disown()
 
-    def legs_changed(self) -> None:
+    def legs_changed(self, now: int) -> None:  # noqa: ARG002 - C knows the time
         """Tell the entity that legs went down or up, or got another rate."""
         self._lib.transmit_driver_changed(self.pointer)
 
@@ -69,7 +67,7 @@ class NativeReceiveDriver:
         settings: ReceiveBearer,
         entity: NativeReceiver,
         reports: NativeReportMaker | None,
-        loop: NativeLoop,
+        loop: Any,
     ) -> None:
         self.bearer = settings.bearer
         self.entity = entity
@@ -91,7 +89,7 @@ class NativeReceiveDriver:
 class NativeElement(Element):
     """The legs and bearers of one router host, in C."""
 
-    _loop: NativeLoop
+    _loop: Any
     _legs: Any
     _transmit: Any
     _receive: Any
@@ -99,7 +97,7 @@ class NativeElement(Element):
     def __init__(
         self,
         settings: ElementSettings,
-        loop: NativeLoop,
+        loop: Any,
         flows: dict[Flow, Any],
         *,
         leg_of: Mapping[str, int],
