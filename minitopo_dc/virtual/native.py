@@ -39,7 +39,6 @@ class NativeLoop:
         made = self.lib.network_new(START_NS, calls[0], self.handle(self))
         self.pointer = self._ffi.gc(made, self.lib.network_free)
         """The network in C."""
-        self._loop = self.lib.network_loop(made)
 
     def handle(self, of: object) -> Any:
         """Return C's handle of an object, which is valid for as long as the loop lives."""
@@ -49,7 +48,7 @@ class NativeLoop:
     @property
     def now(self) -> int:
         """Return the time in ns."""
-        return int(self.lib.loop_now(self._loop))
+        return int(self.lib.network_now(self.pointer))
 
     def timer(self, fire: Callable[[], None]) -> NativeTimer:
         """Return a timer that is not set yet."""
@@ -61,18 +60,18 @@ class NativeLoop:
 
     def stop(self) -> None:
         """Let `run` end after the current event."""
-        self.lib.loop_stop(self._loop)
+        self.lib.network_stop(self.pointer)
 
     def run(self, end: int) -> None:
         """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
-        self.lib.loop_run(self._loop, end)
+        self.lib.network_run(self.pointer, end)
         if self._error is not None:
             raise self._error
 
     def fail(self, error: BaseException) -> None:
         """Keep the first error, and let C end; `run` raises it."""
         self._error = self._error or error
-        self.lib.loop_fail(self._loop)
+        self.lib.network_fail(self.pointer)
 
     def enter(self, flow: Any, packet: Packet) -> None:
         """Let a packet enter a flow of C's."""

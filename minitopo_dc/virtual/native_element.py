@@ -6,84 +6,18 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.receive import NativeReceiver
-from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
-from minitopo_dc.router.drivers import DeliveryStatistics, Way, with_bytes
-from minitopo_dc.router.native import NativeReportMaker, native_receiver, native_transmitter
+from minitopo_dc.router.drivers import Way
+from minitopo_dc.router.native import (
+    NativeLegDriver,
+    NativeReceiveDriver,
+    NativeTransmitDriver,
+    native_transmitter,
+)
 from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.packet import Flow, Packet, Take
-
-
-class NativeLegDriver:
-    """The twin of `LegDriver` in C, seen from Python."""
-
-    def __init__(self, number: int, leg: NativeLeg, loop: Any) -> None:
-        self.number = number
-        self.leg = leg
-        self._lib = loop.lib
-        self.pointer = loop.lib.network_leg(loop.pointer, leg.pointer, number)
-        leg.disown()
-
-    def rearm(self) -> None:
-        """Find the leg's next moment anew, after it was changed from outside."""
-        self._lib.leg_driver_rearm(self.pointer)
-
-
-class NativeTransmitDriver:
-    """The twin of `TransmitDriver` in C, seen from Python."""
-
-    def __init__(
-        self,
-        bearer: int,
-        entity: NativeTransmitter,
-        legs: list[NativeLegDriver],
-        loop: Any,
-    ) -> None:
-        self.bearer = bearer
-        self.entity: Any = entity
-        if entity.asked is not None:
-            entity.asked.failed = loop.fail
-        self._lib = loop.lib
-        pointers = [leg.pointer for leg in legs]
-        self.pointer = loop.lib.network_transmit(
-            loop.pointer, entity.pointer, pointers, len(pointers)
-        )
-        entity.disown()
-
-    def legs_changed(self, now: int) -> None:  # noqa: ARG002 - C knows the time
-        """Tell the entity that legs went down or up, or got another rate."""
-        self._lib.transmit_driver_changed(self.pointer)
-
-
-class NativeReceiveDriver:
-    """The twin of `ReceiveDriver` in C, seen from Python."""
-
-    def __init__(
-        self,
-        settings: ReceiveBearer,
-        entity: NativeReceiver,
-        reports: NativeReportMaker | None,
-        loop: Any,
-    ) -> None:
-        self.bearer = settings.bearer
-        self.entity = entity
-        self.reports = reports
-        self._lib = lib = loop.lib
-        counts = library().ffi.NULL if reports is None else reports.counts.pointer
-        self.pointer = lib.network_receive(loop.pointer, entity.pointer, counts)
-        entity.disown()
-        if reports is not None:
-            reports.counts.disown()
-        for position, leg in enumerate(settings.legs):
-            lib.receive_driver_position(self.pointer, leg, position)
-
-    def statistics(self) -> DeliveryStatistics:
-        """Return the delivery counters up to now."""
-        return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
 
 
 class NativeElement(Element):
@@ -105,6 +39,7 @@ class NativeElement(Element):
     ) -> None:
         """Make legs and bearers; each flow that enters is added to `flows`."""
         self._flows = flows
+        self._lib = loop.lib
         self._peer = self
         super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
 
@@ -124,21 +59,36 @@ class NativeElement(Element):
         return self._take(flow, bearer, leg, other)
 
     def _leg_driver(self, leg: ElementLeg) -> Any:
-        made = leg.build(self._paths, make=NativeLeg)
-        assert isinstance(made, NativeLeg)
-        return NativeLegDriver(leg.leg, made, self._loop)
+        driver = NativeLegDriver(leg)
+        driver.pointer = self._lib.network_leg(
+            self._loop.pointer, driver.leg.pointer, driver.number
+        )
+        driver.leg.disown()
+        return driver
 
     def _transmitting(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number].leg for number in bearer.legs]
         return native_transmitter(self._settings, bearer, legs)
 
     def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
-        legs = [self._legs[number] for number in bearer.legs]
-        return NativeTransmitDriver(bearer.bearer, entity, legs, self._loop)
+        driver = NativeTransmitDriver(bearer.bearer, entity)
+        if entity.asked is not None:
+            entity.asked.failed = self._loop.fail
+        pointers = [self._legs[number].pointer for number in bearer.legs]
+        driver.pointer = self._lib.network_transmit(
+            self._loop.pointer, entity.pointer, pointers, len(pointers)
+        )
+        entity.disown()
+        return driver
 
     def _received(self, bearer: ReceiveBearer) -> Any:
-        entity, reports = native_receiver(bearer.pdcp, len(bearer.legs))
-        return NativeReceiveDriver(bearer, entity, reports, self._loop)
+        driver = NativeReceiveDriver(bearer.bearer, bearer.pdcp, len(bearer.legs))
+        driver.pointer = self._lib.network_receive(
+            *(self._loop.pointer, driver.entity.pointer, driver.counts),
+            *(bearer.legs, len(bearer.legs)),
+        )
+        driver.disown()
+        return driver
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
@@ -155,7 +105,7 @@ class NativeElement(Element):
         other: NativeReceiveDriver | None,
     ) -> Take:
         none = library().ffi.NULL
-        self._flows[flow] = made = self._loop.lib.network_flow(
+        self._flows[flow] = made = self._lib.network_flow(
             *(self._loop.pointer, flow.headers_bytes),
             *(none if bearer is None else bearer.pointer, leg.pointer),
             *(none if other is None else other.pointer, self._processing),

@@ -30,7 +30,7 @@ capture *element_capture(element *self, int descriptor, int64_t offset)
     made->offset = offset;
     made->next = self->captures;
     self->captures = made;
-    element_own(self, made, free);
+    router_own(&self->router, made, free);
     return made;
 }
 

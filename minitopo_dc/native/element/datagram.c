@@ -92,7 +92,7 @@ void datagram_release(void *shared)
 
     if (--self->shares)
         return;
-    if (!self->decided && self->sent_on == NULL && !of->closing)
+    if (!self->decided && self->sent_on == NULL && !of->router.closing)
         queue_verdict(self, NF_DROP);
     free(self->large);
     self->large = NULL;
@@ -100,14 +100,9 @@ void datagram_release(void *shared)
     of->unused = self;
 }
 
-static void keep(void *shared)
+void datagram_keep(void *shared)
 {
     ((datagram *)shared)->shares++;
-}
-
-packet_hooks datagram_hooks(void)
-{
-    return (packet_hooks){keep, datagram_release};
 }
 
 void datagrams_free(element *of)

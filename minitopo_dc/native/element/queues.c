@@ -104,7 +104,7 @@ static int read_attributes(datagram *what, uint8_t *message, size_t length)
     return has_id;
 }
 
-static void take_message(element *self, int slot, int64_t now)
+static void take_message(element *self, int slot)
 {
     size_t length = self->messages[slot].msg_len;
     uint8_t *message = joined(self, slot, length);
@@ -125,7 +125,7 @@ static void take_message(element *self, int slot, int64_t now)
         return;
     offer(self, slot);
     if (self->queues[what->queue].take != NULL)
-        self->queues[what->queue].take(self->queues[what->queue].of, what, now);
+        self->queues[what->queue].take(self->queues[what->queue].of, what);
     else
         datagram_release(what);
 }
@@ -140,12 +140,15 @@ static void clear(datagram *slot)
 
 int element_read(element *self, int64_t now)
 {
-    int count = recvmmsg(self->netlink, self->messages, BATCH, MSG_DONTWAIT, NULL);
+    int count;
+
+    self->router.now = now;
+    count = recvmmsg(self->netlink, self->messages, BATCH, MSG_DONTWAIT, NULL);
 
     if (count < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
         element_fail(self, errno, self->netlink);
     for (int slot = 0; slot < count; slot++) {
-        take_message(self, slot, now);
+        take_message(self, slot);
         clear(self->slots[slot]);
     }
     return count > 0 ? count : 0;

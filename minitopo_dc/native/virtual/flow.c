@@ -1,12 +1,9 @@
-#include "flow.h"
-
-#include "drivers.h"
-#include "host.h"
+#include "network.h"
 
 static void line_fire(void *owner)
 {
     delay_line *self = owner;
-    int64_t now = self->of->of->loop.now;
+    int64_t now = self->of->of->router.now;
 
     while (held_ring_count(&self->line) && held_ring_at(&self->line, 0)->due <= now) {
         held first = held_ring_pop(&self->line);
@@ -20,7 +17,7 @@ static void delay_line_begin(delay_line *self, flow *of, void (*take)(flow *of, 
 {
     self->of = of;
     self->take = take;
-    timer_begin(&self->timer, &of->of->loop, line_fire, self);
+    timer_begin(&self->timer, &of->of->router, line_fire, self);
 }
 
 static void delay_line_push(delay_line *self, held what)
@@ -32,14 +29,17 @@ static void delay_line_push(delay_line *self, held what)
 static void enter(flow *self, held *what)
 {
     if (self->bearer != NULL)
-        transmit_driver_push(self->bearer, what->what);
+        transmit_driver_push(self->bearer, what->what, what->what->size);
     else
         leg_driver_push(self->plain, what->what, -1, what->what->size);
 }
 
 static void arrive(flow *self, held *what)
 {
-    receive_driver_push(self->other, what->what, what->leg, what->count);
+    receive_driver *other = self->other;
+    int position = receive_driver_position(other, what->leg);
+
+    receive_driver_push(other, what->what, what->what->size, position, what->count, what->count);
 }
 
 static void flow_free(void *object)
@@ -64,13 +64,13 @@ flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driv
     made->other = other;
     delay_line_begin(&made->in, made, enter);
     delay_line_begin(&made->out, made, arrive);
-    network_own(self, made, flow_free);
+    router_own(&self->router, made, flow_free);
     return made;
 }
 
 void flow_take(flow *self, packet *what)
 {
-    held whole = {self->of->loop.now + self->delay, what, 0, -1};
+    held whole = {self->of->router.now + self->delay, what, 0, -1};
 
     if (self->delay && self->bearer != NULL)
         delay_line_push(&self->in, whole);
@@ -81,11 +81,6 @@ void flow_take(flow *self, packet *what)
 void flow_enter(flow *self, int64_t token, int size)
 {
     flow_take(self, packet_new(self, token, size));
-}
-
-void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t count, int size_on_leg)
-{
-    leg_driver_push(on, packet_new(self, token, size), count, size_on_leg);
 }
 
 void flow_deliver(packet *what)
@@ -100,11 +95,16 @@ void flow_deliver(packet *what)
     packet_release(what);
 }
 
-void flow_cross(packet *what, int leg, int64_t count)
+void flow_leave(leg_driver *by, carried what)
 {
-    flow *of = what->flow;
-    held whole = {of->of->loop.now + of->delay, what, leg, count};
+    packet *crossed = what.packet;
+    flow *of = crossed->flow;
+    held whole = {by->of->now + of->delay, crossed, by->number, what.count};
 
+    if (what.count < 0) {
+        flow_deliver(crossed);
+        return;
+    }
     if (of->delay)
         delay_line_push(&of->out, whole);
     else

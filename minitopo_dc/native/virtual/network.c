@@ -1,51 +1,21 @@
 #include "network.h"
 
-#include "flow.h"
-
-network *network_new(int64_t now, python_calls calls, void *handle)
+static void packet_keep(void *shared)
 {
-    network *self = zeroed(1, sizeof(*self));
-
-    self->loop.now = now;
-    self->calls = calls;
-    self->handle = handle;
-    return self;
+    ((packet *)shared)->shares++;
 }
 
-void network_free(network *self)
+void packet_release(void *shared)
 {
-    if (self == NULL)
+    packet *self = shared;
+    network *of = self->of; /* which its flow need not outlive */
+
+    if (--self->shares)
         return;
-    self->closing = 1;
-    while (self->objects != NULL) {
-        owned *first = self->objects;
-
-        self->objects = first->next;
-        first->free(first->object);
-        free(first);
-    }
-    while (self->made != NULL) {
-        packet *first = self->made;
-
-        self->made = first->made_before;
-        free(first);
-    }
-    loop_end(&self->loop);
-    free(self);
-}
-
-loop *network_loop(network *self)
-{
-    return &self->loop;
-}
-
-/* What was made last is freed first. */
-void network_own(network *self, void *object, void (*release)(void *object))
-{
-    owned *made = zeroed(1, sizeof(*made));
-
-    *made = (owned){self->objects, release, object};
-    self->objects = made;
+    self->next = of->unused;
+    of->unused = self;
+    if (self->token >= 0 && !of->router.closing)
+        of->calls.forget(of->handle, self->token);
 }
 
 static packet *unused_packet(network *self)
@@ -74,25 +44,65 @@ packet *packet_new(flow *of, int64_t token, int size)
     return made;
 }
 
-static void packet_keep(void *shared)
+static void put(transmit_driver *of, pdu what)
 {
-    ((packet *)shared)->shares++;
+    leg_driver_push(of->legs[what.leg], what.sdu, what.count, what.size + of->entity->header);
 }
 
-void packet_release(void *shared)
+static int deliver(void *sdu)
 {
-    packet *self = shared;
-    network *of = self->of; /* which its flow need not outlive */
+    int size = ((packet *)sdu)->size;
 
-    if (--self->shares)
+    flow_deliver(sdu);
+    return size;
+}
+
+network *network_new(int64_t now, python_calls calls, void *handle)
+{
+    network *self = zeroed(1, sizeof(*self));
+
+    self->router = (router){.now = now, .packets = {packet_keep, packet_release}, .wake = events_push,
+                            .leave = flow_leave, .put = put, .deliver = deliver};
+    self->calls = calls;
+    self->handle = handle;
+    return self;
+}
+
+void network_free(network *self)
+{
+    if (self == NULL)
         return;
-    self->next = of->unused;
-    of->unused = self;
-    if (self->token >= 0 && !of->closing)
-        of->calls.forget(of->handle, self->token);
+    router_free_owned(&self->router);
+    while (self->made != NULL) {
+        packet *first = self->made;
+
+        self->made = first->made_before;
+        free(first);
+    }
+    free(self->events.heap);
+    free(self);
 }
 
-packet_hooks packet_sharing(void)
+leg_driver *network_leg(network *self, leg *of, int number)
 {
-    return (packet_hooks){packet_keep, packet_release};
+    leg_driver *made = zeroed(1, sizeof(*made));
+
+    leg_driver_begin(made, &self->router, of, number);
+    return made;
+}
+
+transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count)
+{
+    transmit_driver *made = zeroed(1, sizeof(*made));
+
+    transmit_driver_begin(made, &self->router, entity, legs, count);
+    return made;
+}
+
+receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count)
+{
+    receive_driver *made = zeroed(1, sizeof(*made));
+
+    receive_driver_begin(made, &self->router, entity, maker, legs, count);
+    return made;
 }

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from minitopo_dc.native.leg import NativeLeg
-from minitopo_dc.native.library import library
-from minitopo_dc.native.receive import NativeReceiver
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.real.element.drivers import Held, LegDriver
 from minitopo_dc.real.element.kernel.injection import Injector
@@ -16,13 +13,8 @@ from minitopo_dc.real.element.native_captures import NativeCaptures
 from minitopo_dc.real.element.native_loop import NativeLoop
 from minitopo_dc.real.element.process import Element
 from minitopo_dc.real.element.reports import ReportOutlet
-from minitopo_dc.router.drivers import DeliveryStatistics, Way, with_bytes
-from minitopo_dc.router.native import (
-    NativeReportMaker,
-    native_core_obstacle,
-    native_receiver,
-    native_transmitter,
-)
+from minitopo_dc.router import native
+from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.settings import (
     Core,
     ElementLeg,
@@ -60,37 +52,32 @@ class _Injector:
         self._sockets.close()
 
 
-class NativeLegDriver:
-    """Runs a leg in C; the counterpart of `LegDriver`."""
+class NativeLegDriver(native.NativeLegDriver):
+    """A leg in C over real packets."""
 
     def __init__(self, leg: ElementLeg, loop: NativeLoop, versions: Sequence[int]) -> None:
         """Make the leg of these settings and its driver, for these versions of IP."""
-        self.number = leg.leg
-        made = leg.build({}, make=NativeLeg)
-        assert isinstance(made, NativeLeg)
-        self.leg = made
+        super().__init__(leg)
         self._counters = loop.counters()
         self.injector = _Injector(leg.leg, versions, self._counters)
-        self._lib = loop.lib
-        self.pointer = loop.lib.element_add_leg(loop.pointer, made.pointer, leg.leg, self._counters)
-        made.disown()
-        loop.lib.element_leg_raw(self.pointer, *self.injector.descriptors)
+        self.pointer = self._lib.element_add_leg(
+            loop.pointer, self.leg.pointer, leg.leg, self._counters
+        )
+        self.leg.disown()
+        self._lib.element_leg_raw(self.pointer, *self.injector.descriptors)
 
     @property
     def malformed(self) -> int:
         """Return how many packets without a bearer were dropped for their header."""
         return int(self._counters.malformed)
 
-    def rearm(self) -> None:
-        """Do nothing, as C asks the leg when it serves."""
-
     def push(self, packet: Held, size: int, now: int) -> None:
         """Put a datagram of the element's own (a report) on the leg."""
         self._lib.element_leg_send(self.pointer, packet.get_payload(), size, now)
 
 
-class NativeTransmitDriver:
-    """Runs a transmitting entity in C; the counterpart of `TransmitDriver`."""
+class NativeTransmitDriver(native.NativeTransmitDriver):
+    """A transmitting entity in C over real packets."""
 
     def __init__(
         self,
@@ -100,12 +87,10 @@ class NativeTransmitDriver:
         loop: NativeLoop,
         queue: int,
     ) -> None:
-        self.bearer = bearer.bearer
-        self.entity = entity
+        super().__init__(bearer.bearer, entity)
         self._counters = loop.counters()
-        self._lib = loop.lib
         pointers = [leg.pointer for leg in legs]
-        self.pointer = loop.lib.element_add_transmit(
+        self.pointer = self._lib.element_add_transmit(
             *(loop.pointer, entity.pointer, pointers, len(pointers)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
@@ -116,46 +101,26 @@ class NativeTransmitDriver:
         names = ("malformed", "refused_options", "handed_back")
         return {name: getattr(self._counters, name) for name in names}
 
-    def legs_changed(self, now: int) -> None:
-        """React to legs that went down or up, or to a report of the receiver."""
-        self._lib.element_transmit_changed(self.pointer, now)
 
-
-class NativeReceiveDriver:
-    """Runs a receiving entity in C; the counterpart of `ReceiveDriver`."""
+class NativeReceiveDriver(native.NativeReceiveDriver):
+    """A receiving entity in C over real packets."""
 
     def __init__(
-        self,
-        bearer: ReceiveBearer,
-        entity: NativeReceiver,
-        reports: NativeReportMaker | None,
-        loop: NativeLoop,
-        *,
-        indices: Sequence[int],
-        queue: int,
+        self, bearer: ReceiveBearer, loop: NativeLoop, *, indices: Sequence[int], queue: int
     ) -> None:
         """Take the interfaces by which the legs' PDUs enter, and the one queue for all."""
-        self.bearer = bearer.bearer
-        self.entity = entity
-        self.reports = reports
+        super().__init__(bearer.bearer, bearer.pdcp, len(bearer.legs))
         self._counters = loop.counters()
-        counts = library().ffi.NULL if reports is None else reports.counts.pointer
-        self.pointer = loop.lib.element_add_receive(
-            *(loop.pointer, entity.pointer, counts, list(indices), len(indices)),
+        self.pointer = self._lib.element_add_receive(
+            *(loop.pointer, self.entity.pointer, self.counts, list(indices), len(indices)),
             *(bearer.pdcp.sn_bits, queue, self._counters),
         )
-        entity.disown()
-        if reports is not None:
-            reports.counts.disown()
+        self.disown()
 
     @property
     def malformed(self) -> int:
         """Return how many packets were no PDUs."""
         return int(self._counters.malformed)
-
-    def statistics(self) -> DeliveryStatistics:
-        """Return the counters up to now."""
-        return with_bytes(self.entity.statistics(), self._counters.delivered_bytes)
 
 
 class NativeElement(Element):
@@ -194,7 +159,7 @@ class NativeElement(Element):
 
     def _transmitting(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number].leg for number in bearer.legs]
-        return native_transmitter(self._settings, bearer, legs)
+        return native.native_transmitter(self._settings, bearer, legs)
 
     def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
         legs = [self._legs[number] for number in bearer.legs]
@@ -205,13 +170,10 @@ class NativeElement(Element):
         return driver
 
     def _received(self, bearer: ReceiveBearer) -> Any:
-        entity, reports = native_receiver(bearer.pdcp, len(bearer.legs))
         indices = self._indices(bearer)
         queue = self._opened(WHOLE_PACKET)
         self._admit_pdus(bearer, queue)
-        driver = NativeReceiveDriver(
-            bearer, entity, reports, self._loop, indices=indices, queue=queue
-        )
+        driver = NativeReceiveDriver(bearer, self._loop, indices=indices, queue=queue)
         self._captures.arrivals(bearer, driver.pointer)
         return driver
 
@@ -223,7 +185,9 @@ class NativeElement(Element):
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process cannot be native, None if they can."""
     found = (
-        reason(each) for each in hosts for reason in (_unsupported_setting, native_core_obstacle)
+        reason(each)
+        for each in hosts
+        for reason in (_unsupported_setting, native.native_core_obstacle)
     )
     return next((why for why in found if why is not None), None)
 
