@@ -184,11 +184,6 @@ def test_a_wrong_order_is_answered_with_one_line_and_the_link_goes_on(
     assert others == ["ok", "ok"]
 
 
-def test_two_faults_of_an_order_are_one_line() -> None:
-    (answer,) = answers(order(radio=RADIO | {"delay_ms": -1, "end": "never"}))
-    assert "radio.end: never; allowed: 'loop', 'hold' or 'stop'; left: radio.delay_ms: " in answer
-
-
 @pytest.mark.parametrize(
     ("lines", "words"),
     [

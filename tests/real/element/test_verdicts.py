@@ -22,7 +22,6 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.pdcp import (
-    PolicyError,
     TransmittingEntity,
     append_trailer,
     sn_format,
@@ -134,26 +133,6 @@ def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
     driver.on_packet(packet)
     assert [packet.verdict, driver.malformed] == ["drop", 1]
     assert driver.statistics().pdus == (0, 0)
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
-def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
-    payload: bytes, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    class Raises:
-        """Must not be asked."""
-
-        def legs(self, **_: object) -> tuple[int, ...]:
-            raise ZeroDivisionError
-
-    entity = TransmittingEntity[Sdu](sn_format(18), Raises(), legs=2)
-    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
-    packet = FakePacket(payload)
-    driver.on_packet(packet)
-    assert [packet.verdict, driver.malformed] == ["drop", 1]
-    with pytest.raises(PolicyError, match="ZeroDivisionError"):
-        driver.on_packet(FakePacket(datagram()))
 
 
 @contextmanager

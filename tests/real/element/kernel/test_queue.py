@@ -86,11 +86,6 @@ def test_a_full_socket_buffer_is_no_error_to_the_reader(queue: FakeQueue) -> Non
         assert queue.socket.getsockopt(module.SOL_NETLINK, module.NETLINK_NO_ENOBUFS) == 1
 
 
-def test_the_loop_waits_on_the_queue_s_own_descriptor(queue: FakeQueue) -> None:
-    with opened() as made:
-        assert made.fileno() == queue.socket.fileno()
-
-
 def test_closing_unbinds_and_closes_the_second_view_of_the_socket(queue: FakeQueue) -> None:
     with opened() as made:
         assert queue.bound

@@ -118,15 +118,6 @@ def test_processors_that_sleep_on_are_said_with_the_file_that_is_missing(
     ]
 
 
-def test_all_that_is_refused_is_said(machine: Machine) -> None:
-    machine.refused = {"prctl": errno.EINVAL, "mlockall": errno.ENOMEM, "schedule": errno.EPERM}
-    assert configure_realtime(realtime=True) == [
-        "timer slack: Invalid argument",
-        "memory locking: Cannot allocate memory",
-        "real-time scheduling: Operation not permitted",
-    ]
-
-
 def test_the_collector_is_off_after_a_last_collection(machine: Machine) -> None:
     configure_realtime(realtime=False)
     assert machine.calls[-3:] == [("gc", "collect"), ("gc", "freeze"), ("gc", "disable")]
