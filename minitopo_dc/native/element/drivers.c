@@ -208,8 +208,25 @@ void element_receive_capture(receive_driver *driver, int position, capture *to, 
     self->forms[position] = form_of(start, length, self->sn_bits);
 }
 
-void bearers_begin(element *self)
+/* The element. */
+
+element *element_new(int netlink)
 {
+    element *self = zeroed(1, sizeof(*self));
+
+    self->netlink = netlink;
+    self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
+    self->watched_count = 1;
     self->router = (router){.asks_always = 1, .packets = {datagram_keep, datagram_release}, .wake = wake,
                             .leave = leave, .put = put, .deliver = deliver};
+    queues_begin(self);
+    return self;
+}
+
+void element_free(element *self)
+{
+    router_free_owned(&self->router);
+    queues_end(self);
+    datagrams_free(self);
+    free(self);
 }

@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 
 #include "../router/router.h"
-#include "capture.h"
 
 #define BATCH 32            /* messages of one recvmmsg */
 #define OWN_BYTES 2304      /* of a message that a datagram has room for by itself */
@@ -23,6 +22,15 @@
 #define MAX_TIMERS 1024
 #define MAX_WATCHED 512
 #define THROUGH_LEG 0x100 /* as in element/kernel/rules.py */
+
+#define FORM_ROOM 64
+
+/* How a bearer's PDUs on a leg are written in its capture: behind `start`, the headers and tags of an outer datagram;
+ * or, where that has no bytes, with the number behind the SDU. */
+typedef struct {
+    uint8_t start[FORM_ROOM];
+    int length, number_bytes;
+} capture_form;
 
 typedef struct datagram {
     struct datagram *next, *made_before; /* of those in no use; of all */
@@ -97,17 +105,27 @@ void datagram_release(void *shared); /* dropped, if nobody has it any more and n
 void datagram_keep(void *shared);
 void datagrams_free(element *of);
 
+/* Captures of legs, whose records are kept until the verdicts are out: Python has opened the files. */
+void capture_packet(capture *self, const uint8_t *ip, int length, int64_t now);
+/* One with its number behind; what is no PDU, or has no room for what is before it, is written as it is. */
+void capture_pdu(capture *self, const capture_form *form, const uint8_t *ip, int length, int64_t now);
+/* Write what has come together, where it is worth a call: to be done behind the verdicts. */
+void captures_write(element *of);
+
 /* The kernel's queues. */
 void queues_begin(element *self);
 void queues_end(element *self);
 void queue_verdict(datagram *of, uint32_t verdict);
 
-/* What it is as a router. */
-void bearers_begin(element *self);
-
 /* The loop. */
 void element_add_timer(element *self, timer *made, int first);
 /* Let `element_run` end with the first such error. */
-void element_fail(element *self, int error, int descriptor);
+static inline void element_fail(element *self, int error, int descriptor)
+{
+    if (self->error)
+        return;
+    self->error = error;
+    self->failed = descriptor;
+}
 
 #endif

@@ -20,34 +20,6 @@ static int64_t clock_now(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-element *element_new(int netlink)
-{
-    element *self = zeroed(1, sizeof(*self));
-
-    self->netlink = netlink;
-    self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
-    self->watched_count = 1;
-    bearers_begin(self);
-    queues_begin(self);
-    return self;
-}
-
-void element_free(element *self)
-{
-    router_free_owned(&self->router);
-    queues_end(self);
-    datagrams_free(self);
-    free(self);
-}
-
-void element_fail(element *self, int error, int descriptor)
-{
-    if (self->error)
-        return;
-    self->error = error;
-    self->failed = descriptor;
-}
-
 int element_failed(const element *self)
 {
     return self->failed;

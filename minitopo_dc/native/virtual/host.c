@@ -178,8 +178,16 @@ void host_sends(host *self, flow *of, int source, int destination)
     *place(self, source, destination) = of;
 }
 
+static void take(host *self, packet *what)
+{
+    self->received_bytes += what->size;
+    waiting_packets_push(&self->waiting, what);
+    timer_bring_forward(&self->timer, self->of->router.now);
+}
+
 void host_gets(host *self, flow *of, int source, int destination)
 {
+    of->take = take;
     of->to = self;
     of->to_source = source;
     of->to_destination = destination;
@@ -189,13 +197,6 @@ void host_send(host *self, flow *on, const uint8_t *data, int length)
 {
     (void)self;
     put(on, data, (size_t)length);
-}
-
-void host_receive(host *self, packet *what)
-{
-    self->received_bytes += what->size;
-    waiting_packets_push(&self->waiting, what);
-    timer_bring_forward(&self->timer, self->of->router.now);
 }
 
 void host_wake(host *self, int64_t moment)

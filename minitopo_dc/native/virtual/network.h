@@ -66,7 +66,8 @@ struct flow {
     leg_driver *plain;
     receive_driver *other;
     delay_line in, out;
-    host *to;                     /* NULL: Python takes what arrives */
+    void (*take)(host *to, packet *what); /* NULL: Python takes what arrives */
+    host *to;
     int to_source, to_destination; /* numbers at its endpoint */
 };
 
@@ -77,12 +78,5 @@ void packet_release(void *packet);
 
 /* A packet leaves its source. */
 void flow_take(flow *self, packet *what);
-/* A bearer's PDU, or a packet without a bearer, crossed a leg. */
-void flow_leave(leg_driver *by, carried what);
-/* A packet reached its destination. */
-void flow_deliver(packet *what);
-
-/* A packet reached a host. */
-void host_receive(host *self, packet *what);
 
 #endif
