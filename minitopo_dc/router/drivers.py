@@ -131,7 +131,7 @@ class Outlet(Protocol):
 
     @property
     def number(self) -> int:
-        """Return the leg's number."""
+        """Return the number of the leg."""
 
     def flush(self, which: Callable[[Any], bool], now: int) -> Sequence[Any]:
         """Take packets out of the leg's queue; the caller has to drop them."""

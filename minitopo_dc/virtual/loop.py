@@ -6,12 +6,14 @@ Timers of the same moment fire in the order in which they were set.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 from minitopo_dc.router.drivers import Timed
 
+T = TypeVar("T")
 START_NS = 1_000_000_000
 """The time of the first event. It is not 0, as NewReno in aioquic takes what is sent at 0 for in
 recovery."""
@@ -132,3 +134,25 @@ class TimedPart:
     def _fire(self) -> None:
         self._handle(self._loop.now)
         self._timer.set(self._next_timeout())
+
+
+class WaitingLine(Generic[T]):
+    """A queue whose items wait for their moments, none of which is before that of the one ahead."""
+
+    def __init__(self, loop: AnyLoop, take: Callable[[T], None]) -> None:
+        """Give each item to `take` at its moment."""
+        self._loop = loop
+        self._take = take
+        self._items: deque[tuple[int, T]] = deque()
+        self._timer = loop.timer(self._fire)
+
+    def push(self, item: T, due: int) -> None:
+        """Hold an item until `due` (ns)."""
+        self._items.append((due, item))
+        self._timer.bring_forward(due)
+
+    def _fire(self) -> None:
+        items, now = self._items, self._loop.now
+        while items and items[0][0] <= now:
+            self._take(items.popleft()[1])
+        self._timer.set(items[0][0] if items else None)

@@ -13,13 +13,13 @@ from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.native_captures import NativeCaptures
-from minitopo_dc.real.element.native_element import (
+from minitopo_dc.real.element.native import (
+    NativeCaptures,
     NativeLegDriver,
+    NativeLoop,
     NativeReceiveDriver,
     NativeTransmitDriver,
 )
-from minitopo_dc.real.element.native_loop import NativeLoop
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.native import native_transmitter
 from tests.native.test_native_ip import SOUND, datagrams

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
-from minitopo_dc.real.element.native_element import NativeElement, lacking
-from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element, run
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.settings import SettingsError

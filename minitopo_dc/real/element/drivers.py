@@ -31,7 +31,7 @@ from minitopo_dc.real.element.kernel.injection import (
     Injector,
 )
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.queue import KernelPacket
+from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
 

@@ -30,16 +30,15 @@ from minitopo_dc.real.element.drivers import (
 from minitopo_dc.real.element.kernel import rules
 from minitopo_dc.real.element.kernel.ip_counters import read_refusals, refused_since
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.namespace import inside
 from minitopo_dc.real.element.kernel.next_hops import NextHops
-from minitopo_dc.real.element.kernel.queue import (
+from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
+from minitopo_dc.real.element.kernel.queues import (
     HEADER_ONLY,
     WHOLE_PACKET,
     KernelPacket,
     KernelQueue,
     read_drops,
 )
-from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
 from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver
 from minitopo_dc.router.drivers import Way

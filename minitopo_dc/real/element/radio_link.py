@@ -33,7 +33,7 @@ from pydantic import model_validator
 
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
+from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime
 from minitopo_dc.real.element.kernel.tap import End, Tap
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.router.settings import READY

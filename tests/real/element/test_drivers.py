@@ -171,12 +171,16 @@ def test_a_packet_that_arrives_lets_go_what_is_due_on_a_leg(
     by: str, clock: Clock, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
     loop, (leg, other) = legs
-    takers = {"leg": other, "sdu": transmitter(loop, [other, leg]), "pdu": receiver(loop)}
+    takers = {
+        "leg": other.on_packet,
+        "sdu": transmitter(loop, [other, leg]).on_packet,
+        "pdu": receiver(loop).on_packet,
+    }
     due = FakePacket(datagram())
     leg.on_packet(due)
     loop.serve(clock.now)
     pdu = append_trailer(datagram(), sn_format(18).encode(5))
     for now, verdict in ((11 * MS - 1, ""), (11 * MS, "accept")):
         clock.now = now
-        takers[by].on_packet(FakePacket(pdu if by == "pdu" else datagram(), indev=11))
+        takers[by](FakePacket(pdu if by == "pdu" else datagram(), indev=11))
         assert due.verdict == verdict

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import kernel_leg as module
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel_leg import (
     FIFO,
     NETEM,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.tap import End
 from minitopo_dc.real.element.radio_link import Cable
 from minitopo_dc.settings import LegSettings

@@ -29,7 +29,7 @@ from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver, udp_datagram
 from minitopo_dc.router import ElementSettings, ReportPath
 from minitopo_dc.router.drivers import ReportSender, Way

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.settings import IpVersion
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.settings import IpVersion, Match
 
 THROUGH_LEG = 0x100

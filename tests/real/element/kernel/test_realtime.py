@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from minitopo_dc.real.element.kernel import realtime as module
-from minitopo_dc.real.element.kernel.realtime import configure_realtime
+from minitopo_dc.real.element.kernel import process as module
+from minitopo_dc.real.element.kernel.process import configure_realtime
 
 
 class Machine:

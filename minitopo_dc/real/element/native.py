@@ -1,16 +1,27 @@
-"""An element whose packets C carries; Python makes it, changes it, and writes its results."""
+"""An element whose packets C carries; Python makes it, changes it, and writes its results.
+
+Packets and their timers never reach Python, all else does. Of captures Python opens the files,
+writes their headers, and says what stands before each bearer's PDUs; C adds the records. Packets
+that C reads in one turn, or lets go in one turn, have its time in common.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitopo_dc.capture import CaptureFile, frame_start
+from minitopo_dc.native.library import library
 from minitopo_dc.native.transmit import NativeTransmitter
+from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
 from minitopo_dc.real.element.drivers import Held, LegDriver
 from minitopo_dc.real.element.kernel.injection import Injector
-from minitopo_dc.real.element.kernel.queue import WHOLE_PACKET
-from minitopo_dc.real.element.native_captures import NativeCaptures
-from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.kernel.loop import MAX_STALLS, Loop, clock
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, NetlinkQueues
 from minitopo_dc.real.element.process import Element
 from minitopo_dc.real.element.reports import ReportOutlet
 from minitopo_dc.router import native
@@ -23,6 +34,145 @@ from minitopo_dc.router.settings import (
     ReportLeg,
     TransmitBearer,
 )
+from minitopo_dc.settings import Direction
+
+ROOM = 64
+"""Descriptors that C tells of at once."""
+
+
+class NativeLoop(Loop):
+    """A loop that comes back to Python for orders, other sources, timed parts and signals.
+
+    Raises:
+        ElementError: the kernel has no queues for this process.
+    """
+
+    def __init__(self) -> None:
+        """Open the socket of the queues, and make the loop in C."""
+        super().__init__()
+        module = library()
+        self._ffi, self.lib = module.ffi, module.lib
+        self.queues = NetlinkQueues()
+        made = self.lib.element_new(self.queues.fileno())
+        self.pointer = self._ffi.gc(made, self.lib.element_free)
+        """The element in C."""
+        self._kept: list[Any] = []
+        self._files: dict[int, Path] = {}
+
+    def counters(self) -> Any:
+        """Return counters that C writes, for as long as the loop lives."""
+        self._kept.append(self._ffi.new("element_counters *"))
+        return self._kept[-1]
+
+    def capture(self, file: CaptureFile) -> Any:
+        """Return a capture in C that adds its records to a file; `element_capture_end` ends it."""
+        descriptor = file.fileno()
+        self._files[descriptor] = file.path
+        return self.lib.element_capture(self.pointer, descriptor, file.offset)
+
+    def serve(self, now: int) -> None:
+        """Let every part do what is due, Python's parts first, and find the next moment."""
+        super().serve(now)
+        self.lib.element_python_due(self.pointer, self.due)
+        self.lib.element_serve(self.pointer, now)
+        self.lib.element_flush(self.pointer)
+
+    def run(self, order: Callable[[str], None]) -> None:
+        """Work until `stop` or until standard input ends, with each line of it to `order`.
+
+        Raises:
+            ElementError: packets cannot be read, or their verdicts not be given.
+            OSError: a capture cannot be written; it names the file.
+        """
+        for descriptor in self._descriptors():
+            self.lib.element_watch(self.pointer, descriptor)
+        ready = self._ffi.new("int[]", ROOM)
+        with self._counting():
+            while not self._stopping:
+                found = self.lib.element_run(self.pointer, ready, ROOM)
+                if found < 0:
+                    self._fail(-found)
+                now = clock()
+                if now >= self.due:
+                    self.serve(now)
+                self._read(ready[0:found], order)
+
+    def _fail(self, error: int) -> None:
+        file = self._files.get(self.lib.element_failed(self.pointer))
+        if file is not None:
+            raise OSError(error, os.strerror(error), str(file))
+        raise ElementError(f"packets: {os.strerror(error)}")
+
+    def close(self) -> None:
+        """Unbind the queues of the kernel."""
+        self.queues.close()
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Add what C has counted when the block ends."""
+        yield
+        found = self.lib.element_loop_counters(self.pointer)
+        for bits, count in enumerate(found.lateness):
+            self.lateness[bits] += count
+        several = range(found.stalls)
+        stalls = [(found.stalled_at[i], found.stalled_for[i]) for i in several]
+        self.stalls = sorted([*self.stalls, *stalls])[:MAX_STALLS]
+
+
+class NativeCaptures:
+    """The captures of one element; it has none if its settings want none.
+
+    Args:
+        settings: the element's.
+        offset: from the element's clock to the wall clock, ns.
+        loop: the element's, in C.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
+
+    def __init__(self, settings: ElementSettings, offset: int, loop: NativeLoop) -> None:
+        self._outbound = settings.pcap
+        self._lib = loop.lib
+        self._files = capture_files(settings, offset)
+        self._captures = {leg: loop.capture(file) for leg, file in self._files.items()}
+
+    def departures(self, leg: int, driver: Any) -> None:
+        """Capture what leaves on a leg, whose driver in C this is."""
+        if self._outbound is not None:
+            self._lib.element_leg_capture(driver, self._captures[leg])
+
+    def outbound(self, bearer: TransmitBearer, driver: Any) -> None:
+        """Let PDUs that leave be known for a bearer's, whose driver in C this is."""
+        if self._outbound is None:
+            return
+        for position, leg in enumerate(bearer.legs):
+            start = _start(leg, bearer, self._outbound)
+            self._lib.element_transmit_capture(driver, position, start, len(start))
+
+    def arrivals(self, bearer: ReceiveBearer, driver: Any) -> None:
+        """Capture the PDUs that arrive for a bearer, whose driver in C this is."""
+        if self._outbound is None:
+            return
+        for position, leg in enumerate(bearer.legs):
+            start = _start(leg, bearer, OPPOSITE[self._outbound])
+            to = self._captures[leg]
+            self._lib.element_receive_capture(driver, position, to, start, len(start))
+
+    def close(self) -> None:
+        """Write what is left; it may be called again."""
+        captures, self._captures = self._captures, {}
+        errors = {leg: self._lib.element_capture_end(each) for leg, each in captures.items()}
+        close_all(self._files)
+        for leg, error in errors.items():
+            if error:
+                raise OSError(error, os.strerror(error), str(self._files[leg].path))
+
+
+def _start(leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Direction) -> bytes:
+    return frame_start(
+        leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
+    )
 
 
 class _Queue(NamedTuple):

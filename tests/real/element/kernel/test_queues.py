@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.real.element.kernel import queue as module
-from minitopo_dc.real.element.kernel.queue import HEADER_ONLY, KernelQueue, QueueDrops
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel import queues as module
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.kernel.queues import HEADER_ONLY, KernelQueue, QueueDrops
 
 
 class FakeQueue:
