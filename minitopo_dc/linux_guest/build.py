@@ -85,20 +85,20 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
 
 
 def _downloaded(scratch: Path, say: Callable[[str], None]) -> Source:
-    found = _packages(scratch)
-    if not found:
+    packages = _packages(scratch)
+    if not packages:
         say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
         what = f"apt-get could not get {PACKAGE} (apt-get update, or {ADVICE})"
         run(["apt-get", "--quiet", "download", PACKAGE], what, directory=scratch)
-        found = _packages(scratch)
-    if not found:
+        packages = _packages(scratch)
+    if not packages:
         raise BuildError(f"apt-get has left no package of {PACKAGE}: {ADVICE}")
     unpacked = scratch / "package"
     run(
-        ["dpkg-deb", "--extract", str(found[0]), str(unpacked)],
-        f"dpkg-deb cannot unpack {found[0].name}",
+        ["dpkg-deb", "--extract", str(packages[0]), str(unpacked)],
+        f"dpkg-deb cannot unpack {packages[0].name}",
     )
-    return Source(unpacked / INSTALLED.relative_to("/"), found[0].name)
+    return Source(unpacked / INSTALLED.relative_to("/"), packages[0].name)
 
 
 def _packages(directory: Path) -> list[Path]:
@@ -134,10 +134,10 @@ def version_of(tree: Path) -> str:
     """
     makefile = tree / "Makefile"
     text = makefile.read_text(encoding="utf-8", errors="replace") if makefile.exists() else ""
-    found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", text, re.MULTILINE))
-    if len(found) != 3:
+    numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", text, re.MULTILINE))
+    if len(numbers) != 3:
         raise BuildError(f"these are no sources of Linux: {ADVICE}")
-    return ".".join(found[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+    return ".".join(numbers[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
 
 
 def is_needed(path: PurePosixPath) -> bool:
@@ -146,19 +146,19 @@ def is_needed(path: PurePosixPath) -> bool:
     if folder == "." or DESCRIPTIONS.match(path.name):
         return True
     inside = [*WHOLE, *(f"fs/{name}" for name in FILE_SYSTEMS)]
-    return folder in PARTS or any(f"{folder}/".startswith(f"{each}/") for each in inside)
+    return folder in PARTS or any(f"{folder}/".startswith(f"{place}/") for place in inside)
 
 
 def _copy(source: Path, tree: Path) -> None:
     folders = [source]
     while folders:
-        for each in folders.pop().iterdir():
-            path = each.relative_to(source)
-            if each.is_dir() and not each.is_symlink():
-                folders.append(each)
+        for entry in folders.pop().iterdir():
+            path = entry.relative_to(source)
+            if entry.is_dir() and not entry.is_symlink():
+                folders.append(entry)
             elif is_needed(PurePosixPath(path)):
                 (tree / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(each, tree / path, follow_symlinks=False)
+                shutil.copy(entry, tree / path, follow_symlinks=False)
 
 
 def _extract(archive: Path, tree: Path) -> None:
@@ -215,18 +215,18 @@ def build(say: Say, source: Path | None = None) -> Path:
     Raises:
         BuildError: tools or sources are missing, or something does not compile.
     """
-    if (found := find()) is not None:
-        return found.kernel
+    if (guest := find()) is not None:
+        return guest.kernel
     with build_lock(build_directory(CACHE)) as cache:
-        if (found := find()) is None:
+        if (guest := find()) is None:
             _check_tools()
             _make_programs(cache, say)
             _make_kernel(cache, source, say)
             kept = {cache / kernel_name(), cache / programs_name(), cache / LOCK}
             remove_others(cache, kept)
-            found = find()
-    assert found is not None
-    return found.kernel
+            guest = find()
+    assert guest is not None
+    return guest.kernel
 
 
 def _check_tools() -> None:
@@ -276,16 +276,16 @@ def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
     """Make a patched tree, or go on with the one there is; return what it was made of."""
     work.mkdir(exist_ok=True)
     note = work / UNPACKED
-    wanted = {"for": kernel_name(), "given": str(given)}
+    purpose = {"for": kernel_name(), "given": str(given)}
     if note.exists():
         record: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
-        if wanted.items() <= record.items():
+        if purpose.items() <= record.items():
             return record
         note.unlink()
         _empty(work / "objects")
     source = find_source(given, work, say)
     say(f"unpacking what is needed of {source.origin}")
-    record = {**wanted, **_patched(source, work / "tree")}
+    record = {**purpose, **_patched(source, work / "tree")}
     shutil.rmtree(work / "package", ignore_errors=True)
     note.write_text(json.dumps(record), encoding="utf-8")
     return record

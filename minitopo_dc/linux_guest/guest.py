@@ -28,7 +28,7 @@ def archive(files: Mapping[str, bytes], directories: tuple[str, ...] = ()) -> by
     """Pack directories and files, by their names below the root, in this order."""
     entries = [(name, DIRECTORY, b"") for name in directories]
     entries += [(name, PROGRAM, data) for name, data in files.items()]
-    packed = [_entry(number, *each) for number, each in enumerate(entries, start=1)]
+    packed = [_entry(number, *entry) for number, entry in enumerate(entries, start=1)]
     return b"".join([*packed, _entry(0, "TRAILER!!!", 0, b"")])
 
 

@@ -40,7 +40,7 @@ class Schedule:
         """Plan the events of these legs; `after` is called after each change."""
         self._after = after
         self._start: int | None = None
-        made = [(each.radio, legs[each.leg]) for each in settings]
+        made = [(element_leg.radio, legs[element_leg.leg]) for element_leg in settings]
         planned = [
             (round(moment * NS_PER_S), action)
             for radio, leg in made
@@ -78,15 +78,15 @@ def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Acti
         yield begin, partial(leg.set_up, False)
         yield end, partial(leg.set_up, True)
     for change, stage in radio.stages():
-        wanted: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
         if change.delay_ms is not None or change.jitter_ms is not None:
-            wanted["delay"] = stage.delay_model()
+            changed["delay"] = stage.delay_model()
         if change.loss_percent is not None:
-            wanted["loss"] = stage.loss_model() or NO_LOSS
+            changed["loss"] = stage.loss_model() or NO_LOSS
         if change.block_error_percent is not None and stage.rlc is not None:
-            wanted["block_error"] = stage.rlc.block_error_percent / 100
-        if wanted:
-            yield change.at_s, partial(leg.retune, **wanted)
+            changed["block_error"] = stage.rlc.block_error_percent / 100
+        if changed:
+            yield change.at_s, partial(leg.retune, **changed)
 
 
 def _delays(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
@@ -207,8 +207,8 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         counters = self._counters.now()
         for transmit in self._transmit:
             if transmit.entity.feedback is not None:
-                found = asdict(transmit.entity.feedback.statistics())
-                counters["transmit"][transmit.bearer].update(found)
+                counted = asdict(transmit.entity.feedback.statistics())
+                counters["transmit"][transmit.bearer].update(counted)
         for receive in self._receive:
             if receive.reports is not None:
                 counters["receive"][receive.bearer]["reports_sent"] = receive.reports.made

@@ -177,7 +177,9 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             if flow.belongs_to(bearer.match):
                 return delayed(self._loop, self._processing, driver.take)
         addresses = (flow.source[0], flow.destination[0])
-        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        leg = self._legs[
+            next(self._leg_of[address] for address in addresses if address in self._leg_of)
+        ]
         return lambda packet: leg.push(packet, packet.size, self._loop.now)
 
     def arrive(self, arrived: Arrived) -> None:
@@ -191,7 +193,9 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
     def report_taker(self, port: int) -> Take:
         """Return the function that takes the reports sent to `port` for a transmitting bearer."""
         pairs = zip(self._settings.transmit, self._transmit, strict=True)
-        [driver] = [each for bearer, each in pairs if bearer.report and bearer.report.port == port]
+        [driver] = [
+            driver for bearer, driver in pairs if bearer.report and bearer.report.port == port
+        ]
         feedback = driver.entity.feedback
         assert feedback is not None
 

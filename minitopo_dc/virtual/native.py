@@ -61,7 +61,9 @@ class NativeElement(Element):
         addresses = (flow.source[0], flow.destination[0])
         bearer = _driver_of(flow, self._settings.transmit, self._transmit)
         other = _driver_of(flow, self._peer._settings.receive, self._peer._receive)
-        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
+        leg = self._legs[
+            next(self._leg_of[address] for address in addresses if address in self._leg_of)
+        ]
         return self._take(flow, bearer, leg, other)
 
     def _leg_driver(self, leg: ElementLeg) -> Any:

@@ -49,12 +49,12 @@ class ConnectionSeries:
     def write(self, now: int) -> None:
         """Add a row per flow, and one of their sum, for the time `now` (ns)."""
         time = f"{(now - self._begin) / NS_PER_S:.4f}"
-        received = [each.received_bytes for each in self._connections]
+        received = [connection.received_bytes for connection in self._connections]
         self._rate.writerow([time, sum(received)])
-        for number, (each, count) in enumerate(
+        for number, (connection, count) in enumerate(
             zip(self._connections, received, strict=True), start=1
         ):
-            self._flows.writerow([time, number, count, *each.congestion()])
+            self._flows.writerow([time, number, count, *connection.congestion()])
 
     def close(self) -> None:
         """Flush and close both files."""
@@ -77,8 +77,8 @@ class PathSeries:
 
     def write(self, _now: int) -> None:
         """Add the rows since the last call."""
-        for number, each in enumerate(self._connections, start=1):
-            self._file.write(number, each.path_samples())
+        for number, connection in enumerate(self._connections, start=1):
+            self._file.write(number, connection.path_samples())
 
     def close(self) -> None:
         """Flush and close the file."""
@@ -184,10 +184,10 @@ class Testbed:
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]
         cut_off = all(connection.is_cut_off for connection in self.connections)
-        sharp = cut_off and all(isinstance(each, Download) for each in flows)
+        sharp = cut_off and all(isinstance(workload, Download) for workload in flows)
         return max(
-            patience if each.lasts_s is None else each.lasts_s + (0 if sharp else patience)
-            for each in flows
+            patience if workload.lasts_s is None else workload.lasts_s + (0 if sharp else patience)
+            for workload in flows
         )
 
     def _one_ended(self) -> None:
@@ -201,7 +201,7 @@ class Testbed:
             *self.ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
-        if any(each.has_paths for each in self.connections):
+        if any(connection.has_paths for connection in self.connections):
             series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
         self.loop.add_timed(recorder).rearm()

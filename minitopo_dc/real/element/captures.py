@@ -40,8 +40,8 @@ def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFi
         OSError: a file cannot be written.
     """
     names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
-    wanted = names if settings.pcap else {}
-    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in wanted.items()}
+    files = names if settings.pcap else {}
+    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in files.items()}
 
 
 def close_all(files: Mapping[int, CaptureFile]) -> None:

@@ -89,13 +89,13 @@ class NativeLoop(Loop):
         ready = self._ffi.new("int[]", ROOM)
         with self._counting():
             while not self._stopping:
-                found = self.lib.element_run(self.pointer, ready, ROOM)
-                if found < 0:
-                    self._fail(-found)
+                count = self.lib.element_run(self.pointer, ready, ROOM)
+                if count < 0:
+                    self._fail(-count)
                 now = clock()
                 if now >= self.due:
                     self.serve(now)
-                self._read(ready[0:found], order)
+                self._read(ready[0:count], order)
 
     def _fail(self, error: int) -> None:
         file = self._files.get(self.lib.element_failed(self.pointer))
@@ -111,11 +111,11 @@ class NativeLoop(Loop):
     def _counting(self) -> Iterator[None]:
         """Add what C has counted when the block ends."""
         yield
-        found = self.lib.element_loop_counters(self.pointer)
-        for bits, count in enumerate(found.lateness):
+        counted = self.lib.element_loop_counters(self.pointer)
+        for bits, count in enumerate(counted.lateness):
             self.lateness[bits] += count
-        several = range(found.stalls)
-        stalls = [(found.stalled_at[i], found.stalled_for[i]) for i in several]
+        several = range(counted.stalls)
+        stalls = [(counted.stalled_at[i], counted.stalled_for[i]) for i in several]
         self.stalls = sorted([*self.stalls, *stalls])[:MAX_STALLS]
 
 
@@ -162,7 +162,7 @@ class NativeCaptures:
     def close(self) -> None:
         """Write what is left; it may be called again."""
         captures, self._captures = self._captures, {}
-        errors = {leg: self._lib.element_capture_end(each) for leg, each in captures.items()}
+        errors = {leg: self._lib.element_capture_end(capture) for leg, capture in captures.items()}
         close_all(self._files)
         for leg, error in errors.items():
             if error:
@@ -334,12 +334,12 @@ class NativeElement(Element):
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process cannot be native, None if they can."""
-    found = (
-        reason(each)
-        for each in hosts
+    reasons = (
+        reason(settings)
+        for settings in hosts
         for reason in (_unsupported_setting, native.native_core_obstacle)
     )
-    return next((why for why in found if why is not None), None)
+    return next((why for why in reasons if why is not None), None)
 
 
 def _unsupported_setting(settings: ElementSettings) -> str | None:

@@ -218,7 +218,7 @@ def ending_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
     A process may have given up all else that shows whose it is: its parents, session and
     environment.
     """
-    namespaces = {found for host in hosts if (found := _namespace(host.pid)) is not None}
+    namespaces = {namespace for host in hosts if (namespace := _namespace(host.pid)) is not None}
     before = set(_processes_in(namespaces))
     try:
         yield
@@ -231,13 +231,13 @@ def _tell(
     number: signal.Signals, patience: float, namespaces: Collection[str], others: set[int]
 ) -> None:
     """Send a signal once to each process until none is left, or for `patience` s."""
-    told: set[int] = set()
+    signalled: set[int] = set()
     deadline = time.monotonic() + patience
     while (left := set(_processes_in(namespaces)) - others) and time.monotonic() < deadline:
-        for process in left - told:
+        for process in left - signalled:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, number)
-        told |= left
+        signalled |= left
         time.sleep(POLL_S)
 
 

@@ -248,7 +248,7 @@ def run_real(
         directory,
         facts=facts(),
         lacking=lambda: lacking(scenario),
-        measure=lambda each: _measure(each, directory, disturb, cores),
+        measure=lambda checked: _measure(checked, directory, disturb, cores),
         details=lambda _: cores,
     )
 
@@ -291,7 +291,7 @@ def _measure(
 
 def _core_name(summaries: Sequence[Mapping[str, Any]]) -> str:
     """Return which core the elements had, and why if one of them was not native."""
-    reasons = [each["core_reason"] for each in summaries if each["core"] != "native"]
+    reasons = [summary["core_reason"] for summary in summaries if summary["core"] != "native"]
     return f"python: {reasons[0]}" if reasons else "native"
 
 
@@ -337,7 +337,7 @@ def _transfer(
             watch=watch,
             cpu=cpu,
         )
-    return [with_serialisation(scenario, each) for each in measurements]
+    return [with_serialisation(scenario, measured) for measured in measurements]
 
 
 def with_serialisation(scenario: Scenario, measured: Measurement) -> Measurement:
@@ -359,7 +359,7 @@ def _serialisation_ms(scenario: Scenario, trip: Mapping[str, Any]) -> float | No
     links = [scenario.legs[trip["leg"] - 1]]
     if scenario.real.backhaul:
         links.append(scenario.real.backhaul[trip["backhaul"] - 1])
-    rates = [_constant_rate(way) for each in links for way in (each.downlink, each.uplink)]
+    rates = [_constant_rate(way) for leg in links for way in (leg.downlink, leg.uplink)]
     known = [rate for rate in rates if rate is not None]
     if scenario.real.backend == "kernel" or len(known) < len(rates):
         return None
