@@ -70,7 +70,7 @@ def unavailable_reason(scenario: Scenario) -> str | None:
 
         reason = lacking(scenario)
     else:
-        from minitopo_dc.virtual.choice import core_obstacle
+        from minitopo_dc.virtual.core import core_obstacle
 
         reason = core_obstacle(scenario)
     runners = runners_of(scenario)

@@ -28,8 +28,8 @@ from functools import partial
 from pathlib import Path
 
 from minitopo_dc.extension.make import BuildError
+from minitopo_dc.linux_guest.build import SERIES
 from minitopo_dc.linux_guest.build import build as build_linux
-from minitopo_dc.linux_guest.sources import SERIES
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.runners.aioquic.v0_8.library import build as build_aioquic_2020

@@ -1,14 +1,21 @@
-"""Makes a guest: kernel, agent and controller, compiled into a cache by an ordinary user."""
+"""Makes a guest: kernel, agent and controller, compiled into a cache by an ordinary user.
+
+The kernel's sources are the distribution's, or those that the user names; of them only what a guest
+needs is unpacked.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from minitopo_dc.extension.make import LOCK, BuildError, build_lock, remove_others, run
 from minitopo_dc.extension.place import build_directory
@@ -26,7 +33,149 @@ from minitopo_dc.linux_guest.library import (
     kernel_name,
     programs_name,
 )
-from minitopo_dc.linux_guest.sources import Source, find_source, unpack, version_of
+
+SERIES = "6.12"
+"""Of Linux. Older ones lack the clock in shared memory; no other was tried with the patch."""
+PACKAGE = f"linux-source-{SERIES}"
+INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
+"""The package's one file."""
+ADVICE = f"name a tree or an archive of Linux {SERIES}: minitopo-dc build linux --source PATH"
+DESCRIPTIONS = re.compile(r"Kconfig|Makefile|Kbuild")
+"""What says of a folder what is in it: needed of all of them."""
+WHOLE = (
+    *("arch/um", "arch/x86", "block", "certs", "crypto", "include", "init", "io_uring", "ipc"),
+    *("kernel", "lib", "mm", "net", "scripts", "security", "tools/include", "usr", "virt"),
+    *("drivers/base", "drivers/block", "drivers/char", "drivers/clk", "drivers/clocksource"),
+    *("drivers/firmware", "drivers/hwmon", "drivers/input", "drivers/irqchip", "drivers/of"),
+    *("drivers/pci", "drivers/pps", "drivers/ptp", "drivers/rtc", "drivers/tty", "drivers/vhost"),
+    *("drivers/video", "drivers/virtio"),
+)
+"""Folders of which every file is taken; of the others in `PARTS` only those right in them."""
+PARTS = ("drivers/net", "drivers/net/phy", "drivers/net/mdio", "fs")
+FILE_SYSTEMS = (
+    *("debugfs", "devpts", "exportfs", "hostfs", "iomap", "kernfs", "nls", "notify", "proc"),
+    *("pstore", "quota", "ramfs", "sysfs", "tracefs", "unicode", "verity", "crypto"),
+)
+
+
+class Source(NamedTuple):
+    """Sources of the kernel, in a tree or an archive."""
+
+    path: Path
+    """A tree, or an archive of one."""
+    origin: str
+    """Where they came from, for the record of the build."""
+
+
+def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> Source:
+    """Return the sources that the user named, that are installed, or that the distribution has.
+
+    Raises:
+        BuildError: there is nothing, with what to do.
+    """
+    if given is not None:
+        if not given.exists():
+            raise BuildError(f"--source: {given} does not exist")
+        return Source(given.resolve(), str(given))
+    if INSTALLED.exists():
+        return Source(INSTALLED, f"{PACKAGE}, installed")
+    if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
+        raise BuildError(f"no apt-get here that could get {PACKAGE}: {ADVICE}")
+    return _downloaded(scratch, say)
+
+
+def _downloaded(scratch: Path, say: Callable[[str], None]) -> Source:
+    packages = _packages(scratch)
+    if not packages:
+        say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
+        what = f"apt-get could not get {PACKAGE} (apt-get update, or {ADVICE})"
+        run(["apt-get", "--quiet", "download", PACKAGE], what, directory=scratch)
+        packages = _packages(scratch)
+    if not packages:
+        raise BuildError(f"apt-get has left no package of {PACKAGE}: {ADVICE}")
+    unpacked = scratch / "package"
+    run(
+        ["dpkg-deb", "--extract", str(packages[0]), str(unpacked)],
+        f"dpkg-deb cannot unpack {packages[0].name}",
+    )
+    return Source(unpacked / INSTALLED.relative_to("/"), packages[0].name)
+
+
+def _packages(directory: Path) -> list[Path]:
+    return sorted(directory.glob(f"{PACKAGE}_*.deb"))
+
+
+def unpack(source: Source, tree: Path) -> str:
+    """Copy the needed sources into a new tree; return their hash, or that of their Makefile.
+
+    Raises:
+        BuildError: it is no source of this kernel.
+    """
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir()
+    if source.path.is_dir():
+        _copy(source.path, tree)
+        hashed = source.path / "Makefile"
+    else:
+        _extract(source.path, tree)
+        hashed = source.path
+    version = version_of(tree)
+    if not version.startswith(f"{SERIES}."):
+        raise BuildError(f"{source.path} is Linux {version}: {ADVICE}")
+    with hashed.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def version_of(tree: Path) -> str:
+    """Return the kernel's version as its Makefile says it.
+
+    Raises:
+        BuildError: there is none.
+    """
+    makefile = tree / "Makefile"
+    text = makefile.read_text(encoding="utf-8", errors="replace") if makefile.exists() else ""
+    numbers = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", text, re.MULTILINE))
+    if len(numbers) != 3:
+        raise BuildError(f"these are no sources of Linux: {ADVICE}")
+    return ".".join(numbers[name] for name in ("VERSION", "PATCHLEVEL", "SUBLEVEL"))
+
+
+def is_needed(path: PurePosixPath) -> bool:
+    """Return whether a guest needs a file of the tree, by its path from the tree's top."""
+    folder = path.parent.as_posix()
+    if folder == "." or DESCRIPTIONS.match(path.name):
+        return True
+    inside = [*WHOLE, *(f"fs/{name}" for name in FILE_SYSTEMS)]
+    return folder in PARTS or any(f"{folder}/".startswith(f"{place}/") for place in inside)
+
+
+def _copy(source: Path, tree: Path) -> None:
+    folders = [source]
+    while folders:
+        for entry in folders.pop().iterdir():
+            path = entry.relative_to(source)
+            if entry.is_dir() and not entry.is_symlink():
+                folders.append(entry)
+            elif is_needed(PurePosixPath(path)):
+                (tree / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(entry, tree / path, follow_symlinks=False)
+
+
+def _extract(archive: Path, tree: Path) -> None:
+    try:
+        with tarfile.open(archive, "r|*") as tar:
+            # Python 3.11.4 and newer; before, links may lead out of the tree.
+            safe = getattr(tarfile, "tar_filter", lambda member, _path: member)
+            tar.extraction_filter = safe
+            for member in tar:
+                parts = PurePosixPath(member.name).parts
+                path = PurePosixPath(*parts[1:]) if len(parts) > 1 else None
+                if path is not None and not member.isdir() and is_needed(path):
+                    member.name = str(path)
+                    tar.extract(member, tree)
+    except (tarfile.TarError, EOFError) as error:
+        raise BuildError(f"{archive} cannot be unpacked: {error}") from None
+
 
 Say = Callable[[str], None]
 TOOLS = {
@@ -66,18 +215,18 @@ def build(say: Say, source: Path | None = None) -> Path:
     Raises:
         BuildError: tools or sources are missing, or something does not compile.
     """
-    if (found := find()) is not None:
-        return found.kernel
+    if (guest := find()) is not None:
+        return guest.kernel
     with build_lock(build_directory(CACHE)) as cache:
-        if (found := find()) is None:
+        if (guest := find()) is None:
             _check_tools()
             _make_programs(cache, say)
             _make_kernel(cache, source, say)
             kept = {cache / kernel_name(), cache / programs_name(), cache / LOCK}
             remove_others(cache, kept)
-            found = find()
-    assert found is not None
-    return found.kernel
+            guest = find()
+    assert guest is not None
+    return guest.kernel
 
 
 def _check_tools() -> None:
@@ -127,16 +276,16 @@ def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
     """Make a patched tree, or go on with the one there is; return what it was made of."""
     work.mkdir(exist_ok=True)
     note = work / UNPACKED
-    wanted = {"for": kernel_name(), "given": str(given)}
+    purpose = {"for": kernel_name(), "given": str(given)}
     if note.exists():
         record: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
-        if wanted.items() <= record.items():
+        if purpose.items() <= record.items():
             return record
         note.unlink()
         _empty(work / "objects")
     source = find_source(given, work, say)
     say(f"unpacking what is needed of {source.origin}")
-    record = {**wanted, **_patched(source, work / "tree")}
+    record = {**purpose, **_patched(source, work / "tree")}
     shutil.rmtree(work / "package", ignore_errors=True)
     note.write_text(json.dumps(record), encoding="utf-8")
     return record

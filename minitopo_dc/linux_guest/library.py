@@ -76,10 +76,10 @@ def parts() -> Parts:
     Raises:
         NotBuiltError: it is not here.
     """
-    found = find()
-    if found is None:
+    guest = find()
+    if guest is None:
         raise NotBuiltError(missing())
-    return found
+    return guest
 
 
 def facts() -> dict[str, Any]:

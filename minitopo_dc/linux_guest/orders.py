@@ -96,12 +96,12 @@ class Programs:
 
     def files(self) -> dict[str, bytes]:
         """Return the files that it needs beside the orders."""
-        found = {
+        files = {
             "client": _words(self.client),
             "environment": _words(f"{name}={text}" for name, text in self.environment.items()),
             "places": _words((self.working, self.writable)),
         }
-        return {**found, "server": _words(self.server)} if self.server else found
+        return {**files, "server": _words(self.server)} if self.server else files
 
     def lines(self) -> Iterator[str]:
         """Yield its lines of the orders."""

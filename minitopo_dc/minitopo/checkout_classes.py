@@ -20,7 +20,7 @@ from minitopo_dc.real.network.elements import ElementProcess, running, stop_all
 from minitopo_dc.real.network.host_capture import captured
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.network.testbed import set_sysctl
-from minitopo_dc.real.run.transfers import make_jobs, run_flows
+from minitopo_dc.real.run.real import make_jobs, run_flows
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.runners.base import TransferFailed, runner_names
 from minitopo_dc.runs.addresses import client_address, server_address

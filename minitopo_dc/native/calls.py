@@ -1,5 +1,8 @@
 """Calls from C into Python, each with a handle of the object that it is for.
 
+A timer is `fired`, a network is to `deliver` and `forget` packets of Python's, a host is to `step`,
+and a split policy to `ask`; each of them has `fail`, which keeps an error and lets C end.
+
 A Python error in such a call cannot pass through C. The caller of the C code keeps it, C ends at
 once, and the caller raises it then.
 """
@@ -7,50 +10,7 @@ once, and the caller raises it then.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, Protocol
-
-
-class Fires(Protocol):
-    """A timer whose action is Python's."""
-
-    def fired(self) -> None:
-        """Act, as the timer's moment has come."""
-
-    def fail(self, error: BaseException) -> None:
-        """Keep an error, and let C end."""
-
-
-class Carries(Protocol):
-    """A network that carries packets of Python's."""
-
-    def deliver(self, token: int) -> None:
-        """Take a packet that has arrived, which may arrive again."""
-
-    def forget(self, token: int) -> None:
-        """Forget a packet, which will not arrive any more."""
-
-    def fail(self, error: BaseException) -> None:
-        """Keep an error, and let C end."""
-
-
-class Steps(Protocol):
-    """A host whose endpoint is Python's."""
-
-    def step(self, why: int) -> int:
-        """Act on what is due; return when to step again (ns)."""
-
-    def fail(self, error: BaseException) -> None:
-        """Keep an error, and let C end."""
-
-
-class Asked(Protocol):
-    """A split policy that is Python's."""
-
-    def ask(self, now: int, size: int, answer: Any) -> int:
-        """Write the legs of an SDU into `answer`, an array of C's; return how many they are."""
-
-    def fail(self, error: BaseException) -> None:
-        """Keep an error, and let C end."""
+from typing import Any
 
 
 def connect(module: Any) -> None:

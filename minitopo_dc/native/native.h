@@ -130,16 +130,23 @@ int64_t transmit_next_count(const transmit *self);
 /* A report came: 0 if it is made use of, 1: stale, 2: of COUNTs that were not sent. */
 int transmit_report(transmit *self, int64_t number, const reception *legs, int64_t now);
 
-/* The virtual clock: a loop, and a network of flows, legs, bearers and hosts on it. What the network is
- * given it frees. */
+/* The drivers of legs and bearers on either clock; who makes one gives away what it drives. */
 
-typedef struct loop loop;
-typedef struct network network;
-typedef struct python_timer python_timer;
-typedef struct flow flow;
 typedef struct leg_driver leg_driver;
 typedef struct transmit_driver transmit_driver;
 typedef struct receive_driver receive_driver;
+
+/* The leg was changed from outside: find its next moment anew. */
+void leg_driver_rearm(leg_driver *self);
+/* Legs went down or up, or got another rate, or the receiver reported. */
+void transmit_driver_changed(transmit_driver *self, int64_t now);
+int64_t receive_driver_bytes(const receive_driver *self);
+
+/* The virtual clock: a network of flows, legs, bearers and hosts, and its events. */
+
+typedef struct network network;
+typedef struct python_timer python_timer;
+typedef struct flow flow;
 typedef struct host host;
 
 /* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
@@ -155,23 +162,20 @@ enum { STEP_DUE, STEP_EVENTS, STEP_SEND_FAILED, STEP_NO_WAY };
 
 network *network_new(int64_t now, python_calls calls, void *handle);
 void network_free(network *self);
-loop *network_loop(network *self);
 
-void loop_run(loop *self, int64_t end);
-int64_t loop_now(const loop *self);
-void loop_stop(loop *self);
-void loop_fail(loop *self);
+/* Fire what is due until it is stopped, until `end`, or until nothing is left to do. */
+void network_run(network *self, int64_t end);
+int64_t network_now(const network *self);
+void network_stop(network *self);
+void network_fail(network *self);
 python_timer *network_timer(network *self, void *handle);
 void python_timer_set(python_timer *self, int64_t moment);
 int64_t python_timer_at(const python_timer *self);
 
 leg_driver *network_leg(network *self, leg *of, int number);
-void leg_driver_rearm(leg_driver *self);
 transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count);
-void transmit_driver_changed(transmit_driver *self);
-receive_driver *network_receive(network *self, receive *entity, report_maker *maker);
-void receive_driver_position(receive_driver *self, int leg, int position);
-int64_t receive_driver_bytes(const receive_driver *self);
+/* `legs`: the numbers of the bearer's. */
+receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
  * bearer. `delay` is that before either end of the bearer. */
@@ -179,10 +183,6 @@ flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driv
                    int64_t delay);
 /* A packet that Python has, by its token. */
 void flow_enter(flow *self, int64_t token, int size);
-/* The same past the bearer: on a leg, with its SN, -1: it has none. */
-void flow_enter_leg(flow *self, leg_driver *on, int64_t token, int size, int64_t sn, int size_on_leg);
-/* Take a bearer's PDUs out of a leg: tokens of those that Python has given, and their SNs. */
-int leg_driver_flush(leg_driver *self, flow **of, int flows, int64_t *tokens, int64_t *counts, int room);
 
 /* A host between its flows and an endpoint of picoquic. */
 host *network_host(network *self, void *handle);
@@ -202,14 +202,11 @@ int64_t host_received_bytes(const host *self);
 enum { MAX_STALLS = 1000 };
 
 typedef struct element element;
-typedef struct element_leg element_leg;
-typedef struct element_transmit element_transmit;
-typedef struct element_receive element_receive;
 typedef struct capture capture; /* of a leg, in a file */
 
 /* What a leg or bearer counts beside its core; who counts not all of it leaves 0. */
 typedef struct {
-    int64_t malformed, refused_options, handed_back, delivered_bytes;
+    int64_t malformed, refused_options, handed_back;
     int64_t refused; /* packets of the element's own that the kernel did not send */
 } element_counters;
 
@@ -221,20 +218,18 @@ typedef struct {
 /* `netlink`: the socket that all queues are bound to. */
 element *element_new(int netlink);
 void element_free(element *self);
-element_leg *element_add_leg(element *self, leg *of, int number, element_counters *counters);
+leg_driver *element_add_leg(element *self, leg *of, int number, element_counters *counters);
 /* The queue, from 0 to 511 as all, of packets that leave on the leg without a bearer. */
-void element_leg_queue(element_leg *self, int queue);
+void element_leg_queue(leg_driver *self, int queue);
 /* Sockets for what is sent on the leg besides; -1: there is none. */
-void element_leg_raw(element_leg *self, int ipv4, int ipv6);
+void element_leg_raw(leg_driver *self, int ipv4, int ipv6);
 /* Put a datagram of the element's own on the leg. */
-void element_leg_send(element_leg *self, const uint8_t *ip, int length, int64_t now);
-element_transmit *element_add_transmit(element *self, transmit *entity, element_leg **legs, int count, int sn_bits,
-                                       int queue, element_counters *counters);
-/* Legs went down or up, or the receiver reported. */
-void element_transmit_changed(element_transmit *self, int64_t now);
+void element_leg_send(leg_driver *self, const uint8_t *ip, int length, int64_t now);
+transmit_driver *element_add_transmit(element *self, transmit *entity, leg_driver **legs, int count, int sn_bits,
+                                      int queue, element_counters *counters);
 /* `indices`: of the interfaces that the legs' PDUs enter by. */
-element_receive *element_add_receive(element *self, receive *entity, report_maker *maker, const int *indices,
-                                     int count, int sn_bits, int queue, element_counters *counters);
+receive_driver *element_add_receive(element *self, receive *entity, report_maker *maker, const int *indices,
+                                    int count, int sn_bits, int queue, element_counters *counters);
 /* Have `element_run` come back when a descriptor can be read. */
 void element_watch(element *self, int descriptor);
 /* The same at a moment, until it is set anew. */
@@ -257,11 +252,11 @@ capture *element_capture(element *self, int descriptor, int64_t offset);
 /* Write what is left, for the file is closed now: 0, or the error (errno) that it has or had. */
 int element_capture_end(capture *self);
 /* Capture what leaves on a leg. */
-void element_leg_capture(element_leg *self, capture *to);
+void element_leg_capture(leg_driver *self, capture *to);
 /* What stands before a bearer's PDUs in captures of its leg at a position: 64 bytes at most. */
-void element_transmit_capture(element_transmit *self, int position, const uint8_t *start, int length);
+void element_transmit_capture(transmit_driver *self, int position, const uint8_t *start, int length);
 /* The same, and capture what arrives there. */
-void element_receive_capture(element_receive *self, int position, capture *to, const uint8_t *start, int length);
+void element_receive_capture(receive_driver *self, int position, capture *to, const uint8_t *start, int length);
 
 /* IP datagrams, in place: the new length, -1: it is none, or one that cannot be. */
 int ip_append_room(uint8_t *ip, int length, int size);

@@ -1,19 +1,99 @@
-"""The common part of an element on both clocks: legs and bearers, made from its settings."""
+"""The common part of an element on both clocks: legs, bearers and events, by its settings.
+
+A change of a leg's rate is no event: it is part of the leg's capacity (`LegSettings.capacity`).
+"""
 
 from __future__ import annotations
 
+import heapq
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from minitopo_dc.link import AnyLeg
+from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
-from minitopo_dc.router.delivery import DeliveryStatistics
+from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
 from minitopo_dc.router.recorder import Counters, Series
-from minitopo_dc.router.reports import ReportSender, Way
-from minitopo_dc.router.schedule import Schedule
-from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.router.settings import (
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportLeg,
+    TransmitBearer,
+)
+from minitopo_dc.settings import LegSettings
+from minitopo_dc.units import NS_PER_S
+
+Action = Callable[[int], None]
+"""Takes the time at which it is done."""
+NO_LOSS = Bernoulli(0.0)
+
+
+class Schedule:
+    """The outages and changes of all legs; a timed part of the loop."""
+
+    def __init__(
+        self, settings: Iterable[ElementLeg], legs: Mapping[int, AnyLeg[Any]], after: Action
+    ) -> None:
+        """Plan the events of these legs; `after` is called after each change."""
+        self._after = after
+        self._start: int | None = None
+        made = [(element_leg.radio, legs[element_leg.leg]) for element_leg in settings]
+        planned = [
+            (round(moment * NS_PER_S), action)
+            for radio, leg in made
+            for moment, action in _actions(radio, leg)
+        ]
+        delays = [_delays(radio, leg) for radio, leg in made if radio.delay_curve is not None]
+        # A trace that loops changes its delay for ever, so changes are made as they are needed.
+        self._planned = heapq.merge(
+            sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]
+        )
+        self._next = next(self._planned, None)
+
+    def start(self, now: int) -> None:
+        """Start the schedule's time at `now` (ns)."""
+        self._start = now
+
+    def next_timeout(self) -> int | None:
+        """Return when the next leg changes (ns), None if none does."""
+        if self._start is None or self._next is None:
+            return None
+        return self._start + self._next[0]
+
+    def handle(self, now: int) -> None:
+        """Make the next change, and call what is to follow it."""
+        assert self._next is not None
+        _, action = self._next
+        self._next = next(self._planned, None)
+        action(now)
+        self._after(now)
+
+
+def _actions(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[float, Action]]:
+    """Yield when (s) something is to be done to the leg, and what."""
+    for begin, end in radio.outages:
+        yield begin, partial(leg.set_up, False)
+        yield end, partial(leg.set_up, True)
+    for change, stage in radio.stages():
+        changed: dict[str, Any] = {}
+        if change.delay_ms is not None or change.jitter_ms is not None:
+            changed["delay"] = stage.delay_model()
+        if change.loss_percent is not None:
+            changed["loss"] = stage.loss_model() or NO_LOSS
+        if change.block_error_percent is not None and stage.rlc is not None:
+            changed["block_error"] = stage.rlc.block_error_percent / 100
+        if changed:
+            yield change.at_s, partial(leg.retune, **changed)
+
+
+def _delays(radio: LegSettings, leg: AnyLeg[Any]) -> Iterator[tuple[int, Action]]:
+    """Yield when (ns) the leg gets another delay, and the change; the first delay is set before."""
+    for moment, delay in radio.delays():
+        if moment:
+            yield moment, partial(leg.retune, delay=delay)
 
 
 class HasLeg(Protocol):
@@ -23,12 +103,18 @@ class HasLeg(Protocol):
     def leg(self) -> Any:
         """Return the leg or its substitute, which can be started and has statistics."""
 
+    def rearm(self) -> None:
+        """Find the leg's next moment anew, after it was changed from outside."""
+
 
 class Transmits(Protocol):
     """The driver of a bearer's transmitting entity."""
 
     bearer: int
     entity: TransmittingEntity[Any]
+
+    def legs_changed(self, now: int) -> None:
+        """React to legs that went down or up, or got another rate."""
 
 
 class Receives(Protocol):
@@ -52,12 +138,15 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     def __init__(self, settings: ElementSettings) -> None:
         self._settings = settings
 
-    def _assemble(self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]]) -> None:
+    def _assemble(
+        self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]], loop: Loop
+    ) -> None:
         """Make bearers over the legs, and what counts and changes them.
 
         Args:
             legs: the drivers, by their numbers.
             seen: the legs themselves as far as they can be seen.
+            loop: calls what changes legs and what reports.
         """
         settings = self._settings
         self._legs, self._seen = legs, seen
@@ -65,7 +154,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             self._transmitter(bearer, self._transmitting(bearer)) for bearer in settings.transmit
         ]
         self._receive = [self._received(bearer) for bearer in settings.receive]
-        self._report_senders = dict(self._reporters())
+        senders = list(self._reporters())
         self._counters = Counters(
             settings,
             legs={number: driver.leg.statistics for number, driver in legs.items()},
@@ -73,7 +162,9 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             receive=[driver.statistics for driver in self._receive],
         )
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
-        self._schedule = Schedule(scheduled, seen, self._legs_changed)
+        schedule = Schedule(scheduled, seen, self._legs_changed)
+        self._parts: list[Schedule | ReportSender] = [schedule, *senders]
+        self._alarms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     @abstractmethod
     def _transmitter(self, bearer: TransmitBearer, entity: TransmittingEntity[Any]) -> Transmit:
@@ -89,9 +180,12 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         """Return the leg that a report may take, and what puts it there."""
 
-    @abstractmethod
     def _legs_changed(self, now: int) -> None:
         """Let all parts look at the legs again: some went down or up, or have other parameters."""
+        for leg in self._legs.values():
+            leg.rearm()
+        for transmitter in self._transmit:
+            transmitter.legs_changed(now)
 
     def series(self) -> Iterator[Series]:
         """Begin the time series files."""
@@ -101,17 +195,20 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         """Make `now` (ns) time zero of traces, outages and reports."""
         for driver in self._legs.values():
             driver.leg.start(now)
-        self._schedule.start(now)
-        for sender in self._report_senders.values():
-            sender.start(now)
+        for part in self._parts:
+            part.start(now)
+        for driver in self._legs.values():
+            driver.rearm()
+        for alarm in self._alarms:
+            alarm.rearm()
 
     def _counted(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return what the summary says of legs and bearers, those with reports of these too."""
         counters = self._counters.now()
         for transmit in self._transmit:
             if transmit.entity.feedback is not None:
-                found = asdict(transmit.entity.feedback.statistics())
-                counters["transmit"][transmit.bearer].update(found)
+                counted = asdict(transmit.entity.feedback.statistics())
+                counters["transmit"][transmit.bearer].update(counted)
         for receive in self._receive:
             if receive.reports is not None:
                 counters["receive"][receive.bearer]["reports_sent"] = receive.reports.made
@@ -127,10 +224,10 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         entity = bearer.pdcp.receiver(legs)
         return self._receiver(bearer, entity, bearer.pdcp.report_maker(entity, legs))
 
-    def _reporters(self) -> Iterator[tuple[int, ReportSender]]:
+    def _reporters(self) -> Iterator[ReportSender]:
         """Make what sends the reports of each receiving bearer that makes any."""
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if bearer.report is not None and driver.reports is not None:
                 ways = [self._report_way(leg, bearer.report.port) for leg in bearer.report.legs]
                 every = bearer.pdcp.leg_failure_ms is not None
-                yield bearer.bearer, ReportSender(driver.reports, ways, every_leg=every)
+                yield ReportSender(driver.reports, ways, every_leg=every)

@@ -1,11 +1,12 @@
-"""The PDCP entities of an element in the native core, made from its settings."""
+"""A router host's legs and bearers in the native core: made from its settings, seen from Python."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
@@ -20,9 +21,11 @@ from minitopo_dc.pdcp import (
     check_discard_timer,
     check_t_reordering,
 )
+from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
 from minitopo_dc.settings import Pdcp
 
+NO_PATHS: Mapping[int, WifiPath] = {}
 PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
 """Fields of a bearer that the native core lacks."""
 
@@ -37,6 +40,65 @@ class NativeReportMaker(ReportMaker):
 
     def _receptions(self) -> tuple[LegReception, ...]:
         return self.counts.receptions()
+
+
+class NativeLegDriver:
+    """The twin of `LegDriver` in C, which a subclass gives its pointer."""
+
+    pointer: Any
+
+    def __init__(self, leg: ElementLeg) -> None:
+        """Make the leg of these settings."""
+        self.number = leg.leg
+        made = leg.build(NO_PATHS, make=NativeLeg)
+        assert isinstance(made, NativeLeg)
+        self.leg = made
+        self._lib = library.library().lib
+
+    def rearm(self) -> None:
+        """Find the leg's next moment anew, after it was changed from outside."""
+        self._lib.leg_driver_rearm(self.pointer)
+
+
+class NativeTransmitDriver:
+    """The twin of `TransmitDriver` in C."""
+
+    pointer: Any
+
+    def __init__(self, bearer: int, entity: NativeTransmitter) -> None:
+        """Drive an entity of a bearer of this number."""
+        self.bearer = bearer
+        self.entity: Any = entity
+        self._lib = library.library().lib
+
+    def legs_changed(self, now: int) -> None:
+        """React to legs that went down or up or got another rate, or to the receiver's report."""
+        self._lib.transmit_driver_changed(self.pointer, now)
+
+
+class NativeReceiveDriver:
+    """The twin of `ReceiveDriver` in C."""
+
+    pointer: Any
+
+    def __init__(self, bearer: int, pdcp: Pdcp, legs: int) -> None:
+        """Make the entity of a bearer over so many legs, and what makes its reports."""
+        self.bearer = bearer
+        self.entity, self.reports = native_receiver(pdcp, legs)
+        module = library.library()
+        self._lib = module.lib
+        self.counts = module.ffi.NULL if self.reports is None else self.reports.counts.pointer
+        """What counts for the reports, in C."""
+
+    def disown(self) -> None:
+        """Leave the entity and the counts to their driver in C."""
+        self.entity.disown()
+        if self.reports is not None:
+            self.reports.counts.disown()
+
+    def statistics(self) -> DeliveryStatistics:
+        """Return the delivery counters up to now."""
+        return with_bytes(self.entity.statistics(), self._lib.receive_driver_bytes(self.pointer))
 
 
 def native_transmitter(
@@ -57,10 +119,10 @@ def native_transmitter(
 
 def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
     """Return the receiving entity of a bearer, and what makes its reports or None."""
-    wanted = pdcp.t_reordering_ms
+    timer = pdcp.t_reordering_ms
     entity = NativeReceiver(
         sn_bits=pdcp.sn_bits,
-        t_reordering=ADAPTIVE if wanted == ADAPTIVE else check_t_reordering(wanted),
+        t_reordering=ADAPTIVE if timer == ADAPTIVE else check_t_reordering(timer),
         legs=legs,
         delivery=pdcp.delivery,
         legs_keep_order=pdcp.legs_keep_order,

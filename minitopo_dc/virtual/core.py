@@ -1,15 +1,22 @@
-"""The core of a run on the virtual clock: its interface, and the implementation in Python."""
+"""The core of a run on the virtual clock: its interface, the one in Python, and their choice."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from minitopo_dc.link import WifiPath
+from minitopo_dc.native import library
+from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.receive import check_legs
 from minitopo_dc.router import ElementSettings
+from minitopo_dc.router.native import PYTHON_ONLY
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
+from minitopo_dc.settings import Pdcp
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import AnyLoop, Loop
+from minitopo_dc.virtual.native import NativeCore
 from minitopo_dc.virtual.packet import Flow
 
 
@@ -61,3 +68,57 @@ class PythonCore:
 
     def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
         """Do nothing: this core has no shorter way between hosts."""
+
+
+def chosen_core(scenario: Scenario) -> Core:
+    """Return the core for a run of a scenario on the virtual clock.
+
+    `core: native` where it cannot be had is refused before a run (`core_obstacle`).
+    """
+    if _python_reason(scenario) is None:
+        return NativeCore(observed=scenario.virtual.packet_trace)
+    return PythonCore()
+
+
+def core_name(scenario: Scenario) -> str:
+    """Return in words which core computes a run, and why it is not the native one."""
+    why = _python_reason(scenario)
+    return "native" if why is None else f"python: {why}"
+
+
+def core_obstacle(scenario: Scenario) -> str | None:
+    """Return why a scenario cannot have the core that it names, or None."""
+    why = native_core_obstacle(scenario) if scenario.virtual.core == "native" else None
+    return None if why is None else f"core native: {why}; allowed: auto, python"
+
+
+def native_core_obstacle(scenario: Scenario) -> str | None:
+    """Return what the native core lacks for a scenario, or why it is not here; else None."""
+    return library.missing() or next(_missing_features(scenario), None)
+
+
+def _python_reason(scenario: Scenario) -> str | None:
+    if scenario.virtual.core == "python":
+        return "the scenario says so"
+    return native_core_obstacle(scenario)
+
+
+def _missing_features(scenario: Scenario) -> Iterator[str]:
+    for number, leg in enumerate(scenario.legs, start=1):
+        for radio in (leg.direction("downlink"), leg.direction("uplink")):
+            yield from (
+                f"leg {number} has {name}" for name in ("rlc", "wifi") if getattr(radio, name)
+            )
+    for flow in scenario.resolved_flows:
+        if flow.mode in DUAL_CONNECTIVITY:
+            yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))
+            if scenario.split_uplink:
+                yield from _of_bearer("uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
+
+
+def _of_bearer(where: str, pdcp: Pdcp, legs: int) -> Iterator[str]:
+    yield from (f"{where} has {name}" for name in PYTHON_ONLY if getattr(pdcp, name))
+    try:
+        check_legs(legs)
+    except NotNativeError as error:
+        yield f"{where}: {error}"

@@ -1,20 +1,121 @@
-"""The element of gnb or ue in virtual time, made from the settings of the element on packets."""
+"""The gnb or ue in virtual time: its drivers of legs and bearers, and how settings make them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from minitopo_dc.link import WifiPath
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity, sn_format
-from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.pdcp import (
+    Pdu,
+    ReceivingEntity,
+    ReportMaker,
+    SnFormat,
+    TransmittingEntity,
+    classify_udp,
+    sn_format,
+)
+from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer, drivers
+from minitopo_dc.router.drivers import Held, PduOnLeg, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import write_summary
-from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import ElementLeg
-from minitopo_dc.virtual.drivers import LegDriver, ReceiveDriver, TransmitDriver, delayed
-from minitopo_dc.virtual.loop import AnyLoop, Timed, TimedPart
+from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
+
+T = TypeVar("T")
+Arrived = tuple[int, Packet, int]
+"""A PDU that crossed a leg: the leg's number, the packet, its COUNT."""
+
+
+class LegDriver(drivers.LegDriver[Held]):
+    """The driver of one direction of a leg, which leads to the other element."""
+
+    arrive: Callable[[Arrived], None]
+    """Takes the PDUs that crossed the leg."""
+
+
+class PacketOnLeg(PduOnLeg):
+    """A packet with its COUNT on a leg, of which a real PDU has the end, its SN."""
+
+    __slots__ = ("_leg", "_packet")
+
+    def __init__(self, packet: Packet, bearer: int, count: int, leg: LegDriver) -> None:
+        """Give a packet of a bearer its COUNT, for a leg."""
+        self.bearer, self.number = bearer, count
+        self._packet = packet
+        self._leg = leg
+
+    def accept(self) -> None:
+        """Let the other element take the PDU."""
+        leg = self._leg
+        leg.arrive((leg.number, self._packet, self.number))
+
+    def drop(self) -> None:
+        """Forget the PDU: nobody waits for a packet of the other hosts."""
+
+
+class TransmitDriver(drivers.TransmitDriver[Packet, LegDriver]):
+    """The driver of the transmitting entity of one bearer."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: TransmittingEntity[Packet],
+        sn_format: SnFormat,
+        legs: Sequence[LegDriver],
+        loop: AnyLoop,
+    ) -> None:
+        """Put PDUs with headers of this format on the legs."""
+        super().__init__(bearer, entity, legs, loop)
+        self._header = sn_format.size
+        self._loop = loop
+        self._needs_facts = entity.needs_facts
+
+    def take(self, packet: Packet) -> None:
+        """Give an SDU a number, and put it on the leg or legs of its policy."""
+        facts = classify_udp(packet.data, packet.flow.dscp) if self._needs_facts else None
+        self.push(packet, packet.size, self._loop.now, facts)
+
+    def _put(self, pdus: Sequence[Pdu[Packet]], now: int) -> None:
+        for pdu in pdus:
+            packet, leg = pdu.sdu, self._legs[pdu.leg]
+            held = PacketOnLeg(packet, self.bearer, pdu.count, leg)
+            leg.push(held, packet.size + self._header, now)
+
+
+class ReceiveDriver(drivers.ReceiveDriver[Packet]):
+    """The driver of the receiving entity of one bearer."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: ReceivingEntity[Packet],
+        positions: Mapping[int, int],
+        loop: AnyLoop,
+        *,
+        reports: ReportMaker | None = None,
+    ) -> None:
+        """Take the position of each of the bearer's legs by the leg's number."""
+        super().__init__(bearer, entity, loop, reports=reports)
+        self._positions = positions
+        self._loop = loop
+
+    def take(self, arrived: Arrived) -> None:
+        """Take a PDU that arrived, and deliver what is in order then."""
+        leg, packet, count = arrived
+        self.push(count, packet, packet.size, self._positions[leg], self._loop.now, count=count)
+
+    def _size(self, sdu: Packet) -> int:
+        return sdu.size
+
+
+def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T], None]:
+    """Return a function that calls `take` `delay` ns later, in the same order."""
+    if not delay:
+        return take
+    line = WaitingLine(loop, take)
+    return lambda item: line.push(item, loop.now + delay)
 
 
 class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
@@ -45,10 +146,8 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._paths = paths
         self._report_flows: list[Flow] = []
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
-        self._assemble(legs, {number: driver.leg for number, driver in legs.items()})
-        self._incoming: dict[Flow, Callable[[tuple[int, Packet, int]], None]] = {}
-        parts: list[Timed] = [self._schedule, *self._report_senders.values()]
-        self._parts = [TimedPart(loop, part) for part in parts]
+        self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
+        self._incoming: dict[Flow, Callable[[Arrived], None]] = {}
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
@@ -67,10 +166,6 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         """Make this moment time zero of traces and outages."""
         self._started = self._loop.now
         self._start(self._started)
-        for leg in self._legs.values():
-            leg.rearm()
-        for part in self._parts:
-            part.rearm()
 
     def entrance(self, flow: Flow) -> Take:
         """Return the function that takes a flow's packets from the end host on this side.
@@ -80,28 +175,33 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         """
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.push)
+                return delayed(self._loop, self._processing, driver.take)
         addresses = (flow.source[0], flow.destination[0])
-        leg = self._legs[next(self._leg_of[each] for each in addresses if each in self._leg_of)]
-        return leg.push_plain
+        leg = self._legs[
+            next(self._leg_of[address] for address in addresses if address in self._leg_of)
+        ]
+        return lambda packet: leg.push(packet, packet.size, self._loop.now)
 
-    def arrive(self, leg: int, packet: Packet, count: int) -> None:
+    def arrive(self, arrived: Arrived) -> None:
         """Take a PDU that crossed a leg of the other element."""
-        receive = self._incoming.get(packet.flow)
+        flow = arrived[1].flow
+        receive = self._incoming.get(flow)
         if receive is None:
-            receive = self._incoming[packet.flow] = self._reorder(packet.flow)
-        receive((leg, packet, count))
+            receive = self._incoming[flow] = self._reorder(flow)
+        receive(arrived)
 
     def report_taker(self, port: int) -> Take:
         """Return the function that takes the reports sent to `port` for a transmitting bearer."""
         pairs = zip(self._settings.transmit, self._transmit, strict=True)
-        [driver] = [each for bearer, each in pairs if bearer.report and bearer.report.port == port]
+        [driver] = [
+            driver for bearer, driver in pairs if bearer.report and bearer.report.port == port
+        ]
         feedback = driver.entity.feedback
         assert feedback is not None
 
         def take(packet: Packet) -> None:
             feedback.push(packet.data, self._loop.now)
-            driver.legs_changed()
+            driver.legs_changed(self._loop.now)
 
         return take
 
@@ -129,9 +229,6 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             sn_format(bearer.pdcp.sn_bits),
             [self._legs[number] for number in bearer.legs],
             self._loop,
-            belongs=lambda carried: (
-                carried[1] is not None and carried[0].flow.belongs_to(bearer.match)
-            ),
         )
 
     def _receiver(
@@ -144,16 +241,15 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         flow = Flow((str(leg.source), port), (str(leg.destination), port))
         self._report_flows.append(flow)
         driver = self._legs[leg.leg]
-        return driver.leg, lambda report, _now: driver.push_plain(Packet(flow, report))
 
-    def _reorder(self, flow: Flow) -> Callable[[tuple[int, Packet, int]], None]:
+        def send(report: bytes, now: int) -> None:
+            packet = Packet(flow, report)
+            driver.push(packet, packet.size, now)
+
+        return driver.leg, send
+
+    def _reorder(self, flow: Flow) -> Callable[[Arrived], None]:
         for bearer, driver in zip(self._settings.receive, self._receive, strict=True):
             if flow.belongs_to(bearer.match):
-                return delayed(self._loop, self._processing, driver.push)
+                return delayed(self._loop, self._processing, driver.take)
         raise LookupError(f"{self._settings.host}: a PDU that no bearer receives")
-
-    def _legs_changed(self, _now: int) -> None:
-        for driver in self._legs.values():
-            driver.rearm()
-        for transmitter in self._transmit:
-            transmitter.legs_changed()

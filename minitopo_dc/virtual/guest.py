@@ -15,7 +15,7 @@ from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.loop import AnyLoop
+from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
 DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
@@ -142,8 +142,7 @@ class GuestHost:
         self._busy_until = loop.now
         self._waiting: deque[tuple[int, bytes]] = deque()
         self._reading = loop.timer(self._read)
-        self._departures: deque[tuple[int, Packet]] = deque()
-        self._departure = loop.timer(self._depart)
+        self._departures = WaitingLine[Packet](loop, lambda packet: packet.flow.enter(packet))
 
     def receive(self, card: int, packet: Packet) -> None:
         """Take a packet that reached a card, and give it to the guest when the CPU has read it."""
@@ -160,8 +159,7 @@ class GuestHost:
             packet.flow.enter(packet)
             return
         self._busy_until = max(self._loop.now, self._busy_until) + self._cpu
-        self._departures.append((self._busy_until, packet))
-        self._departure.bring_forward(self._busy_until)
+        self._departures.push(packet, self._busy_until)
 
     def _read(self) -> None:
         now = self._loop.now
@@ -170,10 +168,3 @@ class GuestHost:
             self._inject(*self._waiting.popleft())
         if self._waiting:
             self._reading.set(self._busy_until)
-
-    def _depart(self) -> None:
-        departures, now = self._departures, self._loop.now
-        while departures and departures[0][0] <= now:
-            packet = departures.popleft()[1]
-            packet.flow.enter(packet)
-        self._departure.set(departures[0][0] if departures else None)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from minitopo_dc.runners.virtual import Address, Received, Sent, VirtualEndpoint
 from minitopo_dc.units import NS_PER_US
-from minitopo_dc.virtual.loop import AnyLoop
+from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet
 
 LINUX_RECEIVE_BUFFER = 212_992
@@ -106,8 +106,7 @@ class Host:
         self._busy_until = loop.now
         self._batch = 1 if cpu_ns else BATCH
         self._timer = loop.timer(self._run)
-        self._departures: deque[tuple[int, Packet]] = deque()
-        self._departure = loop.timer(self._depart)
+        self._departures = WaitingLine[Packet](loop, lambda packet: packet.flow.enter(packet))
 
     @property
     def now(self) -> int:
@@ -193,12 +192,4 @@ class Host:
 
     def _depart_later(self, packet: Packet) -> None:
         self._busy_until += self._cpu
-        self._departures.append((self._busy_until, packet))
-        self._departure.bring_forward(self._busy_until)
-
-    def _depart(self) -> None:
-        departures, now = self._departures, self._loop.now
-        while departures and departures[0][0] <= now:
-            packet = departures.popleft()[1]
-            packet.flow.enter(packet)
-        self._departure.set(departures[0][0] if departures else None)
+        self._departures.push(packet, self._busy_until)

@@ -6,10 +6,14 @@ Timers of the same moment fire in the order in which they were set.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
+from minitopo_dc.router.drivers import Timed
+
+T = TypeVar("T")
 START_NS = 1_000_000_000
 """The time of the first event. It is not 0, as NewReno in aioquic takes what is sent at 0 for in
 recovery."""
@@ -39,6 +43,9 @@ class AnyLoop(Protocol):
     def timer(self, fire: Callable[[], None]) -> AnyTimer:
         """Return a timer that is not set yet."""
 
+    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:
+        """Call a part at the moments that it names, once it is rearmed."""
+
     def stop(self) -> None:
         """End `run` after the current event."""
 
@@ -59,6 +66,10 @@ class Loop:
     def timer(self, fire: Callable[[], None]) -> Timer:
         """Return a timer that is not set yet."""
         return Timer(self, fire)
+
+    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:  # noqa: ARG002
+        """Call a part at the moments that it names, once it is rearmed; their order is of time."""
+        return TimedPart(self, part)
 
     def stop(self) -> None:
         """End `run` after the current event."""
@@ -103,28 +114,45 @@ class Timer:
             self.set(moment)
 
 
-class Timed(Protocol):
-    """A part that names the moment at which it has to act next, as in the element's loop."""
-
-    def next_timeout(self) -> int | None:
-        """Return when to act next (ns); None: not at all."""
-
-    def handle(self, now: int) -> None:
-        """Do what is due at `now`."""
-
-
 class TimedPart:
-    """A driver that lets a part act at the moments that it names."""
+    """A timer that lets a part act at the moments that it names."""
 
     def __init__(self, loop: AnyLoop, part: Timed) -> None:
         self._loop = loop
-        self._part = part
+        self._handle, self._next_timeout = part.handle, part.next_timeout
         self._timer = loop.timer(self._fire)
 
     def rearm(self) -> None:
         """Ask the part for its next moment; called once at the start, too."""
-        self._timer.set(self._part.next_timeout())
+        self._timer.set(self._next_timeout())
+
+    def ensure(self) -> None:
+        """Ask the part for its next moment unless it has named one."""
+        if self._timer.at is None:
+            self._timer.set(self._next_timeout())
 
     def _fire(self) -> None:
-        self._part.handle(self._loop.now)
-        self.rearm()
+        self._handle(self._loop.now)
+        self._timer.set(self._next_timeout())
+
+
+class WaitingLine(Generic[T]):
+    """A queue whose items wait for their moments, none of which is before that of the one ahead."""
+
+    def __init__(self, loop: AnyLoop, take: Callable[[T], None]) -> None:
+        """Give each item to `take` at its moment."""
+        self._loop = loop
+        self._take = take
+        self._items: deque[tuple[int, T]] = deque()
+        self._timer = loop.timer(self._fire)
+
+    def push(self, item: T, due: int) -> None:
+        """Hold an item until `due` (ns)."""
+        self._items.append((due, item))
+        self._timer.bring_forward(due)
+
+    def _fire(self) -> None:
+        items, now = self._items, self._loop.now
+        while items and items[0][0] <= now:
+            self._take(items.popleft()[1])
+        self._timer.set(items[0][0] if items else None)

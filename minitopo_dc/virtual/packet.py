@@ -72,6 +72,13 @@ class Packet:
         self.data = data
         self.size = len(data) + flow.headers_bytes
 
+    def accept(self) -> None:
+        """Deliver the packet at the end of its flow."""
+        self.flow.deliver(self)
+
+    def drop(self) -> None:
+        """Forget the packet: nobody waits for it."""
+
 
 Take = Callable[[Packet], None]
 

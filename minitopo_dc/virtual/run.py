@@ -20,8 +20,8 @@ from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
 from minitopo_dc.runs.results import DESYNCHRONISED, RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.choice import core_name, core_obstacle
 from minitopo_dc.virtual.connection import AnyConnection
+from minitopo_dc.virtual.core import core_name, core_obstacle
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.testbed import Testbed
 from minitopo_dc.workloads import Download, Measurement
@@ -42,25 +42,25 @@ def run_virtual(scenario: Scenario, directory: Path) -> RunResult:
         directory,
         facts=facts(scenario),
         lacking=lambda: core_obstacle(scenario),
-        measure=lambda each: _measure(each, directory),
-        details=lambda each: {"core": core_name(each)},
+        measure=lambda checked: _measure(checked, directory),
+        details=lambda checked: {"core": core_name(checked)},
     )
 
 
 def facts(scenario: Scenario) -> dict[str, Any]:
     """Return what the numbers may depend on: versions, but no property of the machine."""
-    found = {
+    versions = {
         "clock": "virtual",
         "python": platform.python_version(),
         "packages": {name: metadata.version(name) for name in PACKAGES},
     }
     in_guest = any(runner.guest() for runner in runners_of(scenario))
-    return {**found, "linux_guest": library.facts()} if in_guest and library.find() else found
+    return {**versions, "linux_guest": library.facts()} if in_guest and library.find() else versions
 
 
 def _measure(scenario: Scenario, directory: Path) -> Measured:
     testbed = Testbed(scenario, directory)
-    has_guest = any(isinstance(each, GuestConnection) for each in testbed.connections)
+    has_guest = any(isinstance(connection, GuestConnection) for connection in testbed.connections)
     try:
         with garbage_collection_off(), one_processor() if has_guest else nullcontext():
             testbed.run()
@@ -71,7 +71,7 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
         raise RunFailedError(str(error)) from None
     except PolicyError as error:
         raise RunFailedError(str(error)) from None
-    measurements = [_of_flow(each, scenario) for each in testbed.connections]
+    measurements = [_of_flow(connection, scenario) for connection in testbed.connections]
     wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised
     details = {DESYNCHRONISED: wrong} if wrong else {}
     return Measured(measurements, testbed.gnb.delivered_bytes(), details=details)

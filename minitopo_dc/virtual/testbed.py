@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any, TextIO
 
 from minitopo_dc.router import wifi_paths
 from minitopo_dc.router.recorder import Recorder, Rows
@@ -12,13 +16,108 @@ from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.virtual.choice import chosen_core
 from minitopo_dc.virtual.connection import AnyConnection, Connection
+from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, TimedPart
+from minitopo_dc.virtual.loop import START_NS, AnyLoop
 from minitopo_dc.virtual.packet import Packet, Take
-from minitopo_dc.virtual.series import ConnectionSeries, PacketTrace, PathSeries
 from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.path_reports import PathFile
+
+
+class ConnectionSeries:
+    """The series `client-rate.csv`, as on the real clock, and `connections.csv`: a row per flow.
+
+    `connections.csv`: `time_s`, `flow` (1, 2, ...), `received_bytes` (IP, cumulative), and
+    of the server's congestion control `cwnd_bytes`, `in_flight_bytes`, `ssthresh_bytes`
+    (empty in the first slow start), `smoothed_rtt_ms`.
+    """
+
+    def __init__(self, directory: Path, connections: Sequence[AnyConnection], begin: int) -> None:
+        self._connections = connections
+        self._begin = begin
+        self._files: list[TextIO] = []
+        self._rate = self._open(directory / "client-rate.csv", ["time_s", "received_bytes"])
+        self._flows = self._open(
+            directory / "connections.csv",
+            [
+                *("time_s", "flow", "received_bytes", "cwnd_bytes", "in_flight_bytes"),
+                *("ssthresh_bytes", "smoothed_rtt_ms"),
+            ],
+        )
+
+    def write(self, now: int) -> None:
+        """Add a row per flow, and one of their sum, for the time `now` (ns)."""
+        time = f"{(now - self._begin) / NS_PER_S:.4f}"
+        received = [connection.received_bytes for connection in self._connections]
+        self._rate.writerow([time, sum(received)])
+        for number, (connection, count) in enumerate(
+            zip(self._connections, received, strict=True), start=1
+        ):
+            self._flows.writerow([time, number, count, *connection.congestion()])
+
+    def close(self) -> None:
+        """Flush and close both files."""
+        for file in self._files:
+            file.close()
+
+    def _open(self, path: Path, header: Sequence[str]) -> Any:
+        self._files.append(path.open("w", encoding="utf-8", newline=""))
+        rows = csv.writer(self._files[-1])
+        rows.writerow(header)
+        return rows
+
+
+class PathSeries:
+    """The series `paths.csv`: a row per flow and path, at each interval, opening and closing."""
+
+    def __init__(self, directory: Path, connections: Sequence[AnyConnection]) -> None:
+        self._connections = connections
+        self._file = PathFile(directory / "paths.csv")
+
+    def write(self, _now: int) -> None:
+        """Add the rows since the last call."""
+        for number, connection in enumerate(self._connections, start=1):
+            self._file.write(number, connection.path_samples())
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
+
+
+class PacketTrace:
+    """The file `packets.csv` with every datagram as it leaves and reaches an end host.
+
+    `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `event`
+    (`sent`, `received`), `bytes` of the IP packet, and `packet`: its number among those that its
+    flow has sent in its direction (1, 2, ...), which it has where it is received, too.
+    """
+
+    def __init__(self, path: Path, loop: AnyLoop) -> None:
+        self._loop = loop
+        self._begin = loop.now
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes", "packet"])
+        self._sent: Counter[tuple[int, str]] = Counter()
+
+    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+        """Give a packet that is sent now its number, and add its row."""
+        self._sent[flow, direction] += 1
+        packet.number = self._sent[flow, direction]
+        self._add(flow, direction, "sent", packet)
+
+    def received(self, flow: int, direction: str, packet: Packet) -> None:
+        """Add the row of a packet that is received now."""
+        self._add(flow, direction, "received", packet)
+
+    def _add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
+        time = self._loop.now - self._begin
+        self._rows.writerow([time, flow, direction, event, packet.size, packet.number])
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
 
 
 class Testbed:
@@ -85,10 +184,10 @@ class Testbed:
         patience = self._scenario.timeout_s
         flows = [connection.workload for connection in self.connections]
         cut_off = all(connection.is_cut_off for connection in self.connections)
-        sharp = cut_off and all(isinstance(each, Download) for each in flows)
+        sharp = cut_off and all(isinstance(workload, Download) for workload in flows)
         return max(
-            patience if each.lasts_s is None else each.lasts_s + (0 if sharp else patience)
-            for each in flows
+            patience if workload.lasts_s is None else workload.lasts_s + (0 if sharp else patience)
+            for workload in flows
         )
 
     def _one_ended(self) -> None:
@@ -102,10 +201,10 @@ class Testbed:
             *self.ue.series(),
             ConnectionSeries(directory, self.connections, START_NS),
         ]
-        if any(each.has_paths for each in self.connections):
+        if any(connection.has_paths for connection in self.connections):
             series.append(PathSeries(directory, self.connections))
         recorder = Recorder(series, self._scenario.statistics_ms, START_NS)
-        TimedPart(self.loop, recorder).rearm()
+        self.loop.add_timed(recorder).rearm()
         return recorder
 
     def _tap(self, directory: Path) -> PacketTrace:

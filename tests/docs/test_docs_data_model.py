@@ -23,7 +23,7 @@ from minitopo_dc.results import load_results, load_series
 from minitopo_dc.results.measures.handovers import COLUMNS as HANDOVERS
 from minitopo_dc.results.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
 from minitopo_dc.results.tables.labels import ID
-from minitopo_dc.router.delivery import DeliveryStatistics
+from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS
 from minitopo_dc.runs.results import SETTINGS, RunResult
 from minitopo_dc.scenario import Scenario

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minitopo_dc.linux_guest.initramfs import archive
+from minitopo_dc.linux_guest.guest import archive
 from minitopo_dc.linux_guest.orders import Change, Orders, Programs, Shape, Traffic
 
 FILES = {"init": b"\x7fELF and more", "orders": b"", "content": b"abc"}

@@ -12,7 +12,7 @@ import pytest
 from minitopo_dc.cli import main
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.extension.place import NotBuiltError
-from minitopo_dc.linux_guest import build, library, sources
+from minitopo_dc.linux_guest import build, library
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
 
@@ -61,15 +61,15 @@ def test_missing_tools_are_one_error_with_their_packages(
 def test_without_a_distribution_that_has_sources_one_names_a_tree(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "INSTALLED", tmp_path / "none")
+    monkeypatch.setattr(build, "INSTALLED", tmp_path / "none")
     monkeypatch.setattr("shutil.which", lambda _name: None)
     with pytest.raises(BuildError, match=r"no apt-get here .* --source PATH"):
-        sources.find_source(None, tmp_path, print)
+        build.find_source(None, tmp_path, print)
 
 
 def test_a_source_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"--source: .*/none does not exist"):
-        sources.find_source(tmp_path / "none", tmp_path, print)
+        build.find_source(tmp_path / "none", tmp_path, print)
 
 
 def test_sources_for_another_target_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,24 +82,24 @@ def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed:
     tree = tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12))
     given = archive_of(tree) if packed else tree
     taken = tmp_path / "taken"
-    assert len(sources.unpack(sources.Source(given, "mine"), taken)) == 64
+    assert len(build.unpack(build.Source(given, "mine"), taken)) == 64
     found = {path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()}
     assert found == {"Makefile", "net/ipv4/tcp.c", "drivers/gpu/Kconfig"}
-    assert sources.version_of(taken) == "6.12.7"
+    assert build.version_of(taken) == "6.12.7"
 
 
 @pytest.mark.parametrize("makefile", [MAKEFILE.format(8), "all:\n"])
 def test_other_sources_are_refused(tmp_path: Path, makefile: str) -> None:
     tree = tree_of(tmp_path / "other", makefile)
     with pytest.raises(BuildError, match=r"(is Linux 6\.8\.7|no sources of Linux).*6\.12"):
-        sources.unpack(sources.Source(tree, "mine"), tmp_path / "taken")
+        build.unpack(build.Source(tree, "mine"), tmp_path / "taken")
 
 
 def test_a_broken_archive_is_an_error(tmp_path: Path) -> None:
     broken = tmp_path / "linux.tar.xz"
     broken.write_bytes(b"nothing")
     with pytest.raises(BuildError, match="cannot be unpacked"):
-        sources.unpack(sources.Source(broken, "mine"), tmp_path / "taken")
+        build.unpack(build.Source(broken, "mine"), tmp_path / "taken")
 
 
 def test_an_interrupted_build_goes_on_with_its_tree(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_tree_for_another_patch_is_unpacked_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / build.UNPACKED).write_text(json.dumps({"for": "kernel-0", "given": "None"}))
-    monkeypatch.setattr(build, "find_source", lambda *_: sources.Source(Path("x"), "mine"))
+    monkeypatch.setattr(build, "find_source", lambda *_: build.Source(Path("x"), "mine"))
     monkeypatch.setattr(build, "_patched", lambda *_: {"version": "6.12.9"})
     assert build._unpacked(tmp_path, None, lambda _: None)["version"] == "6.12.9"
 
@@ -138,7 +138,7 @@ def test_progress_is_told_ten_times_at_most() -> None:
     ],
 )
 def test_which_files_are_needed(path: str, is_needed: bool) -> None:
-    assert sources.is_needed(PurePosixPath(path)) == is_needed
+    assert build.is_needed(PurePosixPath(path)) == is_needed
 
 
 def tree_of(tree: Path, makefile: str) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from minitopo_dc.real.element import native_element, native_loop
+from minitopo_dc.real.element import native
 from tests.native.elements import Sockets
 from tests.real.element.conftest import clock
 from tests.real.element.fake_netlink import FakeNetlinkQueues
@@ -23,8 +23,8 @@ def machine(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> Iterator[Clock]:
         made.append(Sockets(leg))
         return made[-1]
 
-    monkeypatch.setattr(native_loop, "NetlinkQueues", FakeNetlinkQueues)
-    monkeypatch.setattr(native_element, "Injector", injector)
+    monkeypatch.setattr(native, "NetlinkQueues", FakeNetlinkQueues)
+    monkeypatch.setattr(native, "Injector", injector)
     monkeypatch.setattr("minitopo_dc.real.element.drivers.Injector", NoInjector)
     yield clock
     for each in made:

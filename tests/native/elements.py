@@ -10,19 +10,18 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.native_captures import NativeCaptures
-from minitopo_dc.real.element.native_element import (
+from minitopo_dc.real.element.native import (
+    NativeCaptures,
     NativeLegDriver,
+    NativeLoop,
     NativeReceiveDriver,
     NativeTransmitDriver,
 )
-from minitopo_dc.real.element.native_loop import NativeLoop
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.router import ElementSettings
-from minitopo_dc.router.native import native_receiver, native_transmitter
+from minitopo_dc.router.native import native_transmitter
 from tests.native.test_native_ip import SOUND, datagrams
 from tests.real.element.fake_netlink import FakeNetlinkQueues
 from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector
@@ -131,10 +130,7 @@ class InC:
         self.transmit = NativeTransmitDriver(
             bearer, native_transmitter(wanted, bearer, states), self.legs, loop, SDUS
         )
-        entity, reports = native_receiver(other.pdcp, 2)
-        self.receive = NativeReceiveDriver(
-            other, entity, reports, loop, indices=INDICES, queue=PDUS
-        )
+        self.receive = NativeReceiveDriver(other, loop, indices=INDICES, queue=PDUS)
         for queue, leg in zip((LEG_1, LEG_2), self.legs, strict=True):
             loop.lib.element_leg_queue(leg.pointer, queue)
         self.captures = NativeCaptures(wanted, OFFSET, loop)

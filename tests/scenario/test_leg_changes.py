@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.router import ElementLeg
-from minitopo_dc.router.schedule import Schedule
+from minitopo_dc.router.element import Schedule
 from minitopo_dc.settings import LegSettings, SettingsError
 
 MS, S = 1_000_000, 1_000_000_000

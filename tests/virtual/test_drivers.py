@@ -116,20 +116,6 @@ def test_the_leg_follows_the_clients_address(tmp_path: Path) -> None:
     assert link.gnb.delivered_bytes() == [0, 3000]
 
 
-def test_a_slower_leg_does_not_reorder_a_bearer(tmp_path: Path) -> None:
-    slow = leg(delay_ms=50, jitter_ms=0)
-    link = Downlink(tmp_path, legs=[slow, STILL], pdcp={"batch": 2})
-    link.send(20)
-    assert [index for _, index in link.arrived] == list(range(20))
-
-
-def test_duplicates_are_discarded(tmp_path: Path) -> None:
-    link = Downlink(tmp_path, mode="dc-duplicate", legs=[STILL, STILL])
-    link.send(10)
-    assert [index for _, index in link.arrived] == list(range(10))
-    assert link.gnb.delivered_bytes() == [10_030, 10_030]
-
-
 def test_a_lost_pdu_blocks_at_most_t_reordering(tmp_path: Path) -> None:
     lossy = leg(delay_ms=10, jitter_ms=0, queue_packets=1)
     link = Downlink(tmp_path, legs=[lossy, STILL], pdcp={"batch": 2, "t_reordering_ms": 100})

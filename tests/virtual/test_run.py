@@ -72,11 +72,6 @@ def test_a_transfer_over_legs_with_rlc_is_whole_and_counts_its_blocks(
     assert int(last["delivered_packets"]) > 0
 
 
-def test_legs_without_rlc_have_no_columns_of_it(tmp_path: Path) -> None:
-    run(tmp_path)
-    assert "blocks" not in rows(tmp_path / "run" / "gnb-legs.csv")[0]
-
-
 def test_another_seed_is_another_run(tmp_path: Path) -> None:
     one = run(tmp_path / "1", seed=1, legs=[leg(loss_percent=1), leg()])
     two = run(tmp_path / "2", seed=2, legs=[leg(loss_percent=1), leg()])
@@ -98,11 +93,6 @@ def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> No
     assert 0.6 * 40 < both.goodput_mbps < 40
 
 
-def test_sc_uses_its_leg_only(tmp_path: Path) -> None:
-    first, second = leg_bytes(tmp_path, mode="sc", leg=2)
-    assert first == 0 < second
-
-
 def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
     first, second = leg_bytes(tmp_path)
     assert first == pytest.approx(second, rel=0.3)
@@ -116,10 +106,6 @@ def test_the_pdus_of_a_flow_on_leg_2_are_counted_there(tmp_path: Path) -> None:
     assert int(alone["pdus_2"]) > 200
     summary = json.loads((tmp_path / "run/ue-summary.json").read_text(encoding="utf-8"))
     assert summary["receive"]["3"]["pdus_2"] == int(alone["pdus_2"])
-
-
-def test_duplicates_use_both_legs_whole(tmp_path: Path) -> None:
-    assert min(leg_bytes(tmp_path, mode="dc-duplicate")) > 1_000_000
 
 
 def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:

@@ -148,14 +148,6 @@ def test_without_report_ms_no_summary_counts_reports(tmp_path: Path) -> None:
         assert not [name for name in counters if name.startswith("report")]
 
 
-def test_a_run_with_reports_is_the_same_to_the_byte_again(tmp_path: Path) -> None:
-    pdcp = {"split": "least-delay", "report_ms": 10}
-    for name in ("one", "two"):
-        run(tmp_path / name, pdcp=pdcp, legs=[leg(loss_percent=1), leg(rate_mbps=5)])
-    for path in sorted((tmp_path / "one").glob("*.csv")):
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-
-
 def test_a_leg_that_does_not_exist_is_a_failed_run_that_says_so(tmp_path: Path) -> None:
     result = run_virtual(scenario(pdcp={"split": "test-virtual-wrong"}), tmp_path / "run")
     assert result.status == "failed"

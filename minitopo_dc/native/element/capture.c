@@ -1,3 +1,4 @@
+/* Captures of legs: twins of capture/pcap.py, capture/framing.py and real/element/captures.py, which have the rules. */
 #include "element.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ capture *element_capture(element *self, int descriptor, int64_t offset)
     made->offset = offset;
     made->next = self->captures;
     self->captures = made;
-    element_own(self, made, free);
+    router_own(&self->router, made, free);
     return made;
 }
 

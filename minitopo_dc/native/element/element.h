@@ -12,24 +12,25 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#include "../base/arithmetic.h"
-#include "../base/declared.h"
-#include "../link/leg.h"
-#include "../pdcp/receive.h"
-#include "../pdcp/report_maker.h"
-#include "../pdcp/transmit.h"
-#include "capture.h"
+#include "../router/router.h"
 
 #define BATCH 32            /* messages of one recvmmsg */
 #define OWN_BYTES 2304      /* of a message that a datagram has room for by itself */
 #define MAX_MESSAGE 66560  /* bytes: the longest IP datagram, and what netlink says of it */
 #define OUT_BYTES (1 << 18) /* of verdicts that are sent at once */
 #define MAX_QUEUES 512
-#define MAX_PARTS 1024
+#define MAX_TIMERS 1024
 #define MAX_WATCHED 512
 #define THROUGH_LEG 0x100 /* as in element/kernel/rules.py */
 
-struct element_leg;
+#define FORM_ROOM 64
+
+/* How a bearer's PDUs on a leg are written in its capture: behind `start`, the headers and tags of an outer datagram;
+ * or, where that has no bytes, with the number behind the SDU. */
+typedef struct {
+    uint8_t start[FORM_ROOM];
+    int length, number_bytes;
+} capture_form;
 
 typedef struct datagram {
     struct datagram *next, *made_before; /* of those in no use; of all */
@@ -44,60 +45,43 @@ typedef struct datagram {
     uint8_t bytes[OWN_BYTES + 8];
 } datagram;
 
-typedef void take_fn(void *of, datagram *what, int64_t now);
+typedef void take_fn(void *of, datagram *what);
 
 typedef struct {
     take_fn *take;
     void *of;
 } nf_queue;
 
-/* What acts at moments that it names. */
-typedef struct {
-    int64_t (*next)(const void *of);
-    void (*handle)(void *of, int64_t now);
-    void *of;
-} timed_part;
-
-struct element_leg {
-    element *of;
-    leg *leg;
+typedef struct element_leg {
+    leg_driver driver; /* the first member, as of the others */
     uint32_t mark;
     int raw[2]; /* sockets for what is the element's own, of IPv4 and IPv6; -1: none */
     capture *capture; /* or NULL */
     element_counters *counters;
-};
+} element_leg;
 
-struct element_transmit {
-    element *of;
-    transmit *entity;
-    element_leg *legs[MAX_LEGS];
+typedef struct {
+    transmit_driver driver;
     capture_form forms[MAX_LEGS];
     int sn_bits;
     element_counters *counters;
-};
+} element_transmit;
 
-struct element_receive {
-    element *of;
-    receive *entity;
-    report_maker *maker; /* or NULL */
-    int sn_bits, legs, indices[MAX_LEGS];
+typedef struct {
+    receive_driver driver;
+    int sn_bits;
     capture *captures[MAX_LEGS]; /* or NULL */
     capture_form forms[MAX_LEGS];
     element_counters *counters;
-};
-
-typedef struct element_owned {
-    struct element_owned *next;
-    void (*free)(void *object);
-    void *object;
-} element_owned;
+} element_receive;
 
 struct element {
-    int netlink, closing, error, failed; /* failed: the descriptor that the error is of */
+    router router; /* the first member */
+    int netlink, error, failed; /* failed: the descriptor that the error is of */
     /* The loop's. */
     int64_t due, served, lead, python_due;
-    timed_part parts[MAX_PARTS];
-    int parts_count;
+    timer *timers[MAX_TIMERS];
+    int timers_count;
     struct pollfd watched[MAX_WATCHED];
     int watched_count;
     loop_counters counted;
@@ -109,7 +93,6 @@ struct element {
     struct iovec pieces[BATCH][2];
     uint8_t *out;
     size_t out_used;
-    element_owned *objects;
     capture *captures;
 };
 
@@ -119,8 +102,15 @@ datagram *datagram_of(element *of, const uint8_t *ip, int length);
 datagram *datagram_copy(const datagram *original, const element_leg *on);
 void datagram_accept(datagram *self);
 void datagram_release(void *shared); /* dropped, if nobody has it any more and nothing was said */
-packet_hooks datagram_hooks(void);
+void datagram_keep(void *shared);
 void datagrams_free(element *of);
+
+/* Captures of legs, whose records are kept until the verdicts are out: Python has opened the files. */
+void capture_packet(capture *self, const uint8_t *ip, int length, int64_t now);
+/* One with its number behind; what is no PDU, or has no room for what is before it, is written as it is. */
+void capture_pdu(capture *self, const capture_form *form, const uint8_t *ip, int length, int64_t now);
+/* Write what has come together, where it is worth a call: to be done behind the verdicts. */
+void captures_write(element *of);
 
 /* The kernel's queues. */
 void queues_begin(element *self);
@@ -128,15 +118,14 @@ void queues_end(element *self);
 void queue_verdict(datagram *of, uint32_t verdict);
 
 /* The loop. */
-void element_add_part(element *self, timed_part part, int first);
-void element_own(element *self, void *object, void (*release)(void *object));
+void element_add_timer(element *self, timer *made, int first);
 /* Let `element_run` end with the first such error. */
-void element_fail(element *self, int error, int descriptor);
-
-static inline void element_wake(element *self, int64_t moment)
+static inline void element_fail(element *self, int error, int descriptor)
 {
-    if (moment < self->due)
-        self->due = moment;
+    if (self->error)
+        return;
+    self->error = error;
+    self->failed = descriptor;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* IP datagrams that carry PDUs: twins of pdcp/formats/trailer.py and codec.py, element/ipv4_options.py and
- * what real/element/drivers.py and transmit_driver.py check. Nothing is read behind `length`. */
+ * what real/element/drivers.py checks. Nothing is read behind `length`. */
 #ifndef MINITOPO_IP_H
 #define MINITOPO_IP_H
 

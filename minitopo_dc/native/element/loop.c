@@ -20,65 +20,23 @@ static int64_t clock_now(void)
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-element *element_new(int netlink)
-{
-    element *self = zeroed(1, sizeof(*self));
-
-    self->netlink = netlink;
-    self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
-    self->watched_count = 1;
-    queues_begin(self);
-    return self;
-}
-
-void element_own(element *self, void *object, void (*release)(void *object))
-{
-    element_owned *made = zeroed(1, sizeof(*made));
-
-    *made = (element_owned){self->objects, release, object};
-    self->objects = made;
-}
-
-void element_free(element *self)
-{
-    self->closing = 1;
-    while (self->objects != NULL) {
-        element_owned *first = self->objects;
-
-        self->objects = first->next;
-        first->free(first->object);
-        free(first);
-    }
-    queues_end(self);
-    datagrams_free(self);
-    free(self);
-}
-
-void element_fail(element *self, int error, int descriptor)
-{
-    if (self->error)
-        return;
-    self->error = error;
-    self->failed = descriptor;
-}
-
 int element_failed(const element *self)
 {
     return self->failed;
 }
 
-/* One that puts packets on legs comes first. */
-void element_add_part(element *self, timed_part part, int first)
+/* One of what puts packets on legs comes first. */
+void element_add_timer(element *self, timer *made, int first)
 {
-    int at = first ? 0 : self->parts_count;
+    int at = first ? 0 : self->timers_count;
 
-    if (self->parts_count == MAX_PARTS) {
+    if (self->timers_count == MAX_TIMERS) {
         element_fail(self, ENOSPC, -1);
         return;
     }
-    memmove(self->parts + at + 1, self->parts + at, (size_t)(self->parts_count - at) * sizeof(part));
-    self->parts[at] = part;
-    self->parts_count++;
+    memmove(self->timers + at + 1, self->timers + at, (size_t)(self->timers_count - at) * sizeof(made));
+    self->timers[at] = made;
+    self->timers_count++;
 }
 
 void element_watch(element *self, int descriptor)
@@ -111,17 +69,18 @@ void element_serve(element *self, int64_t now)
 {
     int64_t due = earlier(self->python_due, now + IDLE_NS), latest = 0;
 
-    for (int i = 0; i < self->parts_count; i++) {
-        timed_part *part = &self->parts[i];
-        int64_t moment = part->next(part->of);
+    self->router.now = now;
+    for (int i = 0; i < self->timers_count; i++) {
+        timer *part = self->timers[i];
+        int64_t moment = part->at;
 
         if (moment <= now) {
             self->counted.lateness[bits_of(now - moment)]++;
             latest = later(latest, now - moment);
-            part->handle(part->of, now);
-            moment = part->next(part->of);
+            part->at = NEVER;
+            part->fire(part->owner);
         }
-        due = earlier(due, moment);
+        due = earlier(due, part->at);
     }
     count_stall(&self->counted, now, latest);
     self->due = due;
@@ -131,7 +90,7 @@ void element_serve(element *self, int64_t now)
 void element_python_due(element *self, int64_t moment)
 {
     self->python_due = moment;
-    element_wake(self, moment);
+    self->due = earlier(self->due, moment);
 }
 
 static void learn(element *self, int64_t late)

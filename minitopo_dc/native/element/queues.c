@@ -8,11 +8,176 @@
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_queue.h>
 #include <linux/netlink.h>
+#include <netinet/in.h>
+
+#include "ip.h"
 
 #define MESSAGE_HEADERS (sizeof(struct nlmsghdr) + sizeof(struct nfgenmsg))
 #define ATTRIBUTE sizeof(struct nlattr)
 #define VERDICT_BYTES (MESSAGE_HEADERS + ATTRIBUTE + sizeof(struct nfqnl_msg_verdict_hdr) + 2 * ATTRIBUTE + 4)
 #define PREPARED 4096 /* datagrams made before memory is locked */
+
+/* Verdicts. */
+
+static uint8_t *put_attribute(uint8_t *at, int type, const void *value, size_t size)
+{
+    struct nlattr header = {(uint16_t)(ATTRIBUTE + size), (uint16_t)type};
+
+    memcpy(at, &header, ATTRIBUTE);
+    memcpy(at + ATTRIBUTE, value, size);
+    memset(at + ATTRIBUTE + size, 0, NLA_ALIGN(size) - size);
+    return at + ATTRIBUTE + NLA_ALIGN(size);
+}
+
+/* It is sent with the next `element_flush`; a dropped packet needs no bytes. */
+void queue_verdict(datagram *of, uint32_t verdict)
+{
+    element *self = of->of;
+    size_t payload = of->changed && verdict == NF_ACCEPT ? (size_t)of->length : 0;
+    struct nlmsghdr header = {.nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_VERDICT,
+                              .nlmsg_flags = NLM_F_REQUEST};
+    struct nfgenmsg family = {.nfgen_family = 0, .version = NFNETLINK_V0, .res_id = htons((uint16_t)of->queue)};
+    struct nfqnl_msg_verdict_hdr says = {htonl(verdict), htonl(of->id)};
+    uint32_t mark = htonl(of->mark);
+    uint8_t *start, *at;
+
+    if (self->out_used + VERDICT_BYTES + NLA_ALIGN(payload) > OUT_BYTES)
+        element_flush(self);
+    start = self->out + self->out_used;
+    at = put_attribute(start + MESSAGE_HEADERS, NFQA_VERDICT_HDR, &says, sizeof(says));
+    if (of->mark)
+        at = put_attribute(at, NFQA_MARK, &mark, sizeof(mark));
+    if (payload)
+        at = put_attribute(at, NFQA_PAYLOAD, of->ip, payload);
+    header.nlmsg_len = (uint32_t)(at - start);
+    memcpy(start, &header, sizeof(header));
+    memcpy(start + sizeof(header), &family, sizeof(family));
+    self->out_used += (size_t)(at - start);
+}
+
+void element_flush(element *self)
+{
+    while (self->out_used && send(self->netlink, self->out, self->out_used, 0) < 0)
+        if (errno != EINTR) {
+            element_fail(self, errno, self->netlink);
+            break;
+        }
+    self->out_used = 0;
+}
+
+/* Datagrams. */
+
+datagram *datagram_take(element *of)
+{
+    datagram *found = of->unused;
+
+    if (found != NULL) {
+        of->unused = found->next;
+    } else {
+        found = resized(NULL, 1, sizeof(*found));
+        found->of = of;
+        found->made_before = of->made;
+        of->made = found;
+    }
+    found->sent_on = NULL;
+    found->shares = 1;
+    found->decided = found->changed = 0;
+    found->mark = 0;
+    found->form = NULL;
+    found->large = NULL;
+    found->ip = found->bytes;
+    found->length = 0;
+    return found;
+}
+
+/* One of the element's own, with room for nothing more. */
+datagram *datagram_of(element *of, const uint8_t *ip, int length)
+{
+    datagram *made = datagram_take(of);
+
+    if (length > OWN_BYTES)
+        made->ip = made->large = resized(NULL, 1, (size_t)length);
+    memcpy(made->ip, ip, (size_t)length);
+    made->length = length;
+    return made;
+}
+
+/* The kernel forwards the original and lowers its TTL: so does this. It also writes IPv4's checksum. */
+datagram *datagram_copy(const datagram *original, const element_leg *on)
+{
+    datagram *made = datagram_of(original->of, original->ip, original->length);
+
+    made->sent_on = on;
+    made->ip[ip_ttl_offset(made->ip)]--;
+    return made;
+}
+
+static int send_out(const datagram *self)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } to;
+    int v6 = ip_is_v6(self->ip);
+    socklen_t size = v6 ? sizeof(to.v6) : sizeof(to.v4);
+
+    memset(&to, 0, sizeof(to));
+    if (v6) {
+        to.v6.sin6_family = AF_INET6;
+        memcpy(&to.v6.sin6_addr, self->ip + 24, 16);
+    } else {
+        to.v4.sin_family = AF_INET;
+        memcpy(&to.v4.sin_addr, self->ip + 16, 4);
+    }
+    return sendto(self->sent_on->raw[v6], self->ip, (size_t)self->length, 0, &to.any, size) >= 0;
+}
+
+void datagram_accept(datagram *self)
+{
+    self->decided = 1;
+    if (self->sent_on == NULL) {
+        queue_verdict(self, NF_ACCEPT);
+    } else {
+        element_flush(self->of); /* what left before it is before it */
+        if (!send_out(self))
+            self->sent_on->counters->refused++;
+    }
+    datagram_release(self);
+}
+
+void datagram_release(void *shared)
+{
+    datagram *self = shared;
+    element *of = self->of;
+
+    if (--self->shares)
+        return;
+    if (!self->decided && self->sent_on == NULL && !of->router.closing)
+        queue_verdict(self, NF_DROP);
+    free(self->large);
+    self->large = NULL;
+    self->next = of->unused;
+    of->unused = self;
+}
+
+void datagram_keep(void *shared)
+{
+    ((datagram *)shared)->shares++;
+}
+
+void datagrams_free(element *of)
+{
+    while (of->made != NULL) {
+        datagram *first = of->made;
+
+        of->made = first->made_before;
+        free(first->large);
+        free(first);
+    }
+}
+
+/* Reading. */
 
 static void offer(element *self, int slot)
 {
@@ -104,7 +269,7 @@ static int read_attributes(datagram *what, uint8_t *message, size_t length)
     return has_id;
 }
 
-static void take_message(element *self, int slot, int64_t now)
+static void take_message(element *self, int slot)
 {
     size_t length = self->messages[slot].msg_len;
     uint8_t *message = joined(self, slot, length);
@@ -125,7 +290,7 @@ static void take_message(element *self, int slot, int64_t now)
         return;
     offer(self, slot);
     if (self->queues[what->queue].take != NULL)
-        self->queues[what->queue].take(self->queues[what->queue].of, what, now);
+        self->queues[what->queue].take(self->queues[what->queue].of, what);
     else
         datagram_release(what);
 }
@@ -140,59 +305,16 @@ static void clear(datagram *slot)
 
 int element_read(element *self, int64_t now)
 {
-    int count = recvmmsg(self->netlink, self->messages, BATCH, MSG_DONTWAIT, NULL);
+    int count;
+
+    self->router.now = now;
+    count = recvmmsg(self->netlink, self->messages, BATCH, MSG_DONTWAIT, NULL);
 
     if (count < 0 && errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
         element_fail(self, errno, self->netlink);
     for (int slot = 0; slot < count; slot++) {
-        take_message(self, slot, now);
+        take_message(self, slot);
         clear(self->slots[slot]);
     }
     return count > 0 ? count : 0;
-}
-
-static uint8_t *put_attribute(uint8_t *at, int type, const void *value, size_t size)
-{
-    struct nlattr header = {(uint16_t)(ATTRIBUTE + size), (uint16_t)type};
-
-    memcpy(at, &header, ATTRIBUTE);
-    memcpy(at + ATTRIBUTE, value, size);
-    memset(at + ATTRIBUTE + size, 0, NLA_ALIGN(size) - size);
-    return at + ATTRIBUTE + NLA_ALIGN(size);
-}
-
-/* It is sent with the next `element_flush`; a dropped packet needs no bytes. */
-void queue_verdict(datagram *of, uint32_t verdict)
-{
-    element *self = of->of;
-    size_t payload = of->changed && verdict == NF_ACCEPT ? (size_t)of->length : 0;
-    struct nlmsghdr header = {.nlmsg_type = NFNL_SUBSYS_QUEUE << 8 | NFQNL_MSG_VERDICT,
-                              .nlmsg_flags = NLM_F_REQUEST};
-    struct nfgenmsg family = {.nfgen_family = 0, .version = NFNETLINK_V0, .res_id = htons((uint16_t)of->queue)};
-    struct nfqnl_msg_verdict_hdr says = {htonl(verdict), htonl(of->id)};
-    uint32_t mark = htonl(of->mark);
-    uint8_t *start, *at;
-
-    if (self->out_used + VERDICT_BYTES + NLA_ALIGN(payload) > OUT_BYTES)
-        element_flush(self);
-    start = self->out + self->out_used;
-    at = put_attribute(start + MESSAGE_HEADERS, NFQA_VERDICT_HDR, &says, sizeof(says));
-    if (of->mark)
-        at = put_attribute(at, NFQA_MARK, &mark, sizeof(mark));
-    if (payload)
-        at = put_attribute(at, NFQA_PAYLOAD, of->ip, payload);
-    header.nlmsg_len = (uint32_t)(at - start);
-    memcpy(start, &header, sizeof(header));
-    memcpy(start + sizeof(header), &family, sizeof(family));
-    self->out_used += (size_t)(at - start);
-}
-
-void element_flush(element *self)
-{
-    while (self->out_used && send(self->netlink, self->out, self->out_used, 0) < 0)
-        if (errno != EINTR) {
-            element_fail(self, errno, self->netlink);
-            break;
-        }
-    self->out_used = 0;
 }

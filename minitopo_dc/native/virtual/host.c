@@ -1,9 +1,8 @@
 /* An end host without CPU time of its own, between its flows and an endpoint of picoquic: the twin of
  * virtual/host.py, and of `End` and `Session.drive` of runners/picoquic. Datagrams go from C to C;
  * Python steps when something is due there, or has happened. */
-#include "host.h"
+#include "network.h"
 
-#include "flow.h"
 #include "helper.h"
 
 #define BATCH 64 /* datagrams read in one step */
@@ -137,7 +136,7 @@ static int64_t step(host *self, int64_t now)
 static void run(void *owner)
 {
     host *self = owner;
-    int64_t now = self->of->loop.now, moment = step(self, now);
+    int64_t now = self->of->router.now, moment = step(self, now);
 
     if (waiting_packets_count(&self->waiting))
         timer_set(&self->timer, now);
@@ -160,8 +159,8 @@ host *network_host(network *self, void *handle)
 
     made->of = self;
     made->handle = handle;
-    timer_begin(&made->timer, &self->loop, run, made);
-    network_own(self, made, host_free);
+    timer_begin(&made->timer, &self->router, run, made);
+    router_own(&self->router, made, host_free);
     return made;
 }
 
@@ -179,8 +178,16 @@ void host_sends(host *self, flow *of, int source, int destination)
     *place(self, source, destination) = of;
 }
 
+static void take(host *self, packet *what)
+{
+    self->received_bytes += what->size;
+    waiting_packets_push(&self->waiting, what);
+    timer_bring_forward(&self->timer, self->of->router.now);
+}
+
 void host_gets(host *self, flow *of, int source, int destination)
 {
+    of->take = take;
     of->to = self;
     of->to_source = source;
     of->to_destination = destination;
@@ -192,16 +199,9 @@ void host_send(host *self, flow *on, const uint8_t *data, int length)
     put(on, data, (size_t)length);
 }
 
-void host_receive(host *self, packet *what)
-{
-    self->received_bytes += what->size;
-    waiting_packets_push(&self->waiting, what);
-    timer_bring_forward(&self->timer, self->of->loop.now);
-}
-
 void host_wake(host *self, int64_t moment)
 {
-    timer_bring_forward(&self->timer, later(moment, self->of->loop.now));
+    timer_bring_forward(&self->timer, later(moment, self->of->router.now));
 }
 
 void host_due(host *self, int64_t due, int ended)

@@ -1,51 +1,21 @@
 #include "network.h"
 
-#include "flow.h"
-
-network *network_new(int64_t now, python_calls calls, void *handle)
+static void packet_keep(void *shared)
 {
-    network *self = zeroed(1, sizeof(*self));
-
-    self->loop.now = now;
-    self->calls = calls;
-    self->handle = handle;
-    return self;
+    ((packet *)shared)->shares++;
 }
 
-void network_free(network *self)
+void packet_release(void *shared)
 {
-    if (self == NULL)
+    packet *self = shared;
+    network *of = self->of; /* which its flow need not outlive */
+
+    if (--self->shares)
         return;
-    self->closing = 1;
-    while (self->objects != NULL) {
-        owned *first = self->objects;
-
-        self->objects = first->next;
-        first->free(first->object);
-        free(first);
-    }
-    while (self->made != NULL) {
-        packet *first = self->made;
-
-        self->made = first->made_before;
-        free(first);
-    }
-    loop_end(&self->loop);
-    free(self);
-}
-
-loop *network_loop(network *self)
-{
-    return &self->loop;
-}
-
-/* What was made last is freed first. */
-void network_own(network *self, void *object, void (*release)(void *object))
-{
-    owned *made = zeroed(1, sizeof(*made));
-
-    *made = (owned){self->objects, release, object};
-    self->objects = made;
+    self->next = of->unused;
+    of->unused = self;
+    if (self->token >= 0 && !of->router.closing)
+        of->calls.forget(of->handle, self->token);
 }
 
 static packet *unused_packet(network *self)
@@ -74,25 +44,180 @@ packet *packet_new(flow *of, int64_t token, int size)
     return made;
 }
 
-static void packet_keep(void *shared)
+/* Flows. */
+
+static void line_fire(void *owner)
 {
-    ((packet *)shared)->shares++;
+    delay_line *self = owner;
+    int64_t now = self->of->of->router.now;
+
+    while (held_ring_count(&self->line) && held_ring_at(&self->line, 0)->due <= now) {
+        held first = held_ring_pop(&self->line);
+
+        self->take(self->of, &first);
+    }
+    timer_set(&self->timer, held_ring_count(&self->line) ? held_ring_at(&self->line, 0)->due : NEVER);
 }
 
-void packet_release(void *shared)
+static void delay_line_begin(delay_line *self, flow *of, void (*take)(flow *of, held *what))
 {
-    packet *self = shared;
-    network *of = self->of; /* which its flow need not outlive */
+    self->of = of;
+    self->take = take;
+    timer_begin(&self->timer, &of->of->router, line_fire, self);
+}
 
-    if (--self->shares)
+static void delay_line_push(delay_line *self, held what)
+{
+    held_ring_push(&self->line, what);
+    timer_bring_forward(&self->timer, what.due);
+}
+
+static void enter(flow *self, held *what)
+{
+    if (self->bearer != NULL)
+        transmit_driver_push(self->bearer, what->what, what->what->size);
+    else
+        leg_driver_push(self->plain, what->what, -1, what->what->size);
+}
+
+static void arrive(flow *self, held *what)
+{
+    receive_driver *other = self->other;
+    int position = receive_driver_position(other, what->leg);
+
+    receive_driver_push(other, what->what, what->what->size, position, what->count, what->count);
+}
+
+static void flow_free(void *object)
+{
+    flow *self = object;
+
+    held_ring_free(&self->in.line);
+    held_ring_free(&self->out.line);
+    free(self);
+}
+
+flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driver *plain, receive_driver *other,
+                   int64_t delay)
+{
+    flow *made = zeroed(1, sizeof(*made));
+
+    made->of = self;
+    made->headers = headers;
+    made->delay = delay;
+    made->bearer = bearer;
+    made->plain = plain;
+    made->other = other;
+    delay_line_begin(&made->in, made, enter);
+    delay_line_begin(&made->out, made, arrive);
+    router_own(&self->router, made, flow_free);
+    return made;
+}
+
+void flow_take(flow *self, packet *what)
+{
+    held whole = {self->of->router.now + self->delay, what, 0, -1};
+
+    if (self->delay && self->bearer != NULL)
+        delay_line_push(&self->in, whole);
+    else
+        enter(self, &whole);
+}
+
+void flow_enter(flow *self, int64_t token, int size)
+{
+    flow_take(self, packet_new(self, token, size));
+}
+
+static void flow_deliver(packet *what)
+{
+    flow *of = what->flow;
+
+    if (of->take != NULL) {
+        of->take(of->to, what);
         return;
-    self->next = of->unused;
-    of->unused = self;
-    if (self->token >= 0 && !of->closing)
-        of->calls.forget(of->handle, self->token);
+    }
+    of->of->calls.deliver(of->of->handle, what->token);
+    packet_release(what);
 }
 
-packet_hooks packet_sharing(void)
+static void flow_leave(leg_driver *by, carried what)
 {
-    return (packet_hooks){packet_keep, packet_release};
+    packet *crossed = what.packet;
+    flow *of = crossed->flow;
+    held whole = {by->of->now + of->delay, crossed, by->number, what.count};
+
+    if (what.count < 0) {
+        flow_deliver(crossed);
+        return;
+    }
+    if (of->delay)
+        delay_line_push(&of->out, whole);
+    else
+        arrive(of, &whole);
+}
+
+/* The network. */
+
+static void put(transmit_driver *of, pdu what)
+{
+    leg_driver_push(of->legs[what.leg], what.sdu, what.count, what.size + of->entity->header);
+}
+
+static int deliver(void *sdu)
+{
+    int size = ((packet *)sdu)->size;
+
+    flow_deliver(sdu);
+    return size;
+}
+
+network *network_new(int64_t now, python_calls calls, void *handle)
+{
+    network *self = zeroed(1, sizeof(*self));
+
+    self->router = (router){.now = now, .packets = {packet_keep, packet_release}, .wake = events_push,
+                            .leave = flow_leave, .put = put, .deliver = deliver};
+    self->calls = calls;
+    self->handle = handle;
+    return self;
+}
+
+void network_free(network *self)
+{
+    if (self == NULL)
+        return;
+    router_free_owned(&self->router);
+    while (self->made != NULL) {
+        packet *first = self->made;
+
+        self->made = first->made_before;
+        free(first);
+    }
+    free(self->events.heap);
+    free(self);
+}
+
+leg_driver *network_leg(network *self, leg *of, int number)
+{
+    leg_driver *made = zeroed(1, sizeof(*made));
+
+    leg_driver_begin(made, &self->router, of, number);
+    return made;
+}
+
+transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **legs, int count)
+{
+    transmit_driver *made = zeroed(1, sizeof(*made));
+
+    transmit_driver_begin(made, &self->router, entity, legs, count);
+    return made;
+}
+
+receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count)
+{
+    receive_driver *made = zeroed(1, sizeof(*made));
+
+    receive_driver_begin(made, &self->router, entity, maker, legs, count);
+    return made;
 }

@@ -1,11 +1,10 @@
-/* A run's network in virtual time: who owns what, and its packets. The twin of virtual/packet.py. */
+/* A run's network in virtual time: its events, packets and flows. The twin of virtual/loop.py and virtual/packet.py,
+ * and of `entrance` and `arrive` of virtual/element.py. */
 #ifndef MINITOPO_NETWORK_H
 #define MINITOPO_NETWORK_H
 
-#include "../base/declared.h"
-#include "../base/memory.h"
-#include "../base/packet.h"
-#include "loop.h"
+#include "../base/ring.h"
+#include "../router/router.h"
 
 #define MAX_BYTES 1600 /* of a datagram that is carried itself: MAX_DATAGRAM of picoquic's helper */
 
@@ -19,25 +18,65 @@ typedef struct packet {
     uint8_t data[MAX_BYTES];
 } packet;
 
-typedef struct owned {
-    struct owned *next;
-    void (*free)(void *object);
-    void *object;
-} owned;
+typedef struct {
+    int64_t at;
+    uint64_t number;
+    timer *what;
+} event;
+
+/* Timers of the same moment fire in the order in which they were set. */
+typedef struct {
+    event *heap;
+    size_t count, room;
+    uint64_t number;
+} events;
 
 struct network {
-    loop loop;
+    router router; /* the first member */
+    events events;
+    int stopping; /* after the current event */
     python_calls calls;
     void *handle;
-    int closing;
     packet *unused, *made;
-    owned *objects;
 };
 
-void network_own(network *self, void *object, void (*release)(void *object));
+typedef struct {
+    int64_t due;
+    packet *what;
+    int leg;
+    int64_t count;
+} held;
+
+DEFINE_RING(held_ring, held)
+
+/* Holds everything for the same time. */
+typedef struct {
+    flow *of;
+    void (*take)(flow *of, held *what);
+    held_ring line;
+    timer timer;
+} delay_line;
+
+/* All packets from one socket to another, and the way that they take. */
+struct flow {
+    network *of;
+    int headers;
+    int64_t delay;
+    transmit_driver *bearer;
+    leg_driver *plain;
+    receive_driver *other;
+    delay_line in, out;
+    void (*take)(host *to, packet *what); /* NULL: Python takes what arrives */
+    host *to;
+    int to_source, to_destination; /* numbers at its endpoint */
+};
+
+void events_push(router *self, timer *what);
+
 packet *packet_new(flow *of, int64_t token, int size);
 void packet_release(void *packet);
-/* How legs and entities share packets. */
-packet_hooks packet_sharing(void);
+
+/* A packet leaves its source. */
+void flow_take(flow *self, packet *what);
 
 #endif

@@ -14,10 +14,9 @@ from pathlib import Path
 
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
-from minitopo_dc.real.element.native_element import NativeElement, lacking
-from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element, run
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.settings import SettingsError
@@ -60,9 +59,9 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
     kind = NativeElement if why is None else Element
     elements: list[Element] = []
-    for each, (file, host) in zip(settings, hosts.items(), strict=True):
+    for host_settings, (file, host) in zip(settings, hosts.items(), strict=True):
         try:
-            elements.append(kind(each, loop, paths=paths, host=host))
+            elements.append(kind(host_settings, loop, paths=paths, host=host))
         except (SettingsError, TraceError, PolicyError) as error:
             raise SettingsError(f"{file}: {error}") from None
         elements[-1].core_reason = why
@@ -76,11 +75,11 @@ def _python_reason(settings: Sequence[ElementSettings]) -> str | None:
     Raises:
         SettingsError: one has to be native, and cannot.
     """
-    wanted = {each.core for each in settings}
-    if "python" in wanted:
+    cores = {host.core for host in settings}
+    if "python" in cores:
         return "the settings say so"
     why = "several hosts in one process" if len(settings) > 1 else lacking(settings)
-    if why is not None and "native" in wanted:
+    if why is not None and "native" in cores:
         raise SettingsError(f"core: native: {why}; allowed: auto, python")
     return why
 

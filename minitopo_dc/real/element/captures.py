@@ -1,7 +1,7 @@
 """Captures of an element's legs: one file per leg, of what leaves and what arrives on it.
 
 Each class here stands between two parts of the element, and is put there when the element is made.
-An element without captures has none of them, so that its packets pay nothing. `native_captures` is
+An element without captures has none of them, so that its packets pay nothing. `native` has
 the counterpart for packets that C carries.
 
 Rules:
@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.real.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
 from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.queue import KernelPacket
+from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.settings import Direction
 
@@ -40,8 +40,8 @@ def capture_files(settings: ElementSettings, offset: int) -> dict[int, CaptureFi
         OSError: a file cannot be written.
     """
     names = {leg.leg: f"{settings.host}-leg{leg.leg}.pcap" for leg in settings.legs}
-    wanted = names if settings.pcap else {}
-    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in wanted.items()}
+    files = names if settings.pcap else {}
+    return {leg: CaptureFile(settings.directory / name, offset) for leg, name in files.items()}
 
 
 def close_all(files: Mapping[int, CaptureFile]) -> None:

@@ -1,26 +1,39 @@
-"""Thin drivers, each of which puts real packets through one core without input or output.
+"""The drivers of legs and bearers (`minitopo_dc.router.drivers`) over real packets.
 
-A packet waits in the kernel while a core holds it; to let it go is to give its verdict.
+A packet waits in the kernel while a core holds it; to let it go is to give its verdict. What goes
+on a further leg, or is sent again on another leg, is a copy, as the kernel holds one packet.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from minitopo_dc.link import AnyLeg
+from minitopo_dc.link import AnyLeg, LegStatistics
 from minitopo_dc.pdcp import (
+    Pdu,
     PduError,
     ReceivingEntity,
     ReportMaker,
     SnFormat,
+    TransmittingEntity,
+    append_trailer,
+    classify_datagram,
     split_trailer,
 )
-from minitopo_dc.real.element.kernel.injection import Injector
+from minitopo_dc.real.element.ipv4_options import may_be_forwarded
+from minitopo_dc.real.element.kernel.injection import (
+    HOP_LIMIT_OFFSET,
+    TTL_OFFSET,
+    Copy,
+    Injector,
+)
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.queue import KernelPacket
-from minitopo_dc.router.delivery import DeliveryStatistics, with_bytes
+from minitopo_dc.real.element.kernel.queues import KernelPacket
+from minitopo_dc.real.element.kernel.rules import leg_mark
+from minitopo_dc.router import drivers
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
@@ -31,17 +44,11 @@ _total_length = struct.Struct("!2xH16x").unpack_from
 _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
 
-class Held(Protocol):
+class Held(drivers.Held, Protocol):
     """A packet inside a core, for which the kernel waits."""
 
     def get_payload(self) -> bytes:
         """Return the IP datagram; a kernel's packet has it only in its callback, or once set."""
-
-    def accept(self) -> None:
-        """Let the packet go on."""
-
-    def drop(self) -> None:
-        """Discard the packet for good."""
 
 
 class Outlet:
@@ -60,19 +67,21 @@ class Outlet:
         """Return no packets, as the queue behind the interface is out of reach."""
         return ()
 
+    def rearm(self) -> None:
+        """Do nothing, as no packet waits here."""
 
-class LegDriver(Outlet):
+
+class LegDriver(drivers.LegDriver[Held], Outlet):
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
     def __init__(
         self, number: int, leg: AnyLeg[Held], loop: Loop, *, host: int | None = None
     ) -> None:
         """Take the leg's core; `host` is a process of its host, None for this process' own."""
-        super().__init__(number, Injector(number, host))
-        self.leg = leg
+        Outlet.__init__(self, number, Injector(number, host))
+        super().__init__(number, leg, loop)
         self.malformed = 0
         self._loop = loop
-        loop.add_timed(self)
 
     def on_packet(self, packet: Held) -> None:
         """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
@@ -80,9 +89,7 @@ class LegDriver(Outlet):
         A packet whose header is cut, or whose length leaves no room for it, is dropped and counted.
         So is an IPv6 jumbogram (RFC 2675), whose length is elsewhere.
         """
-        now = clock()
-        if now >= self._loop.due:
-            self._loop.serve(now)
+        now = self._loop.catch_up(clock())
         header = packet.get_payload()
         try:
             if header[0] < IPV6:
@@ -98,31 +105,206 @@ class LegDriver(Outlet):
             return
         self.push(packet, size, now)
 
+
+class Wire:
+    """A leg that is not emulated here: whether its interface is up, and what was given to it.
+
+    In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay
+    come behind the element.
+    """
+
+    def __init__(self) -> None:
+        self.is_up = True
+        self._packets = self._bytes = 0
+
+    def start(self, now: int) -> None:
+        """Do nothing, as a wire has no time of its own."""
+
+    def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002 (a leg's)
+        """Remember whether the interface is up."""
+        self.is_up = up
+
+    def count(self, size: int) -> None:
+        """Count a packet of `size` bytes that went on."""
+        self._packets += 1
+        self._bytes += size
+
+    def statistics(self) -> LegStatistics:
+        """Return the counters; what went on counts as delivered, as its fate is not seen here."""
+        return LegStatistics(
+            pushed_packets=self._packets,
+            pushed_bytes=self._bytes,
+            delivered_packets=self._packets,
+            delivered_bytes=self._bytes,
+            dropped_queue=0,
+            dropped_loss=0,
+            dropped_stop=0,
+            dropped_flush=0,
+            queue_packets=0,
+            queue_bytes=0,
+            queue_max=0,
+            air_packets=0,
+        )
+
+
+class WireDriver(Outlet):
+    """A wire as the element sees it: a packet goes on at once."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, Injector(number))
+        self.leg = Wire()
+
     def push(self, packet: Held, size: int, now: int) -> None:
-        """Put a packet of `size` bytes on the leg."""
-        if self.leg.push(packet, size, now):
-            self._loop.wake_at(self.leg.next_timeout())
-        else:
+        """Let the packet go on to the interface, and count it."""
+        self.leg.count(size)
+        super().push(packet, size, now)
+
+
+@dataclass(slots=True)
+class Sdu:
+    """A packet that a bearer carries, and its datagram."""
+
+    packet: KernelPacket | None
+    """The kernel's packet; None once it is on a leg."""
+    unnumbered: bytes
+    """The datagram of the PDU without the PDCP header at its end."""
+
+    def accept(self) -> None:
+        """Let the kernel's packet go on, if it still waits here."""
+        if self.packet is not None:
+            self.packet.accept()
+
+    def drop(self) -> None:
+        """Discard the kernel's packet, if it still waits here."""
+        if self.packet is not None:
+            self.packet.drop()
+
+
+class OnLeg(drivers.PduOnLeg):
+    """A PDU in a leg's queue, which data recovery may take back."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self, held: Held, bearer: int, sn: int) -> None:
+        super().__init__(bearer, sn)
+        self._held = held
+
+    def get_payload(self) -> bytes:
+        """Return the datagram of the PDU."""
+        return self._held.get_payload()
+
+    def accept(self) -> None:
+        """Let the PDU go on."""
+        self._held.accept()
+
+    def drop(self) -> None:
+        """Discard the PDU for good."""
+        self._held.drop()
+
+
+class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
+    """The driver of the transmitting entity of one bearer: SDUs from the kernel, PDUs on legs."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: TransmittingEntity[Sdu],
+        sn_format: SnFormat,
+        legs: Sequence[Outlet],
+        loop: Loop,
+    ) -> None:
+        super().__init__(bearer, entity, legs, loop)
+        self.malformed = 0
+        self.refused_options = 0
+        self.handed_back = 0
+        self._encode = sn_format.encode
+        self._blank = bytes(sn_format.size)
+        self._marked = [(leg, leg_mark(leg.number)) for leg in legs]
+        self._ways = list(self._marked)
+        self._loop = loop
+
+    def on_packet(self, packet: KernelPacket) -> None:
+        """Give an SDU to the entity, and its PDUs to the legs (queue callback).
+
+        A packet that this host must not forward (RFC 1812, section 5; RFC 8200, section 3), and one
+        that cannot carry a number, is no SDU: it is counted, and leaves no gap in the numbers.
+        """
+        now = self._loop.catch_up(clock())
+        sdu = packet.get_payload()
+        unnumbered = self._prepare(sdu, packet)
+        if unnumbered is not None:
+            facts = classify_datagram(sdu) if self.entity.needs_facts else None
+            self.push(Sdu(packet, unnumbered), len(sdu), now, facts)
+
+    def unnumbered(self) -> dict[str, int]:
+        """Count the packets that got no number, by the reason."""
+        return {
+            "malformed": self.malformed,
+            "refused_options": self.refused_options,
+            "handed_back": self.handed_back,
+        }
+
+    def _prepare(self, sdu: bytes, packet: KernelPacket) -> bytes | None:
+        """Return the datagram of a PDU without its number; None if the packet is no SDU.
+
+        Such a packet has its verdict then. At the end of its time to live it goes back to the
+        kernel, which answers that. It is dropped when it is no whole IP datagram or too long, and
+        when the kernel would drop it for its options.
+        """
+        try:
+            if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
+                self.handed_back += 1
+                packet.accept()
+                return None
+            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+        except (IndexError, PduError):
+            self.malformed += 1
             packet.drop()
-
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
-        """Take packets out of the leg's queue; the caller has to drop them."""
-        return self.leg.flush(now, which)
-
-    def next_timeout(self) -> int | None:
-        """Return when the next packet leaves the leg (ns), None if none does."""
-        return self.leg.next_timeout()
-
-    def handle(self, now: int) -> None:
-        """Let go of packets that have crossed the leg, and drop those that never will."""
-        for packet in self.leg.poll(now):
-            packet.accept()
-        for packet in self.leg.dropped():
+            return None
+        if not may_be_forwarded(sdu):
+            self.refused_options += 1
             packet.drop()
+            return None
+        return unnumbered
+
+    def use(self, present: Sequence[bool]) -> None:
+        """Send what is meant for an absent leg on the next one that is present, from now on.
+
+        If none is present, it goes on the one that is meant. The policy does not notice: the number
+        of its legs stays the same.
+        """
+        legs = self._marked
+        for position in range(len(legs)):
+            order = (*range(position, len(legs)), *range(position))
+            self._ways[position] = legs[next((i for i in order if present[i]), position)]
+
+    def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
+        if self._ways != self._marked:
+            pdus = self._without_merged_copies(pdus)
+        for pdu in pdus:
+            leg, mark = self._ways[pdu.leg]
+            sdu = pdu.sdu
+            datagram = sdu.unnumbered + self._encode(pdu.sn)
+            packet, sdu.packet = sdu.packet, None
+            held: Held
+            if packet is None:
+                held = Copy(datagram, leg.injector)
+            else:
+                packet.set_payload(datagram)
+                packet.set_mark(mark)
+                held = packet
+            if self.entity.recovers:
+                held = OnLeg(held, self.bearer, pdu.sn)
+            leg.push(held, len(datagram), now)
+
+    def _without_merged_copies(self, pdus: Sequence[Pdu[Sdu]]) -> list[Pdu[Sdu]]:
+        """Return the PDUs without duplicates whose own leg is absent and that share another leg."""
+        first = {(pdu.count, self._ways[pdu.leg][1]): pdu for pdu in reversed(pdus)}
+        return [pdu for pdu in pdus if first[pdu.count, self._ways[pdu.leg][1]] is pdu]
 
 
-class ReceiveDriver:
-    """Runs the receiving entity of one bearer."""
+class ReceiveDriver(drivers.ReceiveDriver[KernelPacket]):
+    """The driver of the receiving entity of one bearer: PDUs and SDUs are the kernel's packets."""
 
     def __init__(
         self,
@@ -134,21 +316,16 @@ class ReceiveDriver:
         *,
         reports: ReportMaker | None = None,
     ) -> None:
-        self.bearer = bearer
-        self.entity = entity
-        self.reports = reports
+        """Take the position of each of the bearer's legs by the index of its interface."""
+        super().__init__(bearer, entity, loop, reports=reports)
         self.malformed = 0
-        self._delivered_bytes = 0
         self._format = sn_format
         self._leg_of_interface = leg_of_interface
         self._loop = loop
-        loop.add_timed(self)
 
     def on_packet(self, packet: KernelPacket) -> None:
         """Strip a PDU's number and keep it until its turn comes (queue callback)."""
-        now = clock()
-        if now >= self._loop.due:
-            self._loop.serve(now)
+        now = self._loop.catch_up(clock())
         try:
             header, sdu = split_trailer(packet.get_payload(), self._format.size)
             sn = self._format.decode(header)
@@ -157,24 +334,7 @@ class ReceiveDriver:
             packet.drop()
             return
         packet.set_payload(sdu)
-        leg = self._leg_of_interface[packet.indev]
-        if self.reports is not None:
-            self.reports.push(sn, len(sdu), leg)
-        if not self.entity.push(sn, packet, leg, now):
-            packet.drop()
-        self.handle(now)
-        self._loop.wake_at(self.entity.next_timeout())
+        self.push(sn, packet, len(sdu), self._leg_of_interface[packet.indev], now)
 
-    def next_timeout(self) -> int | None:
-        """Return when t-Reordering expires (ns), None if it does not run."""
-        return self.entity.next_timeout()
-
-    def handle(self, now: int) -> None:
-        """Let go of SDUs that are in order, or have waited long enough."""
-        for packet in self.entity.poll(now):
-            self._delivered_bytes += len(packet.get_payload())
-            packet.accept()
-
-    def statistics(self) -> DeliveryStatistics:
-        """Return the counters up to now."""
-        return with_bytes(self.entity.statistics(), self._delivered_bytes)
+    def _size(self, sdu: KernelPacket) -> int:
+        return len(sdu.get_payload())

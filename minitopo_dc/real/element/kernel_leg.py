@@ -27,7 +27,7 @@ from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element.drivers import Outlet
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.settings import LegSettings, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
@@ -94,9 +94,11 @@ class Qdiscs:
 
     def statistics(self) -> dict[int, Any]:
         """Return the kernel's counters of each discipline, by its handle."""
-        found = self._netlink.get_qdiscs(index=self._index)
+        disciplines = self._netlink.get_qdiscs(index=self._index)
         self._tidy()
-        return {each["handle"]: each.get_attr("TCA_STATS2") for each in found}
+        return {
+            discipline["handle"]: discipline.get_attr("TCA_STATS2") for discipline in disciplines
+        }
 
     def close(self) -> None:
         """Close the netlink socket; the disciplines stay on their interface."""
@@ -174,8 +176,8 @@ class KernelLeg:
 
         `queue_max` is the largest queue seen at these calls.
         """
-        found = self._qdiscs.statistics()
-        air, queue = found[NETEM], found[FIFO]
+        counters = self._qdiscs.statistics()
+        air, queue = counters[NETEM], counters[FIFO]
         waiting, on_the_way = _queued(queue, "qlen"), _queued(air, "qlen") - _queued(queue, "qlen")
         refused = _queued(queue, "drops")
         delivered = int(air.get_attr("TCA_STATS_BASIC")["packets"])

@@ -20,27 +20,30 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import Held, LegDriver, ReceiveDriver
+from minitopo_dc.real.element.drivers import (
+    Held,
+    LegDriver,
+    ReceiveDriver,
+    TransmitDriver,
+    WireDriver,
+)
 from minitopo_dc.real.element.kernel import rules
 from minitopo_dc.real.element.kernel.ip_counters import read_refusals, refused_since
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.namespace import inside
 from minitopo_dc.real.element.kernel.next_hops import NextHops
-from minitopo_dc.real.element.kernel.queue import (
+from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
+from minitopo_dc.real.element.kernel.queues import (
     HEADER_ONLY,
     WHOLE_PACKET,
     KernelPacket,
     KernelQueue,
     read_drops,
 )
-from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
 from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
-from minitopo_dc.real.element.wire import WireDriver
+from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import Recorder, write_summary
-from minitopo_dc.router.reports import Way
 from minitopo_dc.router.settings import (
     READY,
     Core,
@@ -107,15 +110,13 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._assemble(
             {**self._kernel_legs, **self._user_legs, **wires},
             {number: driver.leg for number, driver in self._user_legs.items()},
+            self._loop,
         )
         copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
             queue = self._departures(driver, copy)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
-        for sender in self._report_senders.values():
-            self._loop.add_timed(sender, first=True)  # it gives a leg a packet
-        self._loop.add_timed(self._schedule, first=True)
 
     @property
     def wants_realtime(self) -> bool:
@@ -275,10 +276,6 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             driver.use([up.get(number, True) for number in bearer.legs])
         self._legs_changed(now)
         self._loop.serve(now)
-
-    def _legs_changed(self, now: int) -> None:
-        for driver in self._transmit:
-            driver.legs_changed(now)
 
     def _summarise(self, refused: list[str], before: dict[str, int]) -> None:
         usage = resource.getrusage(resource.RUSAGE_SELF)

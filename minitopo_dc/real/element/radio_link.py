@@ -33,7 +33,7 @@ from pydantic import model_validator
 
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.real.element.kernel.loop import Loop, clock
-from minitopo_dc.real.element.kernel.realtime import ElementError, configure_realtime
+from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime
 from minitopo_dc.real.element.kernel.tap import End, Tap
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.router.settings import READY
@@ -96,9 +96,7 @@ class OneWay:
             frame = receive()
             if frame is None:
                 return
-            now = clock()
-            if now >= loop.due:
-                loop.serve(now)
+            now = loop.catch_up(clock())
             size = len(frame) - ETHERNET_HEADER_BYTES
             if size < 1:
                 self._malformed += 1
@@ -120,14 +118,14 @@ class OneWay:
         """Start the trace's time at `now` (ns)."""
         self._leg.start(now)
 
-    def configure(self, wanted: LegSettings, seed: str, now: int) -> None:
+    def configure(self, settings: LegSettings, seed: str, now: int) -> None:
         """Make the leg, or change it; raise SettingsError for what cannot change."""
         if self._settings is None:
-            self._leg = wanted.build(seed)
+            self._leg = settings.build(seed)
             self._leg.start(now)
         else:
-            self._retune(self._settings, wanted, now)
-        self._settings = wanted
+            self._retune(self._settings, settings, now)
+        self._settings = settings
 
     def _retune(self, old: LegSettings, new: LegSettings, now: int) -> None:
         changed = {
@@ -186,7 +184,9 @@ class Cable:
 
     def _carry_out(self, line: str, now: int) -> str:
         if line == "statistics":
-            return json.dumps({name: each.statistics() for name, each in self._directions.items()})
+            return json.dumps(
+                {name: direction.statistics() for name, direction in self._directions.items()}
+            )
         if line == "start":
             for direction in self._directions.values():
                 direction.start(now)
@@ -226,9 +226,9 @@ def _one_line(text: str) -> str:
 
 def _ends(arguments: list[str]) -> list[End]:
     """Return both ends of the cable; ElementError says what an argument must be."""
-    found = [_END.fullmatch(argument) for argument in arguments]
-    ends = [End(each[1], int(each[2]), each[3] or "") for each in found if each]
-    if len(found) != _ENDS or len({end.interface for end in ends}) != _ENDS:
+    matches = [_END.fullmatch(argument) for argument in arguments]
+    ends = [End(match[1], int(match[2]), match[3] or "") for match in matches if match]
+    if len(matches) != _ENDS or len({end.interface for end in ends}) != _ENDS:
         raise ElementError(
             f"{' '.join(arguments) or 'no arguments'}: must be NAME,PID,MAC NAME,PID,MAC: two "
             "names of interfaces (up to 15 bytes), each with a process and an address or none"

@@ -11,8 +11,8 @@ from minitopo_dc.pdcp import Feedback
 from minitopo_dc.real.element.drivers import Outlet
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.queue import BUDGET
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.kernel.queues import BUDGET
 from minitopo_dc.router import ReportLeg
 
 Address = IPv4Address | IPv6Address

@@ -88,11 +88,11 @@ def probe_kernel() -> Mapping[str, str]:
             timeout=PROBE_TIMEOUT_S,
             check=True,
         )
-        found: dict[str, str] = json.loads(done.stdout)
+        outcomes: dict[str, str] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError) as error:
         reason = f"no probe could run: {getattr(error, 'stderr', None) or error}".strip()
         return defaultdict(lambda: reason.splitlines()[-1])
-    return found
+    return outcomes
 
 
 def _output(*command: str) -> str:

@@ -144,8 +144,8 @@ def _check_transports() -> Iterator[Finding]:
     """Yield a finding for each runner; it is there when one congestion control works."""
     for runner in all_runners():
         controls = runner.congestion_controls or ("",)  # icmp has none
-        reasons = {each: runner.unsupported(each) for each in controls}
-        works = [each for each, reason in reasons.items() if reason is None]
+        reasons = {control: runner.unsupported(control) for control in controls}
+        works = [control for control, reason in reasons.items() if reason is None]
         reason = "" if works else runner.missing() or str(next(iter(reasons.values())))
         remedy = SET_UP_AGAIN if runner.set_up and checkout() else SEE_DETAIL
         found = ", ".join(works) or "works"
@@ -164,4 +164,4 @@ def as_finding(
 
 def _is_essential(enables: str) -> bool:
     """Return whether `minitopo-dc compare` on the real clock needs it."""
-    return enables in (ELEMENT, *(each.name for each in all_runners() if each.essential))
+    return enables in (ELEMENT, *(runner.name for runner in all_runners() if runner.essential))

@@ -65,7 +65,7 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     with registered(), network(*sizes, scenario.ip_version) as hosts:
         for host in (hosts.server, hosts.client):
             set_sysctl(host, scenario.real.sysctl)
-        pairs = ((each, hosts[each.host]) for each in settings)
+        pairs = ((element, hosts[element.host]) for element in settings)
         observed = (hosts[name] for name in scenario.real.captured_hosts)
         with captured(observed, directory), running(*pairs) as elements:
             yield Testbed(hosts, elements)

@@ -89,11 +89,11 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
     least, most = SECONDS
     if not least <= seconds <= most:
         raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
-    found: list[Quantity] = []
+    quantities: list[Quantity] = []
     for leg in range(1, len(scenario.legs) + 1):
         single = scenario.model_copy(update={"mode": "sc", "leg": leg})
-        found += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
-    return found
+        quantities += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
+    return quantities
 
 
 def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
@@ -170,9 +170,12 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
     measured = probe.arrivals.delays_ms - serialisation
     ideal = _ideal_delays_ms(scenario, probe) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
-    for name, asked, percent in (("median", downlink.delay_ms, 50), ("99th percentile", None, 99)):
+    for name, configured, percent in (
+        ("median", downlink.delay_ms, 50),
+        ("99th percentile", None, 99),
+    ):
         pair = [float(np.percentile(delays, percent)) for delays in (ideal, measured)]
-        yield Quantity(leg, f"delay, {name}", "ms", asked, pair[0], pair[1])
+        yield Quantity(leg, f"delay, {name}", "ms", configured, pair[0], pair[1])
     spread = (float(ideal.std()), float(measured.std()))
     yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
     yield _loss(leg, downlink, probe.packets, probe.packets - len(ideal), len(measured))

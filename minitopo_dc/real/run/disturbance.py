@@ -129,7 +129,9 @@ def plan(runs: int, seed: int) -> list[tuple[Disturbance, Mapping[str, str]]]:
     rng = Random(seed)
     disturbed = _repeated(DISTURBANCES, runs, rng)
     cases = _repeated(CASES, 2 * runs, rng)
-    kinds = (each for pair in zip([NONE] * runs, disturbed, strict=True) for each in pair)
+    kinds = (
+        disturbance for pair in zip([NONE] * runs, disturbed, strict=True) for disturbance in pair
+    )
     return list(zip(kinds, cases, strict=True))
 
 
@@ -177,15 +179,15 @@ def errors(rows: Sequence[Row]) -> list[float | None]:
     for row in rows:
         if row.kind == "none" and row.goodput_mbps is not None:
             clean.setdefault((row.transport, row.mode), []).append(row.goodput_mbps)
-    found: list[float | None] = []
+    relative: list[float | None] = []
     for row in rows:
         here = clean.get((row.transport, row.mode))
         reference = row.reference_mbps or (median(here) if here and row.kind != "rate" else None)
         if row.goodput_mbps is None or reference is None:
-            found.append(None)
+            relative.append(None)
         else:
-            found.append(row.goodput_mbps / reference - 1)
-    return found
+            relative.append(row.goodput_mbps / reference - 1)
+    return relative
 
 
 def fit(rows: Sequence[Row]) -> Limits:
@@ -194,19 +196,21 @@ def fit(rows: Sequence[Row]) -> Limits:
     They begin at the largest evidence of each kind in an undisturbed run with a right number, and
     are raised half-way to the value at which a wrong run would not be detected any more.
     """
-    judged = [(row, each) for row, each in zip(rows, errors(rows), strict=True) if each is not None]
+    judged = [
+        (row, error) for row, error in zip(rows, errors(rows), strict=True) if error is not None
+    ]
     right = [row for row, error in judged if row.kind == "none" and abs(error) <= OFF]
     low = {kind: max([LEAST[kind], *(row.worst(kind) for row in right)]) for kind in LEAST}
     wrong = [row for row, error in judged if abs(error) > OFF]
-    told = [row for row in wrong if row.exceeds(_limits(low))]
+    detected = [row for row in wrong if row.exceeds(_limits(low))]
     high = dict(low)
     for kind, least in low.items():
         # Runs that only this kind detects; others are detected by the limits found so far.
         others = _limits(high | {kind: math.inf})
-        needed = [row.worst(kind) for row in told if not row.exceeds(others)]
+        needed = [row.worst(kind) for row in detected if not row.exceeds(others)]
         most = min(needed, default=MAX_RAISED * least)
         high[kind] = math.sqrt(least * max(most, least))
-    return _limits({kind: round(each, 4) for kind, each in high.items()})
+    return _limits({kind: round(limit, 4) for kind, limit in high.items()})
 
 
 def _limits(values: Mapping[str, float]) -> Limits:
@@ -215,7 +219,7 @@ def _limits(values: Mapping[str, float]) -> Limits:
 
 def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
     """Return `count` items, each as often as the others, in a random order."""
-    whole = [each for _ in range(-(-count // len(items))) for each in items]
+    whole = [item for _ in range(-(-count // len(items))) for item in items]
     rng.shuffle(whole)
     return whole[:count]
 

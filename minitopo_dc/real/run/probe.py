@@ -117,8 +117,8 @@ def _receive(address: str, path: Path) -> None:
     connection.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     connection.bind((address, PORT))
     connection.settimeout(SILENCE_S)
-    told = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: told.set())
+    is_ending = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: is_ending.set())
     since_boot = time.time_ns() - time.monotonic_ns()
     print("ready", flush=True)  # noqa: T201 - the other side waits for this line
     table = array("q")
@@ -126,7 +126,7 @@ def _receive(address: str, path: Path) -> None:
         try:
             data, ancillary, _, _ = connection.recvmsg(65_535, 64)
         except TimeoutError:
-            if told.is_set():
+            if is_ending.is_set():
                 break
             continue
         seconds, nanoseconds = TIMESPEC.unpack(ancillary[0][2])

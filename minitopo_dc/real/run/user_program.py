@@ -12,8 +12,7 @@ from typing import Literal
 
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.foreground import HeldSignals, run_in_foreground
-from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.network.leftovers import ending_leftovers
+from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.real.network.testbed import Testbed, testbed
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment

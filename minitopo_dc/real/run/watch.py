@@ -130,10 +130,10 @@ class Watch:
             summaries: of the elements, when they have ended.
             limited: parts whose processor time the scenario limits.
         """
-        begin_s = min(each.started_s for each in measurements)
-        end_s = max(each.started_s + each.completion_s for each in measurements)
-        begin_ns, end_ns = (self._zero_ns + round(each * NS_PER_S) for each in (begin_s, end_s))
-        stalls = {each["host"]: each["stalls_ns"] for each in summaries}
+        begin_s = min(measured.started_s for measured in measurements)
+        end_s = max(measured.started_s + measured.completion_s for measured in measurements)
+        begin_ns, end_ns = (self._zero_ns + round(moment * NS_PER_S) for moment in (begin_s, end_s))
+        stalls = {summary["host"]: summary["stalls_ns"] for summary in summaries}
         return judge_trust(self.evidence(begin_ns, end_ns, stalls), limited=limited)
 
     def evidence(
@@ -150,8 +150,8 @@ class Watch:
             name: _part(_within(process.samples, begin_ns, end_ns))
             for name, process in self._processes.items()
         }
-        stalled = {name: overlap_s(each, begin_ns, end_ns) for name, each in stalls.items()}
-        turns = [each.at_ns for each in self._machine]
+        stalled = {name: overlap_s(late, begin_ns, end_ns) for name, late in stalls.items()}
+        turns = [turn.at_ns for turn in self._machine]
         gaps = ((after, after - before) for before, after in pairwise(turns))
         paused = [(at, gap) for at, gap in gaps if gap > 2 * INTERVAL_S * NS_PER_S]
         return Evidence(
@@ -211,7 +211,7 @@ _AnyDated = TypeVar("_AnyDated", bound=_Dated)
 
 def _within(samples: Sequence[_AnyDated], begin_ns: int, end_ns: int) -> Sequence[_AnyDated]:
     """Return the samples of a window, with the last one before it and the first one behind it."""
-    moments = [each.at_ns for each in samples]
+    moments = [sample.at_ns for sample in samples]
     first = max(0, bisect_right(moments, begin_ns) - 1)
     return samples[first : bisect_left(moments, end_ns) + 1]
 
@@ -225,7 +225,7 @@ def _part(samples: Sequence[Sample]) -> Part | None:
     return Part(
         ran_s=(last.ran_ns - first.ran_ns) / NS_PER_S,
         waited_s=(last.waited_ns - first.waited_ns) / NS_PER_S,
-        delayed_s=sum(each for each in waits if each >= LONG_WAIT_NS) / NS_PER_S,
+        delayed_s=sum(wait for wait in waits if wait >= LONG_WAIT_NS) / NS_PER_S,
         stopped_s=sum(b.at_ns - a.at_ns for a, b in pairwise(samples) if b.stopped) / NS_PER_S,
         saturated_s=_saturated_s(samples),
     )
@@ -263,13 +263,13 @@ def _state(pid: int) -> str:
 
 def _times(pid: int) -> dict[int, tuple[int, int]]:
     """Return how long each thread of a process ran and waited (ns), by its number (proc(5))."""
-    found = {}
+    times = {}
     for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (a hundred times a second)
         with contextlib.suppress(OSError):  # one that ends at this moment
             with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:  # noqa: PTH123
                 ran, waited, _ = file.read().split()
-            found[int(thread)] = int(ran), int(waited)
-    return found
+            times[int(thread)] = int(ran), int(waited)
+    return times
 
 
 def _machine(now: int) -> _Machine:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import DelayCurve, curve_delay_ns, delay_steps, make_capacity
 from minitopo_dc.router import ElementLeg
-from minitopo_dc.router.schedule import Schedule
+from minitopo_dc.router.element import Schedule
 from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 

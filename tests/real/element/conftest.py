@@ -9,7 +9,6 @@ import pytest
 from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.real.element import captures as captures_module
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element import transmit_driver as transmit_module
 from minitopo_dc.real.element.drivers import LegDriver
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import Loop
@@ -21,7 +20,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(captures_module, "clock", clock)
     monkeypatch.setattr(drivers_module, "clock", clock)
-    monkeypatch.setattr(transmit_module, "clock", clock)
     monkeypatch.setattr(loop_module, "clock", clock)
     return clock
 

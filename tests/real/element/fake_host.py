@@ -17,9 +17,8 @@ from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
-from minitopo_dc.real.element.native_element import NativeElement, lacking
-from minitopo_dc.real.element.native_loop import NativeLoop
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.recorder import Recorder, Series

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
+from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
 from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000

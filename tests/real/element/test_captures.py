@@ -10,12 +10,14 @@ from scapy.layers.inet import IP
 from scapy.layers.inet6 import IPv6
 from scapy.utils import rdpcap
 
+from minitopo_dc.capture.layers import PdcpData18, PdcpNrUdp
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import captures as module
 from minitopo_dc.real.element.captures import Captures
-from minitopo_dc.real.element.drivers import LegDriver
+from minitopo_dc.real.element.drivers import LegDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.settings import Pdcp
 from tests.real.element.fakes import (
     LATER,
     Clock,
@@ -118,6 +120,26 @@ def test_what_a_leg_drops_is_dropped_and_never_written(
         *("accept", "gnb-leg1.pcap"),
         *("accept", "gnb-leg1.pcap"),
     ]
+
+
+@pytest.mark.parametrize(("split", "numbers"), [("batch", [[0], [1]]), ("duplicate", [[0, 1]] * 2)])
+def test_a_leg_s_capture_has_the_pdus_of_that_leg(
+    split: str, numbers: list[list[int]], clock: Clock, legs: Legs, tmp_path: Path
+) -> None:
+    loop, both = legs
+    made = Captures(settings(tmp_path), 0)
+    entity = Pdcp.model_validate({"split": split, "batch": 2}).transmitter(2)
+    outlets = [made.outlet(leg, SENDING) for leg in both]
+    driver = TransmitDriver(1, entity, sn_format(18), outlets, loop)
+    for _ in range(2):
+        driver.on_packet(FakePacket(datagram(500)))
+    clock.serve(loop, LATER)
+    made.close()
+    for leg, expected in enumerate(numbers, start=1):
+        captured = rdpcap(str(tmp_path / f"gnb-leg{leg}.pcap"))
+        assert {packet[PdcpNrUdp].ueid for packet in captured} == {leg}
+        assert [packet[PdcpData18].sn for packet in captured] == expected
+        assert {len(packet[PdcpData18][IP]) for packet in captured} == {500}
 
 
 def test_an_arriving_pdu_is_written_when_it_is_read_before_its_turn(

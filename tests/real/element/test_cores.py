@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.native import library
 from minitopo_dc.real.element.__main__ import _python_reason
-from minitopo_dc.real.element.native_element import lacking
+from minitopo_dc.real.element.native import lacking
 from minitopo_dc.router import ElementSettings
 from minitopo_dc.settings import SettingsError
 from tests.native.extension import needs_native

@@ -5,18 +5,17 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.pdcp import sn_format
-from minitopo_dc.real.element import wire
+from minitopo_dc.real.element import drivers
+from minitopo_dc.real.element.drivers import TransmitDriver, WireDriver
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.real.element.transmit_driver import TransmitDriver
-from minitopo_dc.real.element.wire import WireDriver
 from minitopo_dc.settings import Pdcp
 from tests.real.element.fakes import FakePacket, NoInjector, datagram
 
 
 @pytest.fixture(autouse=True)
 def no_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wire, "Injector", NoInjector)
+    monkeypatch.setattr(drivers, "Injector", NoInjector)
 
 
 def bearer(split: str) -> tuple[TransmitDriver, list[WireDriver]]:

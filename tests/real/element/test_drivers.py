@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.link import Leg
-from minitopo_dc.pdcp import TransmittingEntity, append_trailer, sn_format, split_trailer
+from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.drivers import LegDriver
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.real.element.transmit_driver import Sdu, TransmitDriver
-from minitopo_dc.settings import Pdcp
 from tests.real.element.fakes import (
     LATER,
     MS,
@@ -19,7 +17,6 @@ from tests.real.element.fakes import (
     NoInjector,
     datagram,
     datagram_ipv6,
-    ones_complement_sum,
     receiver,
     transmitter,
 )
@@ -63,16 +60,6 @@ def test_a_packet_that_the_leg_loses_after_taking_it_is_dropped(
     assert (lost.verdict, other.verdict) == ("drop", "accept")
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_packet_that_the_queue_refuses_is_dropped_at_once(
-    legs: tuple[Loop, list[LegDriver]],
-) -> None:
-    packets = [FakePacket(datagram()) for _ in range(3)]
-    for packet in packets:
-        legs[1][0].on_packet(packet)
-    assert [packet.verdict for packet in packets] == ["", "", "drop"]
-
-
 def test_the_loop_wakes_for_the_earliest_departure(
     clock: Clock, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
@@ -80,17 +67,6 @@ def test_the_loop_wakes_for_the_earliest_departure(
     loop.serve(clock.now)
     leg.on_packet(FakePacket(datagram()))
     assert loop.due == 11 * MS
-
-
-def test_the_next_packet_lets_go_what_is_due(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    _, (leg, _) = legs
-    first = FakePacket(datagram())
-    leg.on_packet(first)
-    clock.now = 12 * MS
-    leg.on_packet(FakePacket(datagram()))
-    assert first.verdict == "accept"
 
 
 @pytest.mark.usefixtures("clock")
@@ -145,17 +121,6 @@ def test_a_duplicate_is_sent_anew_on_the_second_leg(
     assert injector.sent == [bytes(lowered)]
 
 
-@pytest.mark.usefixtures("clock")
-def test_a_pdu_in_order_goes_up_at_once_without_its_number(
-    legs: tuple[Loop, list[LegDriver]],
-) -> None:
-    driver = receiver(legs[0])
-    packet = FakePacket(append_trailer(datagram(), sn_format(18).encode(0)), indev=11)
-    driver.on_packet(packet)
-    assert packet.verdict == "accept"
-    assert packet.payload == datagram()
-
-
 def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
     clock: Clock, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
@@ -169,48 +134,6 @@ def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
     clock.now = 200 * MS
     loop.serve(clock.now)
     assert packet.verdict == "accept"
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_second_copy_of_a_pdu_is_dropped(legs: tuple[Loop, list[LegDriver]]) -> None:
-    driver = receiver(legs[0])
-    pdu = append_trailer(datagram(), sn_format(18).encode(0))
-    copies = [FakePacket(pdu, indev=11), FakePacket(pdu, indev=12)]
-    for copy in copies:
-        driver.on_packet(copy)
-    assert [copy.verdict for copy in copies] == ["accept", "drop"]
-
-
-@pytest.mark.usefixtures("clock")
-def test_what_is_no_pdu_is_dropped_and_counted(legs: tuple[Loop, list[LegDriver]]) -> None:
-    driver = receiver(legs[0])
-    packet = FakePacket(append_trailer(datagram(), b"\x7f\x00\x00"), indev=11)
-    driver.on_packet(packet)
-    assert packet.verdict == "drop"
-    assert driver.malformed == 1
-
-
-@pytest.mark.usefixtures("clock")
-def test_numbers_start_again_after_the_last_of_their_format(
-    legs: tuple[Loop, list[LegDriver]],
-) -> None:
-    entity = TransmittingEntity[Sdu](sn_format(12), Pdcp().policy(2), legs=2, first_count=4095)
-    driver = TransmitDriver(1, entity, sn_format(12), legs[1], legs[0])
-    packets = [FakePacket(datagram()) for _ in range(2)]
-    for packet in packets:
-        driver.on_packet(packet)
-    numbers = [sn_format(12).decode(split_trailer(each.payload, 2)[0]) for each in packets]
-    assert numbers == [4095, 0]
-
-
-@pytest.mark.parametrize("size", [1000, 1001])
-@pytest.mark.usefixtures("clock")
-def test_the_header_checksum_of_a_pdu_is_right(
-    size: int, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    packet = FakePacket(datagram(size))
-    transmitter(*legs).on_packet(packet)
-    assert ones_complement_sum(packet.payload[:20]) == 0xFFFF
 
 
 @pytest.mark.usefixtures("clock")
@@ -235,37 +158,29 @@ def test_a_copy_goes_although_the_first_leg_drops_the_packet(
     assert [packet.verdict, len(injector.sent)] == ["drop", 1]
 
 
-def test_an_sdu_that_arrives_lets_go_what_is_due_on_a_leg(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    loop, both = legs
-    driver = transmitter(loop, both)
-    due = FakePacket(datagram())
-    both[1].on_packet(due)
-    loop.serve(clock.now)
-    clock.now = 11 * MS - 1
-    driver.on_packet(FakePacket(datagram()))
-    assert due.verdict == ""
-    clock.now = 11 * MS
-    driver.on_packet(FakePacket(datagram()))
-    assert due.verdict == "accept"
-
-
-def test_a_pdu_that_arrives_lets_go_what_is_due_on_a_leg(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    loop, (leg, _) = legs
-    driver = receiver(loop)
-    due = FakePacket(datagram())
-    leg.on_packet(due)
-    clock.now = 11 * MS
-    driver.on_packet(FakePacket(append_trailer(datagram(), sn_format(18).encode(5)), indev=11))
-    assert due.verdict == "accept"
-
-
 @pytest.mark.usefixtures("clock")
 def test_delivered_bytes_are_those_of_the_sdus(legs: tuple[Loop, list[LegDriver]]) -> None:
     driver = receiver(legs[0])
     for sn, sdu in ((0, datagram(700)), (1, datagram_ipv6(800)), (3, datagram(900))):
         driver.on_packet(FakePacket(append_trailer(sdu, sn_format(18).encode(sn)), indev=12))
     assert driver.statistics().delivered_bytes == 1500
+
+
+@pytest.mark.parametrize("by", ["leg", "sdu", "pdu"])
+def test_a_packet_that_arrives_lets_go_what_is_due_on_a_leg(
+    by: str, clock: Clock, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    loop, (leg, other) = legs
+    takers = {
+        "leg": other.on_packet,
+        "sdu": transmitter(loop, [other, leg]).on_packet,
+        "pdu": receiver(loop).on_packet,
+    }
+    due = FakePacket(datagram())
+    leg.on_packet(due)
+    loop.serve(clock.now)
+    pdu = append_trailer(datagram(), sn_format(18).encode(5))
+    for now, verdict in ((11 * MS - 1, ""), (11 * MS, "accept")):
+        clock.now = now
+        takers[by](FakePacket(pdu if by == "pdu" else datagram(), indev=11))
+        assert due.verdict == verdict

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import kernel_leg as module
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel_leg import (
     FIFO,
     NETEM,
@@ -171,13 +171,6 @@ def test_nothing_is_due_before_the_start() -> None:
     assert leg.next_timeout() == 8 * S
 
 
-@pytest.mark.usefixtures("netlink")
-def test_a_leg_that_never_changes_is_never_due() -> None:
-    leg = kernel_leg()
-    leg.start(0)
-    assert leg.next_timeout() is None
-
-
 def run(leg: KernelLeg, clock: Clock, times: int) -> list[int]:
     """Let a leg make its next changes, each on time; return when they were."""
     moments = []
@@ -247,20 +240,10 @@ def test_a_step_to_the_same_rate_is_no_change_that_could_be_late(
 
 
 @pytest.mark.usefixtures("netlink")
-def test_without_changes_none_was_late() -> None:
-    assert kernel_leg().lateness_ms() == {"changes": 0, "mean_ms": 0.0, "max_ms": 0.0}
-
-
-@pytest.mark.usefixtures("netlink")
 @pytest.mark.parametrize("up", [False, True])
 def test_a_leg_of_the_kernel_cannot_be_taken_down(up: bool) -> None:
     with pytest.raises(ElementError, match="a leg cannot be taken down; use backend: user"):
         kernel_leg().set_up(up, 0)
-
-
-def test_closing_ends_the_talk_with_the_kernel(netlink: FakeNetlink) -> None:
-    kernel_leg().close()
-    assert netlink.closed
 
 
 def test_what_netlink_leaves_is_collected_now_and_then(

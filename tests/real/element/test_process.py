@@ -15,10 +15,10 @@ import pytest
 
 from minitopo_dc.capture import read_capture
 from minitopo_dc.pdcp import append_trailer, sn_format
-from minitopo_dc.real.element import drivers, kernel_leg, native_element, native_loop, process
+from minitopo_dc.real.element import drivers, kernel_leg, native, process
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.queue import HEADER_ONLY, WHOLE_PACKET, QueueDrops
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.kernel.queues import HEADER_ONLY, WHOLE_PACKET, QueueDrops
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from tests.native.extension import needs_native
 from tests.real.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
@@ -31,8 +31,8 @@ def host(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Host]:
     made = Host(tmp_path, native=request.param == "native")
-    monkeypatch.setattr(native_loop, "NetlinkQueues", FakeNetlinkQueues)
-    monkeypatch.setattr(native_element, "Injector", NoInjector)
+    monkeypatch.setattr(native, "NetlinkQueues", FakeNetlinkQueues)
+    monkeypatch.setattr(native, "Injector", NoInjector)
     monkeypatch.setattr(process, "KernelQueue", made.queue)
     monkeypatch.setattr(process, "KernelLeg", made.kernel_leg)
     monkeypatch.setattr(process, "Recorder", made.recorder)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.tap import End
 from minitopo_dc.real.element.radio_link import Cable
 from minitopo_dc.settings import LegSettings
@@ -182,11 +182,6 @@ def test_a_wrong_order_is_answered_with_one_line_and_the_link_goes_on(
     answer, *others = answers(wrong, order(), "start")
     assert words in answer
     assert others == ["ok", "ok"]
-
-
-def test_two_faults_of_an_order_are_one_line() -> None:
-    (answer,) = answers(order(radio=RADIO | {"delay_ms": -1, "end": "never"}))
-    assert "radio.end: never; allowed: 'loop', 'hold' or 'stop'; left: radio.delay_ms: " in answer
 
 
 @pytest.mark.parametrize(

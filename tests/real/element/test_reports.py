@@ -29,10 +29,10 @@ from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver, udp_datagram
 from minitopo_dc.router import ElementSettings, ReportPath
-from minitopo_dc.router.reports import ReportSender, Way
+from minitopo_dc.router.drivers import ReportSender, Way
 from minitopo_dc.settings import Pdcp
 from tests.capture.packets import datagram
 from tests.real.element.fakes import FakePacket

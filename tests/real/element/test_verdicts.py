@@ -22,17 +22,14 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.pdcp import (
-    PolicyError,
     TransmittingEntity,
     append_trailer,
     sn_format,
     split_trailer,
 )
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element import transmit_driver as transmit_module
-from minitopo_dc.real.element.drivers import Held, LegDriver
+from minitopo_dc.real.element.drivers import Held, LegDriver, Sdu, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.transmit_driver import Sdu, TransmitDriver
 from tests.real.element.fakes import (
     JUMBOGRAM,
     LATER,
@@ -138,26 +135,6 @@ def test_what_is_too_short_for_a_pdu_is_dropped_and_counted(
     assert driver.statistics().pdus == (0, 0)
 
 
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
-def test_what_cannot_carry_a_number_is_dropped_before_any_policy_is_asked(
-    payload: bytes, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    class Raises:
-        """Must not be asked."""
-
-        def legs(self, **_: object) -> tuple[int, ...]:
-            raise ZeroDivisionError
-
-    entity = TransmittingEntity[Sdu](sn_format(18), Raises(), legs=2)
-    driver = TransmitDriver(1, entity, sn_format(18), legs[1], legs[0])
-    packet = FakePacket(payload)
-    driver.on_packet(packet)
-    assert [packet.verdict, driver.malformed] == ["drop", 1]
-    with pytest.raises(PolicyError, match="ZeroDivisionError"):
-        driver.on_packet(FakePacket(datagram()))
-
-
 @contextmanager
 def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, list[LegDriver]]]:
     """Two legs with short queues that lose a third of their packets; the clock is a test's."""
@@ -166,7 +143,6 @@ def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drivers_module, "Injector", NoInjector)
         patch.setattr(drivers_module, "clock", clock)
-        patch.setattr(transmit_module, "clock", clock)
         loop = Loop()
 
         def leg(number: int) -> AnyLeg[Held]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.real.element.kernel.injection import TTL_OFFSET
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.topologies.two_path import client_address

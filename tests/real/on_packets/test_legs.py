@@ -18,12 +18,11 @@ LEG: dict[str, Any] = {"downlink": LINK, "uplink": LINK}
 DOWN_FROM_S = 2.0
 
 
-@pytest.mark.parametrize("transport", ["tcp", "quic"])
 def test_a_transfer_over_two_of_three_legs_goes_on_when_one_of_them_goes_down(
-    transport: str, tmp_path: Path
+    tmp_path: Path,
 ) -> None:
     values = {
-        "transport": transport,
+        "transport": "tcp",
         "mode": "dc",
         "legs": [LEG, LEG, LEG | {"outages": [[DOWN_FROM_S, 1000]]}],
         "pdcp": {"split": "least-delay", "legs": [1, 3]},

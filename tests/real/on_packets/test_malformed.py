@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.runs.addresses import SERVER_PORT
 from tests.real.element.fakes import ones_complement_sum

@@ -15,7 +15,7 @@ from minitopo_dc.settings import IpVersion
 from tests.real.testbed import running_testbed, start_with_traffic
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
-SECONDS = 4
+SECONDS = 2.5
 RATE = 2000
 """Packets a second of 1,200 bytes: 19.2 Mbit/s, more than one leg of 12 carries."""
 LEG: dict[str, Any] = {
@@ -26,12 +26,12 @@ RECOVERY = {"data_recovery": True, "report_ms": 10}
 
 
 def run(directory: Path, version: IpVersion, **pdcp: Any) -> tuple[Arrivals, Any, Any]:
-    """Packets over two legs of which the first is down from 1 to 3 s, and what was counted."""
+    """Packets over two legs of which the first is down from 0.7 to 1.7 s, and what was counted."""
     fields = {
         "transport": "tcp",
         "mode": "dc",
         "ip_version": version,
-        "legs": [LEG | {"outages": [[1, 3]]}, LEG],
+        "legs": [LEG | {"outages": [[0.7, 1.7]]}, LEG],
         "pdcp": {"batch": 20} | pdcp,
     }
     wanted = Scenario.check(fields, "test")

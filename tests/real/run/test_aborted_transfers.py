@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.transfers import AbortableHost
+from minitopo_dc.real.run.real import AbortableHost
 from minitopo_dc.real.run.watch import Watch
 
 pytestmark = pytest.mark.root

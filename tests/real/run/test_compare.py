@@ -97,23 +97,6 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     assert expected <= {path.name for path in run.iterdir()}
 
 
-def test_reordering_off_is_much_worse_than_on(tmp_path: Path) -> None:
-    goodput = {}
-    for delivery in ("in-order", "off"):
-        command = [*COMMAND, "compare", "--transports", "quic", "--modes", "dc", "--legs", "20"]
-        command += ["20", "--repetitions", "1", "--size", "3", "--congestion-control", "reno"]
-        command += [
-            "--set",
-            f"pdcp.delivery={delivery}",
-            "--output",
-            str(tmp_path / delivery),
-            "--json",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        goodput[delivery] = json.loads(done.stdout)[0]["goodput_mbps"]
-    assert goodput["off"] < 0.5 * goodput["in-order"]
-
-
 def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(
@@ -129,11 +112,11 @@ def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
 
 def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
     command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
-    command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=3", "--json"]
+    command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=1", "--json"]
     command += ["--output", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (row,) = json.loads(done.stdout)
     assert row["status"] == "failed"
     assert row["goodput_mbps"] is None
-    assert "within 3 s" in row["reason"]
+    assert "within 1 s" in row["reason"]

@@ -32,8 +32,10 @@ def run(wanted: Scenario, directory: Path) -> RunResult:
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("transport", ["quic", "tcp"])
-@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
+@pytest.mark.parametrize(
+    ("transport", "mode"),
+    [("quic", "sc"), ("quic", "dc"), ("tcp", "dc"), ("tcp", "dc-duplicate")],
+)
 def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
     result = run(scenario(transport, mode), tmp_path)
     assert result.leg_bytes is not None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.settings import IpVersion
 
@@ -52,8 +52,8 @@ class Injector:
 
     def close(self) -> None:
         """Close the sockets of both IP versions."""
-        for each in self._sockets.values():
-            each.close()
+        for opened in self._sockets.values():
+            opened.close()
 
     def _socket(self, family: socket.AddressFamily) -> socket.socket:
         if family not in self._sockets:

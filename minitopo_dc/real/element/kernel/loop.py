@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from minitopo_dc.router.drivers import Timed
+
 clock = time.monotonic_ns
 IDLE_NS = 1_000_000_000
 """The longest sleep: nothing depends on it."""
@@ -39,21 +41,25 @@ class Source(Protocol):
         """Take the packets that wait, up to a budget."""
 
 
-class Timed(Protocol):
-    """Something that has to act at a moment it names."""
+class Alarm:
+    """What wakes the loop for a part that names another moment than when it was served last."""
 
-    def next_timeout(self) -> int | None:
-        """Return when it has to act (ns of `clock`), None for not at all."""
+    def __init__(self, loop: Loop, part: Timed) -> None:
+        self._wake_at = loop.wake_at
+        self._part = part
 
-    def handle(self, now: int) -> None:
-        """Do what is due at `now` (ns)."""
+    def rearm(self) -> None:
+        """Ask the part for its next moment."""
+        self._wake_at(self._part.next_timeout())
+
+    ensure = rearm
 
 
 class Loop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.
 
     `due` is the earliest moment any part named. Every packet callback compares it with its own
-    `now`, so that a stream of packets cannot delay what is due.
+    `now` (`catch_up`), so that a stream of packets cannot delay what is due.
 
     The kernel ends a sleep some 50 to 100 us late on a virtual machine. The alarm is therefore set
     earlier by what has been the median of that, within limits.
@@ -76,14 +82,21 @@ class Loop:
         """Read this source whenever packets wait."""
         self._sources[source.fileno()] = source
 
-    def add_timed(self, part: Timed, *, first: bool = False) -> None:
+    def add_timed(self, part: Timed, *, first: bool = False) -> Alarm:
         """Call this part when it is due; a part that changes what others wait for comes first."""
         self._timed.insert(0 if first else len(self._timed), part)
+        return Alarm(self, part)
 
     def wake_at(self, moment: int | None) -> None:
         """Note that some part has to act at `moment` (ns)."""
         if moment is not None and moment < self.due:
             self.due = moment
+
+    def catch_up(self, now: int) -> int:
+        """Let every part do what is due before a packet that came at `now`, which is returned."""
+        if now >= self.due:
+            self.serve(now)
+        return now
 
     def serve(self, now: int) -> None:
         """Let every part do what is due, and find the next moment."""

@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from minitopo_dc.real.element.kernel.loop import clock
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.router.settings import NextHop
 
 RTMGRP_LINK = 1

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.real.element.kernel.namespace import inside
+from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.settings import IpVersion, Match
 
 THROUGH_LEG = 0x100
@@ -127,11 +127,11 @@ def installed(rules: Iterable[Rule], host: int | None = None) -> Iterator[None]:
         rules: what is held meanwhile.
         host: a process in the namespace; None: this process' own.
     """
-    wanted = list(rules)
-    if any(rule.version == 6 for rule in wanted):
-        wanted = [*unshaped(), *wanted]
+    held = list(rules)
+    if any(rule.version == 6 for rule in held):
+        held = [*unshaped(), *held]
     with ExitStack() as stack:
-        for rule in wanted:
+        for rule in held:
             _iptables("-A", rule, host)
             stack.callback(_iptables, "-D", rule, host)
         yield

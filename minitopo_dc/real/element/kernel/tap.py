@@ -9,8 +9,7 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from minitopo_dc.real.element.kernel.namespace import inside
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError, inside
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 DEVICE = "/dev/net/tun"

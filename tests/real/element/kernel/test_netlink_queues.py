@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PROGRAM = """
-from minitopo_dc.real.element.kernel.netlink_queues import NetlinkQueues
+from minitopo_dc.real.element.kernel.queues import NetlinkQueues
 queues = NetlinkQueues()
 print(queues.add(64), queues.add(64))
 queues.close()

@@ -210,10 +210,6 @@ def carried_out(pieces: list[bytes]) -> list[str]:
     return found
 
 
-def test_two_orders_of_one_read_are_carried_out_in_order() -> None:
-    assert carried_out([b"start\ndown 1\n"]) == ["start", "down 1"]
-
-
 @given(st.data())
 def test_an_order_is_carried_out_once_however_it_is_cut(data: st.DataObject) -> None:
     lines = data.draw(st.lists(st.from_regex(r"[a-z]{1,5}( [0-9])?", fullmatch=True), max_size=5))
@@ -222,15 +218,6 @@ def test_an_order_is_carried_out_once_however_it_is_cut(data: st.DataObject) -> 
     ends = zip([0, *cuts], [*cuts, len(text)], strict=True)
     pieces = [text[begin:end] for begin, end in ends if text[begin:end]]
     assert carried_out(pieces) == lines
-
-
-def test_an_order_longer_than_one_read_is_whole(orders: Orders) -> None:
-    line = "x" * 10_000
-    orders.write(line.encode() + b"\n")
-    orders.end()
-    found: list[str] = []
-    Loop().run(found.append)
-    assert found == [line]
 
 
 def test_a_line_that_ends_as_on_a_terminal_is_the_same_order() -> None:

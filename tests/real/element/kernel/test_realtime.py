@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from minitopo_dc.real.element.kernel import realtime as module
-from minitopo_dc.real.element.kernel.realtime import configure_realtime
+from minitopo_dc.real.element.kernel import process as module
+from minitopo_dc.real.element.kernel.process import configure_realtime
 
 
 class Machine:
@@ -115,15 +115,6 @@ def test_processors_that_sleep_on_are_said_with_the_file_that_is_missing(
     monkeypatch.setattr(module, "CPU_LATENCY", "/no/such/file")
     assert configure_realtime(realtime=True) == [
         "awake processors: /no/such/file: No such file or directory"
-    ]
-
-
-def test_all_that_is_refused_is_said(machine: Machine) -> None:
-    machine.refused = {"prctl": errno.EINVAL, "mlockall": errno.ENOMEM, "schedule": errno.EPERM}
-    assert configure_realtime(realtime=True) == [
-        "timer slack: Invalid argument",
-        "memory locking: Cannot allocate memory",
-        "real-time scheduling: Operation not permitted",
     ]
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from minitopo_dc.real.element.kernel import namespace
+from minitopo_dc.real.element.kernel import process
 from minitopo_dc.real.element.kernel import tap as module
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.tap import LARGEST_FRAME, End, Tap
 
 END = End("h1-eth0", 7, "00:11:22:33:44:55")
@@ -76,8 +76,8 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     device.touch()
     monkeypatch.setattr(module, "DEVICE", str(device))
     monkeypatch.setattr(module, "Path", made.path)
-    monkeypatch.setattr(namespace, "Path", made.path)
-    monkeypatch.setattr(namespace, "_enter", made.enter)
+    monkeypatch.setattr(process, "Path", made.path)
+    monkeypatch.setattr(process, "_enter", made.enter)
     monkeypatch.setattr(module, "fcntl", SimpleNamespace(ioctl=made.ioctl))
     return made
 
@@ -168,8 +168,8 @@ def test_a_namespace_that_may_not_be_entered_is_one_error(
     libc = SimpleNamespace(CDLL=lambda *_, **__: refuse(), get_errno=lambda: errno.EPERM)
     monkeypatch.undo()
     monkeypatch.setattr(module, "Path", kernel.path)
-    monkeypatch.setattr(namespace, "Path", kernel.path)
-    monkeypatch.setattr(namespace, "ctypes", libc)
+    monkeypatch.setattr(process, "Path", kernel.path)
+    monkeypatch.setattr(process, "ctypes", libc)
     with pytest.raises(ElementError, match="interface h1-eth0: Operation not permitted"):
         Tap(END)
 

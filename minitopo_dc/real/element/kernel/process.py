@@ -1,4 +1,8 @@
-"""Makes an ordinary process one whose timers are exact and whose pauses are short."""
+"""What a process asks of the kernel for itself: exact timers, short pauses, other hosts' networks.
+
+A socket, a queue of the kernel and a TAP interface belong for good to the network namespace in
+which they were opened, so a process that serves several hosts has to be there only then.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,9 @@ import ctypes
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from minitopo_dc.errors import MinitopoDcError
 
@@ -64,3 +71,34 @@ def _demand_awake_processors() -> list[str]:
     except OSError as error:
         return [f"awake processors: {CPU_LATENCY}: {error.strerror}"]
     return []
+
+
+CLONE_NEWNET = 0x40000000
+"""linux/sched.h: not in Python's modules."""
+
+
+@contextmanager
+def inside(pid: int | None) -> Iterator[None]:
+    """Enter the network namespace of a process for a block; None stays in the own one.
+
+    Raises:
+        OSError: there is no such process, or this one may not.
+    """
+    if pid is None:
+        yield
+        return
+    with (
+        Path("/proc/thread-self/ns/net").open("rb") as here,
+        Path(f"/proc/{pid}/ns/net").open("rb") as there,
+    ):
+        _enter(there.fileno())
+        try:
+            yield
+        finally:
+            _enter(here.fileno())
+
+
+def _enter(namespace: int) -> None:
+    # os.setns is Python 3.12's.
+    if ctypes.CDLL(None, use_errno=True).setns(namespace, CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

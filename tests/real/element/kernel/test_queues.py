@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.real.element.kernel import queue as module
-from minitopo_dc.real.element.kernel.queue import HEADER_ONLY, KernelQueue, QueueDrops
-from minitopo_dc.real.element.kernel.realtime import ElementError
+from minitopo_dc.real.element.kernel import queues as module
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.kernel.queues import HEADER_ONLY, KernelQueue, QueueDrops
 
 
 class FakeQueue:
@@ -84,11 +84,6 @@ def test_a_queue_that_another_element_has_is_one_error(queue: FakeQueue) -> None
 def test_a_full_socket_buffer_is_no_error_to_the_reader(queue: FakeQueue) -> None:
     with opened():
         assert queue.socket.getsockopt(module.SOL_NETLINK, module.NETLINK_NO_ENOBUFS) == 1
-
-
-def test_the_loop_waits_on_the_queue_s_own_descriptor(queue: FakeQueue) -> None:
-    with opened() as made:
-        assert made.fileno() == queue.socket.fileno()
 
 
 def test_closing_unbinds_and_closes_the_second_view_of_the_socket(queue: FakeQueue) -> None:

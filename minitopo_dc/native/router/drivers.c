@@ -1,0 +1,174 @@
+#include "router.h"
+
+void router_own(router *self, void *object, void (*release)(void *object))
+{
+    owned *made = zeroed(1, sizeof(*made));
+
+    *made = (owned){self->objects, release, object};
+    self->objects = made;
+}
+
+void router_free_owned(router *self)
+{
+    self->closing = 1;
+    while (self->objects != NULL) {
+        owned *first = self->objects;
+
+        self->objects = first->next;
+        first->free(first->object);
+        free(first);
+    }
+}
+
+/* Legs. */
+
+static void leg_fire(void *owner)
+{
+    leg_driver *self = owner;
+    int64_t now = self->of->now;
+    carried what;
+
+    while (!self->of->failed && leg_poll(self->leg, now, &what))
+        self->of->leave(self, what);
+    leg_driver_rearm(self);
+}
+
+static void leg_driver_free(void *object)
+{
+    leg_driver *self = object;
+
+    leg_free(self->leg);
+    free(self);
+}
+
+void leg_driver_begin(leg_driver *self, router *of, leg *what, int number)
+{
+    self->of = of;
+    self->leg = what;
+    self->number = number;
+    what->hooks = of->packets;
+    timer_begin(&self->timer, of, leg_fire, self);
+    router_own(of, self, leg_driver_free);
+}
+
+void leg_driver_rearm(leg_driver *self)
+{
+    timer_set(&self->timer, leg_next_timeout(self->leg));
+}
+
+void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size)
+{
+    if (leg_push(self->leg, (carried){packet, number}, size, self->of->now) == LEG_REFUSED)
+        self->of->packets.release(packet);
+    if (self->timer.at == NEVER || self->of->asks_always)
+        leg_driver_rearm(self);
+}
+
+/* Transmitting bearers. */
+
+static void put_on_legs(transmit_driver *self)
+{
+    while (pdu_ring_count(&self->entity->ready))
+        self->of->put(self, pdu_ring_pop(&self->entity->ready));
+}
+
+/* Put on the legs what they take now. */
+static void submit(void *owner)
+{
+    transmit_driver *self = owner;
+
+    do {
+        put_on_legs(self);
+        transmit_settle(self->entity, self->of->now);
+    } while (pdu_ring_count(&self->entity->ready));
+    timer_set(&self->timer, transmit_next_timeout(self->entity));
+}
+
+static void transmit_driver_free(void *object)
+{
+    transmit_driver *self = object;
+
+    transmit_free(self->entity);
+    free(self);
+}
+
+void transmit_driver_begin(transmit_driver *self, router *of, transmit *entity, leg_driver **legs, int count)
+{
+    self->of = of;
+    self->entity = entity;
+    entity->hooks = of->packets;
+    memcpy(self->legs, legs, (size_t)count * sizeof(*legs));
+    timer_begin(&self->timer, of, submit, self);
+    router_own(of, self, transmit_driver_free);
+}
+
+void transmit_driver_push(transmit_driver *self, void *sdu, int size)
+{
+    transmit_push(self->entity, sdu, size, self->of->now);
+    if (self->entity->late)
+        submit(self);
+    else
+        put_on_legs(self);
+}
+
+void transmit_driver_changed(transmit_driver *self, int64_t now)
+{
+    self->of->now = now;
+    if (self->entity->late)
+        submit(self);
+}
+
+/* Receiving bearers. */
+
+static void deliver(void *owner)
+{
+    receive_driver *self = owner;
+
+    receive_settle(self->entity, self->of->now);
+    while (packet_ring_count(&self->entity->ready) && !self->of->failed)
+        self->delivered_bytes += self->of->deliver(packet_ring_pop(&self->entity->ready));
+    timer_set(&self->timer, receive_next_timeout(self->entity));
+}
+
+static void receive_driver_free(void *object)
+{
+    receive_driver *self = object;
+
+    report_maker_free(self->maker);
+    receive_free(self->entity);
+    free(self);
+}
+
+void receive_driver_begin(receive_driver *self, router *of, receive *entity, report_maker *maker, const int *keys,
+                          int count)
+{
+    self->of = of;
+    self->entity = entity;
+    self->maker = maker;
+    self->legs = count;
+    memcpy(self->keys, keys, (size_t)count * sizeof(*keys));
+    timer_begin(&self->timer, of, deliver, self);
+    router_own(of, self, receive_driver_free);
+}
+
+int64_t receive_driver_bytes(const receive_driver *self)
+{
+    return self->delivered_bytes;
+}
+
+int receive_driver_position(const receive_driver *self, int key)
+{
+    for (int position = 0; position < self->legs; position++)
+        if (self->keys[position] == key)
+            return position;
+    return -1;
+}
+
+void receive_driver_push(receive_driver *self, void *sdu, int size, int position, int64_t sn, int64_t count)
+{
+    if (self->maker != NULL)
+        report_maker_push(self->maker, sn, size, position);
+    if (!receive_push(self->entity, sn, count, sdu, position, self->of->now))
+        self->of->packets.release(sdu);
+    deliver(self);
+}

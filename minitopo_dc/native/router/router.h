@@ -1,0 +1,108 @@
+/* What gnb and ue do with packets, the same on both clocks: the twin of router/drivers.py. A host of either clock
+ * is a router with what is its own behind it: it calls timers at their moments, and says what becomes of packets. */
+#ifndef MINITOPO_ROUTER_H
+#define MINITOPO_ROUTER_H
+
+#include "../base/arithmetic.h"
+#include "../base/declared.h"
+#include "../link/leg.h"
+#include "../pdcp/receive.h"
+#include "../pdcp/report_maker.h"
+#include "../pdcp/transmit.h"
+
+typedef struct router router;
+
+typedef struct timer {
+    router *of;
+    int64_t at; /* NEVER: it is not set */
+    void (*fire)(void *owner);
+    void *owner;
+} timer;
+
+typedef struct owned {
+    struct owned *next;
+    void (*free)(void *object);
+    void *object;
+} owned;
+
+/* The functions are the host's. */
+struct router {
+    int64_t now;
+    int closing;
+    int failed; /* nothing goes on: something raised in Python */
+    int asks_always; /* a leg for its next moment after each packet that it got, not only where it had none */
+    packet_hooks packets;
+    /* Fire a timer at its new moment. */
+    void (*wake)(router *self, timer *what);
+    /* A packet crossed a leg. */
+    void (*leave)(leg_driver *by, carried what);
+    /* Put a PDU on its leg, by `leg_driver_push`. */
+    void (*put)(transmit_driver *of, pdu what);
+    /* Hand up an SDU; its bytes. */
+    int (*deliver)(void *packet);
+    owned *objects;
+};
+
+struct leg_driver {
+    router *of;
+    leg *leg;
+    int number;
+    timer timer;
+};
+
+struct transmit_driver {
+    router *of;
+    transmit *entity;
+    leg_driver *legs[MAX_LEGS];
+    timer timer;
+};
+
+struct receive_driver {
+    router *of;
+    receive *entity;
+    report_maker *maker; /* or NULL */
+    int legs, keys[MAX_LEGS];
+    int64_t delivered_bytes;
+    timer timer;
+};
+
+static inline void timer_begin(timer *self, router *of, void (*fire)(void *owner), void *owner)
+{
+    *self = (timer){of, NEVER, fire, owner};
+}
+
+static inline void timer_set(timer *self, int64_t moment)
+{
+    if (moment == self->at)
+        return;
+    self->at = moment;
+    if (moment != NEVER)
+        self->of->wake(self->of, self);
+}
+
+static inline void timer_bring_forward(timer *self, int64_t moment)
+{
+    if (moment < self->at)
+        timer_set(self, moment);
+}
+
+/* What a router owns it frees, the last one first. */
+void router_own(router *self, void *object, void (*release)(void *object));
+void router_free_owned(router *self);
+
+/* The drivers are the first members of what the host has made, which is freed with them. `keys` tell a bearer's legs
+ * apart where its PDUs arrive. */
+void leg_driver_begin(leg_driver *self, router *of, leg *what, int number);
+void transmit_driver_begin(transmit_driver *self, router *of, transmit *entity, leg_driver **legs, int count);
+void receive_driver_begin(receive_driver *self, router *of, receive *entity, report_maker *maker, const int *keys,
+                          int count);
+
+/* `number`: a COUNT, or the SN where nobody knows more of it; -1: the packet has no bearer. */
+void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size);
+void transmit_driver_push(transmit_driver *self, void *sdu, int size);
+/* The position of a bearer's leg; -1: it has none of this key. */
+int receive_driver_position(const receive_driver *self, int key);
+/* `count` is -1 where nobody knows it. */
+void receive_driver_push(receive_driver *self, void *sdu, int size, int position, int64_t sn, int64_t count);
+
+#endif

@@ -1,0 +1,316 @@
+"""Drivers of a router host's legs and PDCP entities, the same on both clocks.
+
+They run the cores without input or output over what a host gives them: a loop that calls them at
+the moments that they name (`Loop`), and packets that go on or are discarded (`Held`). On real
+packets to let one go is to give the kernel its verdict, in virtual time it is a call.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+from minitopo_dc.link import AnyLeg, Leg
+from minitopo_dc.pdcp import (
+    PacketFacts,
+    Pdu,
+    ReceivingEntity,
+    ReportMaker,
+    TransmittingEntity,
+)
+from minitopo_dc.pdcp.statistics import ReceiveStatistics
+
+
+class Timed(Protocol):
+    """A part that names the moment at which it has to act next."""
+
+    def next_timeout(self) -> int | None:
+        """Return when to act next (ns of the host's clock); None: not at all."""
+
+    def handle(self, now: int) -> None:
+        """Do what is due at `now` (ns)."""
+
+
+class Alarm(Protocol):
+    """The host's promise to call a timed part at the moment that it names."""
+
+    def rearm(self) -> None:
+        """Ask the part for its next moment, after something else than its alarm changed it."""
+
+    def ensure(self) -> None:
+        """Ask the part for its next moment unless it has named one."""
+
+
+class Loop(Protocol):
+    """What calls the timed parts of a host, by the kernel's clock or in virtual time."""
+
+    def add_timed(self, part: Timed, *, first: bool = False) -> Alarm:
+        """Call a part when it is due; one that changes what others wait for comes first."""
+
+
+class Held(Protocol):
+    """A packet that waits while a core holds it."""
+
+    def accept(self) -> None:
+        """Let the packet go on: on its leg, or up to who waits for it."""
+
+    def drop(self) -> None:
+        """Discard the packet for good."""
+
+
+class PduOnLeg(ABC):
+    """A bearer's PDU in a leg's queue, which data recovery may take back."""
+
+    __slots__ = ("bearer", "number")
+
+    def __init__(self, bearer: int, number: int) -> None:
+        self.bearer = bearer
+        self.number = number
+        """Its COUNT, or its SN where nobody knows more of it."""
+
+    @abstractmethod
+    def accept(self) -> None:
+        """Let the PDU go on."""
+
+    @abstractmethod
+    def drop(self) -> None:
+        """Discard the PDU for good."""
+
+
+Packet = TypeVar("Packet", bound=Held)
+
+
+class LegDriver(Generic[Packet]):
+    """The driver of one direction of a leg; a timed part."""
+
+    def __init__(self, number: int, leg: AnyLeg[Packet], loop: Loop) -> None:
+        """Run the leg of this number on a host's loop."""
+        self.number = number
+        self.leg = leg
+        self.next_timeout = leg.next_timeout
+        self.other: LegDriver[Packet] | None = None
+        """The other direction, where both share a medium: what happens to one changes both."""
+        self._alarm = loop.add_timed(self)
+        self._repeats = not isinstance(leg, Leg)
+
+    def push(self, packet: Packet, size: int, now: int) -> None:
+        """Put a packet of `size` bytes on the leg."""
+        if not self.leg.push(packet, size, now):
+            packet.drop()
+        if self._repeats:  # what is sent again comes later than what the leg has named
+            self.rearm()
+        else:
+            self._alarm.ensure()
+
+    def flush(self, which: Callable[[Packet], bool], now: int) -> Sequence[Packet]:
+        """Take packets out of the leg's queue; the caller has to drop them."""
+        flushed = self.leg.flush(now, which)
+        self.rearm()
+        return flushed
+
+    def handle(self, now: int) -> None:
+        """Let go of packets that have crossed the leg, and drop those that never will."""
+        for packet in self.leg.poll(now):
+            packet.accept()
+        for packet in self.leg.dropped():
+            packet.drop()
+        if self.other is not None:
+            self.rearm()
+
+    def rearm(self) -> None:
+        """Find the leg's next moment anew, after it was changed from outside."""
+        self._alarm.rearm()
+        if self.other is not None:
+            self.other._alarm.rearm()
+
+
+class Outlet(Protocol):
+    """A leg as a transmitting bearer sees it."""
+
+    @property
+    def number(self) -> int:
+        """Return the number of the leg."""
+
+    def flush(self, which: Callable[[Any], bool], now: int) -> Sequence[Any]:
+        """Take packets out of the leg's queue; the caller has to drop them."""
+
+
+Sdu = TypeVar("Sdu", bound=Held)
+AnyOutlet = TypeVar("AnyOutlet", bound=Outlet)
+
+
+class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
+    """The driver of one bearer's transmitting entity; a timed part that comes before the legs."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: TransmittingEntity[Sdu],
+        legs: Sequence[AnyOutlet],
+        loop: Loop,
+    ) -> None:
+        """Put the PDUs of a bearer of this number on these legs."""
+        self.bearer = bearer
+        self.entity = entity
+        self.next_timeout = entity.next_timeout
+        self._legs = list(legs)
+        self._follows = entity.follows_legs
+        self._alarm = loop.add_timed(self, first=True) if self._follows else None
+
+    def push(self, sdu: Sdu, size: int, now: int, facts: PacketFacts | None) -> None:
+        """Give an SDU a number, and put it on the leg or legs of its policy.
+
+        Args:
+            sdu: a packet.
+            size: of it, in bytes.
+            now: in ns.
+            facts: what its policy knows of it, if `entity.needs_facts`.
+        """
+        if not self.entity.push(sdu, size, now, facts):
+            sdu.drop()
+        if self._follows:
+            self._submit(now)
+        else:
+            self._put(self.entity.poll(now), now)
+
+    def handle(self, now: int) -> None:
+        """Put on the legs as many PDUs as they take now."""
+        while pdus := self.entity.poll(now):
+            self._put(pdus, now)
+        for sdu in self.entity.dropped():
+            sdu.drop()
+
+    def legs_changed(self, now: int) -> None:
+        """React to legs that went down or up or got another rate, or to the receiver's report."""
+        if not self._follows:
+            return
+        for position in self.entity.lost_legs(now):
+            flushed = self._legs[position].flush(self._is_own, now)
+            for pdu in flushed:
+                pdu.drop()
+            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
+        self._submit(now)
+
+    def _submit(self, now: int) -> None:
+        self.handle(now)
+        if self._alarm is not None:
+            self._alarm.rearm()
+
+    def _is_own(self, packet: Held) -> bool:
+        return isinstance(packet, PduOnLeg) and packet.bearer == self.bearer
+
+    @abstractmethod
+    def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:
+        """Put PDUs on their legs."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeliveryStatistics(ReceiveStatistics):
+    """Counters of a receiving entity and of the driver that it delivers to.
+
+    Attributes:
+        delivered_bytes: of the SDUs (IP packets) that were delivered and polled.
+    """
+
+    delivered_bytes: int
+
+
+def with_bytes(statistics: ReceiveStatistics, delivered_bytes: int) -> DeliveryStatistics:
+    """Return an entity's counters with those of its driver."""
+    names = (field.name for field in dataclasses.fields(ReceiveStatistics))
+    values = {name: getattr(statistics, name) for name in names}
+    return DeliveryStatistics(**values, delivered_bytes=delivered_bytes)
+
+
+class ReceiveDriver(ABC, Generic[Sdu]):
+    """The driver of one bearer's receiving entity; a timed part."""
+
+    def __init__(
+        self,
+        bearer: int,
+        entity: ReceivingEntity[Sdu],
+        loop: Loop,
+        *,
+        reports: ReportMaker | None = None,
+    ) -> None:
+        """Deliver the SDUs of a bearer of this number; `reports` counts what arrives."""
+        self.bearer = bearer
+        self.entity = entity
+        self.reports = reports
+        self.next_timeout = entity.next_timeout
+        self._delivered_bytes = 0
+        self._alarm = loop.add_timed(self)
+
+    def push(
+        self, sn: int, sdu: Sdu, size: int, leg: int, now: int, *, count: int | None = None
+    ) -> None:
+        """Take a PDU that arrived, and deliver what is in order then.
+
+        Args:
+            sn: its number.
+            sdu: what is in it.
+            size: of that, in bytes.
+            leg: by which it came, as a position among the bearer's legs.
+            now: in ns.
+            count: its true COUNT, where that is known.
+        """
+        if self.reports is not None:
+            self.reports.push(sn, size, leg)
+        if not self.entity.push(sn, sdu, leg, now, count):
+            sdu.drop()
+        self.handle(now)
+        self._alarm.rearm()
+
+    def handle(self, now: int) -> None:
+        """Let go of SDUs that are in order, or have waited long enough."""
+        for sdu in self.entity.poll(now):
+            self._delivered_bytes += self._size(sdu)
+            sdu.accept()
+
+    def statistics(self) -> DeliveryStatistics:
+        """Return the delivery counters up to now."""
+        return with_bytes(self.entity.statistics(), self._delivered_bytes)
+
+    @abstractmethod
+    def _size(self, sdu: Sdu) -> int:
+        """Return the bytes of an SDU's IP packet."""
+
+
+class HasState(Protocol):
+    """A leg, as reports see it."""
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether the leg is up; it is not in an outage."""
+
+
+Way = tuple[HasState, Callable[[bytes, int], None]]
+"""A leg, and what puts a report on it at a time (ns)."""
+
+
+class ReportSender:
+    """Puts each report of one bearer on a leg when it is due; a timed part, to come before legs.
+
+    Args:
+        maker: of the reports.
+        ways: those that reports may take, in this order.
+        every_leg: whether each report takes all legs that are up, not one.
+    """
+
+    def __init__(self, maker: ReportMaker, ways: Sequence[Way], *, every_leg: bool = False) -> None:
+        self._maker = maker
+        self._ways = ways
+        self._most = len(ways) if every_leg else 1
+        self.next_timeout = maker.next_timeout
+        self.start = maker.start
+
+    def handle(self, now: int) -> None:
+        """Send the report that is due, on the first leg that is up or on all of them."""
+        report = self._maker.poll(now)
+        if report is None:
+            return
+        up = [way for way in self._ways if way[0].is_up] or self._ways
+        for _, send in up[: self._most]:
+            send(report, now)

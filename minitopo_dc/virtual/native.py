@@ -1,0 +1,353 @@
+"""The virtual clock on the native core: its loop, its elements and hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from minitopo_dc.link import WifiPath
+from minitopo_dc.native.library import library
+from minitopo_dc.native.models import from_c_time, to_c_time
+from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
+from minitopo_dc.router.drivers import Timed, Way
+from minitopo_dc.router.native import (
+    NativeLegDriver,
+    NativeReceiveDriver,
+    NativeTransmitDriver,
+    native_transmitter,
+)
+from minitopo_dc.router.settings import ElementLeg
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.virtual import EndpointInC, Sent
+from minitopo_dc.virtual.element import Element
+from minitopo_dc.virtual.host import Host
+from minitopo_dc.virtual.loop import START_NS, TimedPart
+from minitopo_dc.virtual.packet import Flow, Packet, Take
+
+
+class NativeElement(Element):
+    """The legs and bearers of one router host, in C."""
+
+    _loop: Any
+    _legs: Any
+    _transmit: Any
+    _receive: Any
+
+    def __init__(
+        self,
+        settings: ElementSettings,
+        loop: Any,
+        flows: dict[Flow, Any],
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+    ) -> None:
+        """Make legs and bearers; each flow that enters is added to `flows`."""
+        self._flows = flows
+        self._lib = loop.lib
+        self._peer = self
+        super().__init__(settings, loop, leg_of=leg_of, processing_ns=processing_ns, paths={})
+
+    def connect(self, peer: Element) -> None:
+        """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
+        assert isinstance(peer, NativeElement)
+        self._peer = peer
+        for flow in self._report_flows:
+            flow.deliver = peer.report_taker(flow.destination[1])
+
+    def entrance(self, flow: Flow) -> Take:
+        """Return the function that takes a flow's packets from the end host on this side."""
+        addresses = (flow.source[0], flow.destination[0])
+        bearer = _driver_of(flow, self._settings.transmit, self._transmit)
+        other = _driver_of(flow, self._peer._settings.receive, self._peer._receive)
+        leg = self._legs[
+            next(self._leg_of[address] for address in addresses if address in self._leg_of)
+        ]
+        return self._take(flow, bearer, leg, other)
+
+    def _leg_driver(self, leg: ElementLeg) -> Any:
+        driver = NativeLegDriver(leg)
+        driver.pointer = self._lib.network_leg(
+            self._loop.pointer, driver.leg.pointer, driver.number
+        )
+        driver.leg.disown()
+        return driver
+
+    def _transmitting(self, bearer: TransmitBearer) -> Any:
+        legs = [self._legs[number].leg for number in bearer.legs]
+        return native_transmitter(self._settings, bearer, legs)
+
+    def _transmitter(self, bearer: TransmitBearer, entity: Any) -> Any:
+        driver = NativeTransmitDriver(bearer.bearer, entity)
+        if entity.asked is not None:
+            entity.asked.failed = self._loop.fail
+        pointers = [self._legs[number].pointer for number in bearer.legs]
+        driver.pointer = self._lib.network_transmit(
+            self._loop.pointer, entity.pointer, pointers, len(pointers)
+        )
+        entity.disown()
+        return driver
+
+    def _received(self, bearer: ReceiveBearer) -> Any:
+        driver = NativeReceiveDriver(bearer.bearer, bearer.pdcp, len(bearer.legs))
+        driver.pointer = self._lib.network_receive(
+            *(self._loop.pointer, driver.entity.pointer, driver.counts),
+            *(bearer.legs, len(bearer.legs)),
+        )
+        driver.disown()
+        return driver
+
+    def _report_way(self, leg: ReportLeg, port: int) -> Way:
+        flow = Flow((str(leg.source), port), (str(leg.destination), port))
+        self._report_flows.append(flow)
+        driver = self._legs[leg.leg]
+        take = self._take(flow, None, driver, None)
+        return driver.leg, lambda report, _now: take(Packet(flow, report))
+
+    def _take(
+        self,
+        flow: Flow,
+        bearer: NativeTransmitDriver | None,
+        leg: NativeLegDriver,
+        other: NativeReceiveDriver | None,
+    ) -> Take:
+        none = library().ffi.NULL
+        self._flows[flow] = made = self._lib.network_flow(
+            *(self._loop.pointer, flow.headers_bytes),
+            *(none if bearer is None else bearer.pointer, leg.pointer),
+            *(none if other is None else other.pointer, self._processing),
+        )
+        return partial(self._loop.enter, made)
+
+
+def _driver_of(flow: Flow, bearers: Any, drivers: Any) -> Any:
+    """Return the driver of the first bearer whose filter a flow fits; None when there is none."""
+    pairs = zip(bearers, drivers, strict=True)
+    return next((driver for bearer, driver in pairs if flow.belongs_to(bearer.match)), None)
+
+
+class NativeLoop:
+    """The counterpart of `minitopo_dc.virtual.loop.Loop` in C, which also carries packets.
+
+    C knows a packet of Python's by a number, its token, for as long as it may still arrive.
+    """
+
+    def __init__(self) -> None:
+        """Make the loop of a run, with a network."""
+        module = library()
+        self._ffi, self.lib = module.ffi, module.lib
+        self._error: BaseException | None = None
+        self._handles: list[Any] = []
+        self._packets: dict[int, Packet] = {}
+        self._tokens = 0
+        calls = self._ffi.new("python_calls *")
+        for name in ("fire", "deliver", "forget", "step"):
+            setattr(calls, name, getattr(self.lib, f"python_{name}"))
+        made = self.lib.network_new(START_NS, calls[0], self.handle(self))
+        self.pointer = self._ffi.gc(made, self.lib.network_free)
+        """The network in C."""
+
+    def handle(self, of: object) -> Any:
+        """Return C's handle of an object, which is valid for as long as the loop lives."""
+        self._handles.append(self._ffi.new_handle(of))
+        return self._handles[-1]
+
+    @property
+    def now(self) -> int:
+        """Return the time in ns."""
+        return int(self.lib.network_now(self.pointer))
+
+    def timer(self, fire: Callable[[], None]) -> NativeTimer:
+        """Return a timer that is not set yet."""
+        return NativeTimer(self, fire)
+
+    def add_timed(self, part: Timed, *, first: bool = False) -> TimedPart:  # noqa: ARG002
+        """Call a part at the moments that it names, once it is rearmed; their order is of time."""
+        return TimedPart(self, part)
+
+    def stop(self) -> None:
+        """Let `run` end after the current event."""
+        self.lib.network_stop(self.pointer)
+
+    def run(self, end: int) -> None:
+        """Fire what is due until `stop`, until `end` (ns), or until nothing is left to do."""
+        self.lib.network_run(self.pointer, end)
+        if self._error is not None:
+            raise self._error
+
+    def fail(self, error: BaseException) -> None:
+        """Keep the first error, and let C end; `run` raises it."""
+        self._error = self._error or error
+        self.lib.network_fail(self.pointer)
+
+    def enter(self, flow: Any, packet: Packet) -> None:
+        """Let a packet enter a flow of C's."""
+        self._tokens += 1
+        self._packets[self._tokens] = packet
+        self.lib.flow_enter(flow, self._tokens, packet.size)
+
+    def deliver(self, token: int) -> None:
+        """Hand over a packet that has arrived, which may arrive again."""
+        self._packets[token].accept()
+
+    def forget(self, token: int) -> None:
+        """Forget a packet, which will not arrive any more."""
+        del self._packets[token]
+
+
+class NativeTimer:
+    """A timer at one moment; its `fire` may set it again."""
+
+    __slots__ = ("_lib", "_loop", "_pointer", "fire")
+
+    def __init__(self, loop: NativeLoop, fire: Callable[[], None]) -> None:
+        """Make a timer that is not set."""
+        self.fire = fire
+        self._loop = loop
+        self._lib = loop.lib
+        self._pointer = self._lib.network_timer(loop.pointer, loop.handle(self))
+
+    @property
+    def at(self) -> int | None:
+        """Return when it fires (ns), None if it is not set."""
+        return from_c_time(self._lib.python_timer_at(self._pointer))
+
+    def set(self, moment: int | None) -> None:
+        """Fire at `moment` (ns) instead of when it was set for before; None: not at all."""
+        self._lib.python_timer_set(self._pointer, to_c_time(moment))
+
+    def bring_forward(self, moment: int) -> None:
+        """Fire at `moment` (ns) unless it fires before."""
+        at = self.at
+        if at is None or moment < at:
+            self.set(moment)
+
+    def fired(self) -> None:
+        """Fire, as the timer's moment has come."""
+        self.fire()
+
+    def fail(self, error: BaseException) -> None:
+        """Keep an error of `fire`, which the loop raises."""
+        self._loop.fail(error)
+
+
+class NativeHost(Host):
+    """A host without CPU time, which works like one of the Python core until `join`."""
+
+    def __init__(self, loop: NativeLoop, flows: Sequence[Flow]) -> None:
+        """Make a host that sends on `flows`, once `endpoint` is set."""
+        super().__init__(loop, flows, cpu_ns=0)
+        self._native = loop
+        self._pointer: Any = None
+        self._in_c: EndpointInC
+        self._ways: dict[Any, Any] = {}
+
+    @property
+    def received_bytes(self) -> int:
+        """Return the IP bytes that reached this host."""
+        if self._pointer is None:
+            return super().received_bytes
+        return int(self._native.lib.host_received_bytes(self._pointer))
+
+    def join(self, endpoint: EndpointInC, gets: Iterable[Flow], flows: Mapping[Flow, Any]) -> None:
+        """Have C send and read this host's datagrams.
+
+        Args:
+            endpoint: the host's endpoint.
+            gets: the flows that lead to this host.
+            flows: all flows in C.
+        """
+        lib, ffi = self._native.lib, library().ffi
+        self._in_c = endpoint
+        self._pointer = lib.network_host(self._native.pointer, self._native.handle(self))
+        parts = endpoint.in_c()
+        pointers = (ffi.cast("void *", part) for part in parts.pointers)
+        lib.host_endpoint(self._pointer, *pointers)
+        for (source, destination), flow in self._flows.items():
+            self._ways[source, destination] = flows[flow]
+            numbers = (-1 if source is None else parts.number(source), parts.number(destination))
+            lib.host_sends(self._pointer, flows[flow], *numbers)
+        for flow in gets:
+            numbers = parts.number(flow.source), parts.number(flow.destination)
+            lib.host_gets(self._pointer, flows[flow], *numbers)
+
+    def wake(self, moment: int | None) -> None:
+        """Let the endpoint act at a moment (ns)."""
+        if self._pointer is None:
+            super().wake(moment)
+        elif moment is not None:
+            self._tell_due()
+            self._native.lib.host_wake(self._pointer, moment)
+
+    def send(self, datagrams: Iterable[Sent]) -> None:
+        """Send datagrams, one after the other."""
+        if self._pointer is None:
+            super().send(datagrams)
+            return
+        lib = self._native.lib
+        for data, source, destination in datagrams:
+            lib.host_send(self._pointer, self._ways[source, destination], data, len(data))
+
+    def step(self, why: int) -> int:
+        """Act on what is due or has happened; return when to step again (ns)."""
+        lib = self._native.lib
+        if why == lib.STEP_SEND_FAILED:
+            raise TransferFailed("prepare_next_packet")
+        if why == lib.STEP_NO_WAY:
+            raise LookupError("a datagram that no flow of this host takes")
+        moment = self._in_c.resume(self.now, has_events=why == lib.STEP_EVENTS)
+        self._tell_due()
+        return to_c_time(moment)
+
+    def fail(self, error: BaseException) -> None:
+        """Record an error of `step` in the native core."""
+        self._native.fail(error)
+
+    def _tell_due(self) -> None:
+        due = to_c_time(self._in_c.due)
+        self._native.lib.host_due(self._pointer, due, self._in_c.ended)
+
+
+class NativeCore:
+    """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
+
+    def __init__(self, *, observed: bool) -> None:
+        """Make a native core; `observed`: each packet has to be seen at the end hosts."""
+        self.loop = NativeLoop()
+        self._flows: dict[Flow, Any] = {}
+        self._observed = observed
+
+    def element(
+        self,
+        settings: ElementSettings,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+        paths: Mapping[int, WifiPath],
+    ) -> Element:
+        """Return the legs and bearers of one router host."""
+        assert not paths
+        return NativeElement(
+            settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
+        )
+
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+        """Return an end host that sends on `flows`."""
+        if cpu_ns or self._observed:
+            return Host(self.loop, flows, cpu_ns=cpu_ns)
+        return NativeHost(self.loop, flows)
+
+    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
+        """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
+
+        It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
+        """
+        known = [(host, host.endpoint, gets) for host, gets in ends]
+        for host, endpoint, _ in known:
+            if not (isinstance(host, NativeHost) and isinstance(endpoint, EndpointInC)):
+                return
+        for host, endpoint, gets in known:
+            assert isinstance(host, NativeHost)
+            assert isinstance(endpoint, EndpointInC)
+            host.join(endpoint, gets, self._flows)
