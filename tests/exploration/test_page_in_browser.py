@@ -1,0 +1,132 @@
+"""The page in a real browser: `minitopo-dc explore` serves it, Chromium moves its sliders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+import pytest
+from playwright.sync_api import Page, expect, sync_playwright
+
+from minitopo_dc.page_load.chromium import PROGRAMS
+from tests.page_load.programs import need_chromium
+from tests.picoquic.extension import needs_picoquic
+
+pytestmark = [pytest.mark.slow, needs_picoquic]
+START_S, PATIENCE_S = 120, 30
+"""Until the first picture, with the start of all processes, and for what follows a change."""
+ANSWER_S = 3.0
+"""The most time from a change to its picture, of the best of some: others use the machine, too."""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`minitopo-dc explore` and the page's address."""
+    need_chromium()
+    command = [sys.executable, "-m", "minitopo_dc.cli", "explore", "--no-browser"]
+    server = subprocess.Popen(
+        [*command, f"--port={free_port()}"], stdout=subprocess.PIPE, text=True
+    )
+    assert server.stdout is not None
+    yield server, server.stdout.readline().strip()
+    server.send_signal(signal.SIGINT)
+    assert server.wait(PATIENCE_S) == 128 + signal.SIGINT
+
+
+@pytest.fixture(scope="module")
+def page(server: tuple[subprocess.Popen[str], str]) -> Iterator[Page]:
+    program = next(filter(None, map(shutil.which, PROGRAMS)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1180, "height": 1000})
+        page.set_default_timeout(1000 * PATIENCE_S)
+        page.goto(server[1], timeout=1000 * START_S)
+        expect(page.get_by_text("from the change to the picture")).to_be_visible(
+            timeout=1000 * START_S
+        )
+        if place := os.environ.get("MINITOPO_DC_SCREENSHOT"):
+            page.screenshot(path=place)
+        yield page
+        browser.close()
+
+
+def picture(page: Page) -> str | None:
+    return page.locator("img.widget-image").get_attribute("src")
+
+
+def rate_of_leg(page: Page, leg: int) -> Any:
+    """Return the handle of the slider for a leg's rate: of the first that each leg has."""
+    columns = page.locator(".widget-vbox", has=page.get_by_text(f"leg {leg}", exact=True))
+    return columns.last.locator(".noUi-handle").first
+
+
+def move(page: Page, handle: Any, key: str) -> None:
+    """Press a key on a slider's handle, and wait for the picture that follows."""
+    before = picture(page)
+    handle.focus()
+    page.keyboard.press(key)
+    page.wait_for_function(
+        "before => document.querySelector('img.widget-image').src !== before", arg=before
+    )
+
+
+def test_a_moved_rate_changes_picture_and_words_within_seconds(page: Page) -> None:
+    expect(page.locator("pre").first).to_contain_text("rate_mbps: 80")
+    answers = []
+    for rate in (100, 150, 200):
+        move(page, rate_of_leg(page, 2), "ArrowRight")
+        expect(page.locator("pre").first).to_contain_text(f"rate_mbps: {rate}")
+        corner = page.get_by_text("from the change to the picture").inner_text()
+        answers.append(float(re.sub(" s .*", "", corner)))
+    assert min(answers) < ANSWER_S, answers
+
+
+def test_a_wrong_entry_shows_its_error_in_the_page(page: Page) -> None:
+    box = page.get_by_placeholder("FIELD=VALUE ...")
+    box.fill("pdcp.bach=3")
+    box.press("Enter")
+    error = page.locator(".minitopo-dc-error")
+    expect(error).to_contain_text("no field bach in pdcp")
+    box.fill("")
+    box.press("Enter")
+    expect(error).not_to_contain_text("bach")
+
+
+def test_quick_changes_leave_the_last_picture_and_no_more_processes(
+    page: Page, server: tuple[subprocess.Popen[str], str]
+) -> None:
+    def resident_mb() -> float:
+        return sum(child.memory_info().rss for child in children) / 1e6
+
+    children = psutil.Process(server[0].pid).children(recursive=True)
+    before, handle = resident_mb(), rate_of_leg(page, 1)
+    handle.focus()
+    for number in range(50):
+        page.keyboard.press("ArrowRight" if number % 2 else "ArrowLeft")
+    move(page, handle, "End")
+    expect(page.locator("pre").first).to_contain_text("rate_mbps: 500")
+    assert psutil.Process(server[0].pid).children(recursive=True) == children
+    assert resident_mb() < before + 100
+
+
+def test_a_page_is_for_who_has_its_token(page: Page, server: Any) -> None:
+    address = server[1].partition("?")[0]
+    context = page.context.browser.new_context()  # type: ignore[union-attr]
+    answer = context.new_page().goto(address)
+    assert answer is not None
+    assert "leg 2" not in answer.text()
+    context.close()
