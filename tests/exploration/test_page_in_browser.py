@@ -41,10 +41,11 @@ def server() -> Iterator[tuple[subprocess.Popen[str], str]]:
     server = subprocess.Popen(
         [*command, f"--port={free_port()}"], stdout=subprocess.PIPE, text=True
     )
-    assert server.stdout is not None
-    yield server, server.stdout.readline().strip()
-    server.send_signal(signal.SIGINT)
-    assert server.wait(PATIENCE_S) == 128 + signal.SIGINT
+    with server:
+        assert server.stdout is not None
+        yield server, server.stdout.readline().strip()
+        server.send_signal(signal.SIGINT)
+        assert server.wait(PATIENCE_S) == 128 + signal.SIGINT
 
 
 @pytest.fixture(scope="module")
