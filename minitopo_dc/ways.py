@@ -29,6 +29,7 @@ from minitopo_dc import plots, statistics
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
+from minitopo_dc.first_use import build_missing
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.measures.congestion import congestion_series
@@ -219,6 +220,7 @@ def run(scenario: Scenario, directory: str | Path | None = None) -> Run:
         InputError: the scenario is wrong, its clock cannot run here, or the directory holds
             something.
     """
+    build_missing([scenario])
     with _place(directory) as place:
         return _kept(Run(run_scenario(scenario, place), place), named=directory is not None)
 

@@ -19,6 +19,7 @@ import pandas as pd
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import Choice
+from minitopo_dc.first_use import build_missing
 from minitopo_dc.pool import Ended, Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms
@@ -117,6 +118,7 @@ def outcomes(choice: Choice, is_old: Callable[[], bool]) -> list[Outcome] | None
     """
     ways = choice.ways()
     check_rows([*ways.values()])
+    build_missing(ways.values())
     own = own_things()
     calls = [
         (way, with_own_plugins(scenario.evolve(seed=seed), own))
