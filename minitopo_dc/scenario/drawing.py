@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -58,9 +57,9 @@ def _words(radio: LegSettings) -> str:
     return ", ".join([capacity, delay, *([f"loss {loss:g} %"] if loss else [])])
 
 
-def _box(x: int, y: float, name: str) -> Sequence[str]:
+def _box(x: int, y: float, name: str) -> list[str]:
     shape = f'<rect x="{x}" y="{y - 12}" width="60" height="24" rx="3" fill="#EEEEEE"/>'
-    return shape, _text(x + 12, y + 4, name)
+    return [shape, _text(x + 12, y + 4, name)]
 
 
 def _text(x: float, y: float, words: str, weight: str = "normal") -> str:

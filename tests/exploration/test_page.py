@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import re
 import time
 from collections.abc import Callable
 from threading import Event
 
 import numpy as np
-import psutil
 import pytest
 
 import minitopo_dc as dc
@@ -17,6 +17,10 @@ from minitopo_dc.exploration.runs import DELAYS, Newest
 from tests.picoquic.extension import needs_picoquic
 
 SMALL = {"size_mb": 0.2}
+
+
+def processes() -> set[int | None]:
+    return {process.pid for process in multiprocessing.active_children()}
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +95,13 @@ def test_a_way_that_fails_says_why_below_the_picture() -> None:
 def test_many_quick_changes_leave_the_last_picture_and_no_more_processes() -> None:
     page = explore(**SMALL)
     page.settle()
-    before = psutil.Process().children(recursive=True)
+    before = processes()
     for number in range(50):
         page._rest["seed"].value = 100 + number
         time.sleep(0.01)
     page.settle()
     assert {run.seed for run in page.outcomes} == {149}
-    assert psutil.Process().children(recursive=True) == before
+    assert processes() == before
 
 
 @needs_picoquic
