@@ -25,7 +25,7 @@ def processes() -> set[int | None]:
 
 @pytest.fixture(scope="module")
 def page() -> Explorer:
-    page = explore(**SMALL)
+    page = explore(**SMALL, split="batch")
     page.settle()
     return page
 
