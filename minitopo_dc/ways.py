@@ -79,13 +79,29 @@ class Run:
 
     @property
     def pdcp(self) -> pd.DataFrame:
-        """Return samples of the receiving PDCP entity (`pdcp_series`)."""
+        """Return samples of the receiving PDCP entity (`pdcp_series`).
+
+        Raises:
+            InputError: no bearer had one, e.g. in mode multipath.
+        """
+        self._require("pdcp", "ue-receive.csv")
         return pdcp_series(self.directory)
 
     @property
     def paths(self) -> pd.DataFrame:
-        """Return what each path of a multipath transport carried over time (`path_rates`)."""
+        """Return what each path of a multipath transport carried over time (`path_rates`).
+
+        Raises:
+            InputError: the transport has no paths, e.g. in mode dc.
+        """
+        self._require("paths", "paths.csv")
         return path_rates(self.directory)
+
+    def _require(self, name: str, file: str) -> None:
+        if not (self.directory / file).exists():
+            raise InputError(
+                f"{name}: a run of {self.result.transport} {self.result.mode} has none"
+            )
 
     @property
     def rows(self) -> pd.DataFrame:

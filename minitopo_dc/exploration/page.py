@@ -14,7 +14,7 @@ from traitlets import TraitError
 from minitopo_dc import plots
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
-from minitopo_dc.exploration.picture import draw, png_of
+from minitopo_dc.exploration.picture import NO_LAYOUT, draw, png_of
 from minitopo_dc.exploration.runs import Newest, Outcome, outcomes
 from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.pdcp.policies.policy import policy_names
@@ -109,7 +109,7 @@ class Explorer:
         self.settle()
         if not self.outcomes:
             raise SettingsError("the page has no picture yet")
-        return draw(self.outcomes, pyplot.figure(layout="none"))
+        return draw(self.outcomes, pyplot.figure(layout=NO_LAYOUT))
 
     def __repr__(self) -> str:
         """Return what stands on the page, as a terminal and a code host show it."""

@@ -19,10 +19,11 @@ from minitopo_dc.plots.over_time import LEGS
 from minitopo_dc.plots.theme import grid_of
 
 SIZE_INCHES, DOTS_PER_INCH = (9.0, 5.6), 100
+NO_LAYOUT: Any = "none"
 MARGINS = {"left": 0.09, "right": 0.985, "top": 0.94, "bottom": 0.1, "wspace": 0.3, "hspace": 0.5}
 """Fixed ones: to compute them takes longer than all of the runs."""
 DELAY_COLOURS = ("#332288", "#C8C8C8", "#999933")
-"""Of the parts of a delay, to be told apart in grey; none is a way's or a leg's."""
+"""Of the parts of a delay, to be told apart in grey; none is a way's, or one of two legs'."""
 THICK = 0.7
 
 
@@ -39,7 +40,7 @@ def draw(outcomes: Sequence[Outcome], figure: Figure | None = None) -> Any:
     Returns:
         Two rows of two axes, of a new figure unless one is given.
     """
-    figure = figure or Figure(layout="none")
+    figure = figure or Figure(layout=NO_LAYOUT)
     figure.set(size_inches=SIZE_INCHES, dpi=DOTS_PER_INCH)
     figure.subplots_adjust(**MARGINS)
     grid = grid_of(figure, 2, 2)
@@ -75,7 +76,8 @@ def draw(outcomes: Sequence[Outcome], figure: Figure | None = None) -> Any:
 def png_of(grid: Any) -> bytes:
     """Return the figure of such axes as a PNG at the size of a screen."""
     file = BytesIO()
-    FigureCanvasAgg(grid[0, 0].figure).print_png(file)  # `savefig` would draw it twice
+    canvas: Any = FigureCanvasAgg(grid[0, 0].figure)
+    canvas.print_png(file)  # `savefig` would draw it twice
     return file.getvalue()
 
 

@@ -7,16 +7,18 @@ import re
 import time
 from collections.abc import Callable
 from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
 
 import minitopo_dc as dc
 from minitopo_dc.exploration.page import Explorer, explore
-from minitopo_dc.exploration.runs import DELAYS, Newest
+from minitopo_dc.exploration.picture import draw, png_of
+from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
 from tests.picoquic.extension import needs_picoquic
 
-SMALL = {"size_mb": 0.2}
+SMALL: dict[str, Any] = {"size_mb": 0.2}
 
 
 def processes() -> set[int | None]:
@@ -109,6 +111,12 @@ def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Explorer) -> 
     assert page.ways()["DC"].workload == dc.Download(size_mb=0.2)
     assert page.plot().shape == (2, 2)
     assert "minitopo-dc compare" in repr(page)
+
+
+def test_runs_that_all_failed_have_a_picture_without_numbers() -> None:
+    grid = draw([Outcome(way, 1, "failed", "no") for way in ("leg 1", "DC")])
+    assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
+    assert png_of(grid).startswith(b"\x89PNG")
 
 
 def test_a_value_that_no_box_has_is_refused() -> None:
