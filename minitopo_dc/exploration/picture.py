@@ -96,7 +96,8 @@ def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
             axes.plot(run.rate["time_s"], run.rate["rate_mbps"], label=run.way, **line)
     axes.set(title="received over time", xlabel="time (s)", ylabel="Mbit/s")
     axes.set(xlim=(0, None), ylim=(0, None))
-    axes.legend(loc="best", ncols=2)
+    if axes.lines:
+        axes.legend(loc="best", ncols=2)
 
 
 def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:
@@ -109,4 +110,5 @@ def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[
         beyond: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate(significant(float(total)) if total else "none", (total, place), **beyond)
     axes.set_xlim(0, 1.15 * max(sums, default=1.0) or 1.0)
-    axes.legend(loc="upper left", ncols=len(parts), borderaxespad=0.1)
+    if axes.containers:
+        axes.legend(loc="upper left", ncols=len(parts), borderaxespad=0.1)

