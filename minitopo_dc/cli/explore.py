@@ -1,4 +1,4 @@
-"""Open a page with sliders for two legs: DC and MP-QUIC answer each change in a second.
+"""Open a page with sliders for two legs: DC and MP-QUIC answer each change at once.
 
 The page is served by Voilà on this machine only, with a token in its address. Ctrl-C ends it.
 """

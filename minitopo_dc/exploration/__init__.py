@@ -1,1 +1,1 @@
-"""Two legs under sliders: what DC and MP-QUIC make of them, a second after each change."""
+"""Two legs under sliders: what DC and MP-QUIC make of them, at once after each change."""
