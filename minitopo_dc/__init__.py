@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from minitopo_dc.comparison_runs import run_comparison as run_comparison
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
-    from minitopo_dc.exploration.page import explore as explore
+    from minitopo_dc.exploration import explore as explore
     from minitopo_dc.media.abr import AbrAlgorithm as AbrAlgorithm
     from minitopo_dc.media.abr import AbrChoice as AbrChoice
     from minitopo_dc.media.abr import AbrView as AbrView
@@ -141,7 +141,7 @@ _HOMES = {
     "run_comparison": "minitopo_dc.comparison_runs",
     "RunResult": "minitopo_dc.runs.results",
     "advise": "minitopo_dc.advice",
-    "explore": "minitopo_dc.exploration.page",
+    "explore": "minitopo_dc.exploration",
     # Load and read results.
     "load_results": "minitopo_dc.results",
     "load_series": "minitopo_dc.results",

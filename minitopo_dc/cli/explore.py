@@ -18,11 +18,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from minitopo_dc.exploration import INSTALL
 from minitopo_dc.numbers import whole
 from minitopo_dc.settings import SettingsError
 
 HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
-INSTALL = 'pip install "minitopo-dc[notebooks]"'
 CELL = "import minitopo_dc as dc\n\ndc.explore()"
 HOST = "127.0.0.1"
 END_S = 5.0

@@ -44,23 +44,11 @@ Row = Mapping[str, widgets.ValueWidget]
 """Widgets by the names of the fields of a choice."""
 
 
-def explore(legs: Sequence[Leg] | None = None, **choice: Any) -> Explorer:
-    """Return a page with sliders for both legs, which runs each change and draws what comes of it.
-
-    >>> dc.explore()
-    >>> dc.explore([dc.Leg(rate_mbps=20, delay_ms=30), dc.Leg(rate_mbps=80)], size_mb=10)
-
-    A change runs each leg alone, DC and MP-QUIC on the virtual clock; TCP and MPTCP by a box. A
-    notebook shows the page as the value of a cell.
-
-    Args:
-        legs: two or more to begin with, which have only what the sliders have.
-        choice: what the other sliders and boxes are to begin with: `size_mb`,
-            `congestion_control`, `split`, `t_reordering_ms`, `xn_ms`, `others`, `seed`, `seeds`,
-            `kernel`.
+def page_of(legs: Sequence[Leg] | None, choice: Mapping[str, Any]) -> Explorer:
+    """Return a page that begins with these legs and choices (`explore`).
 
     Raises:
-        InputError: a leg has more than the sliders have, or a value is beyond its slider.
+        InputError: a leg has more than the sliders have, or a box has no such value.
     """
     begin = replace(Choice(), **choice)
     if legs is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import re
+import sys
 import time
 from collections.abc import Callable
 from threading import Event
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.exploration.page import Explorer, explore
+from minitopo_dc.exploration import explore
+from minitopo_dc.exploration.page import Explorer
 from minitopo_dc.exploration.picture import draw, png_of
 from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
 from tests.picoquic.extension import needs_picoquic
@@ -117,6 +119,15 @@ def test_runs_that_all_failed_have_a_picture_without_numbers() -> None:
     grid = draw([Outcome(way, 1, "failed", "no") for way in ("leg 1", "DC")])
     assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
     assert png_of(grid).startswith(b"\x89PNG")
+
+
+def test_a_missing_package_is_one_line_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "minitopo_dc.exploration.page")
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(dc.InputError, match=r"explore needs ipywidgets: pip install .*notebooks"):
+        explore()
 
 
 def test_a_value_that_no_box_has_is_refused() -> None:
