@@ -34,17 +34,21 @@ REAL_CLOCK = [
 # What runs `notebooks/`, which draw with Matplotlib of the above.
 NOTEBOOKS = [
     "ipykernel>=6.29",
+    "ipywidgets>=8.1",
     "jupyterlab>=4.2",
+    "voila>=0.5.8",
 ]
 DEVELOPMENT = [
     "hypothesis>=6.100",
     "import-linter>=2.0",
     "ipykernel>=6.29",
+    "ipywidgets>=8.1",
     "markdown-it-py>=3.0",
     "mypy>=1.10",
     "nbclient>=0.10",
     "nbformat>=5.10",
     "pandas-stubs",
+    "playwright>=1.48",  # drives a browser of the system: tests/exploration
     "pre-commit>=3.7",
     "pytest>=8.2",
     "pytest-rerunfailures>=16.0",
@@ -53,6 +57,7 @@ DEVELOPMENT = [
     "scipy-stubs",
     "setuptools>=70.1",  # the first that makes a wheel by itself: tests/project/test_wheel.py
     "types-PyYAML",
+    "voila>=0.5.8",
 ]
 
 KEYWORDS = [

@@ -7,7 +7,8 @@ else is private, and may change at any time.
 
 * Run a scenario, or several beside each other; ask what is better over your legs:
   `Scenario`, `Leg`, `Pdcp`, `Download`, `RequestResponse`, `Ping`, `Video`, `Realtime`, `Command`,
-  `run`, `compare`, `Run`, `Comparison`, `run_scenario`, `run_comparison`, `RunResult`, `advise`
+  `run`, `compare`, `Run`, `Comparison`, `run_scenario`, `run_comparison`, `RunResult`, `advise`,
+  `explore`
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from minitopo_dc.comparison_runs import run_comparison as run_comparison
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
+    from minitopo_dc.exploration import explore as explore
     from minitopo_dc.media.abr import AbrAlgorithm as AbrAlgorithm
     from minitopo_dc.media.abr import AbrChoice as AbrChoice
     from minitopo_dc.media.abr import AbrView as AbrView
@@ -139,6 +141,7 @@ _HOMES = {
     "run_comparison": "minitopo_dc.comparison_runs",
     "RunResult": "minitopo_dc.runs.results",
     "advise": "minitopo_dc.advice",
+    "explore": "minitopo_dc.exploration",
     # Load and read results.
     "load_results": "minitopo_dc.results",
     "load_series": "minitopo_dc.results",

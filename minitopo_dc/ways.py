@@ -29,6 +29,7 @@ from minitopo_dc import plots, statistics
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
+from minitopo_dc.first_use import build_missing
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.measures.congestion import congestion_series
@@ -78,13 +79,29 @@ class Run:
 
     @property
     def pdcp(self) -> pd.DataFrame:
-        """Return samples of the receiving PDCP entity (`pdcp_series`)."""
+        """Return samples of the receiving PDCP entity (`pdcp_series`).
+
+        Raises:
+            InputError: no bearer had one, e.g. in mode multipath.
+        """
+        self._require("pdcp", "ue-receive.csv")
         return pdcp_series(self.directory)
 
     @property
     def paths(self) -> pd.DataFrame:
-        """Return what each path of a multipath transport carried over time (`path_rates`)."""
+        """Return what each path of a multipath transport carried over time (`path_rates`).
+
+        Raises:
+            InputError: the transport has no paths, e.g. in mode dc.
+        """
+        self._require("paths", "paths.csv")
         return path_rates(self.directory)
+
+    def _require(self, name: str, file: str) -> None:
+        if not (self.directory / file).exists():
+            raise InputError(
+                f"{name}: a run of {self.result.transport} {self.result.mode} has none"
+            )
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -219,6 +236,7 @@ def run(scenario: Scenario, directory: str | Path | None = None) -> Run:
         InputError: the scenario is wrong, its clock cannot run here, or the directory holds
             something.
     """
+    build_missing([scenario])
     with _place(directory) as place:
         return _kept(Run(run_scenario(scenario, place), place), named=directory is not None)
 

@@ -9,6 +9,6 @@ mkdir -p "$PAGES"
 for each in *.md docs traces studies examples templates notebooks LICENSE CITATION.cff; do
     ln -s "$PWD/$each" "$PAGES/$each"
 done
-.venv/bin/python -c "import material, mkdocstrings_handlers.python" 2> /dev/null ||
-    .venv/bin/pip install --quiet --constraint constraints.txt mkdocs-material "mkdocstrings[python]"
+.venv/bin/python -c "import material" 2> /dev/null ||
+    .venv/bin/pip install --quiet --constraint constraints.txt mkdocs-material
 NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict

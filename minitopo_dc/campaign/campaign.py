@@ -26,6 +26,7 @@ from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
+from minitopo_dc.first_use import build_missing
 from minitopo_dc.plugins import registrations_kept
 from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.results import DETAILS, RunResult
@@ -166,7 +167,9 @@ class Campaign:
                 raise InputError("jobs: not with an executor, which has its own number")
             return partial(executed, executor) if isinstance(executor, Executor) else executor
         done = () if again else {path.name for path in self._store.runs.glob("*")}
-        clocks = {scenario.clock for scenario in self._missing(done).values()}
+        missing = self._missing(done).values()
+        build_missing(missing)
+        clocks = {scenario.clock for scenario in missing}
         for clock in clocks:
             require_clock(clock)
         number = chosen_jobs(jobs, "real" if "real" in clocks else "virtual")

@@ -25,6 +25,7 @@ COMMANDS = (
     *(
         "advise",
         "compare",
+        "explore",
         "run",
         "show",
         "exec",

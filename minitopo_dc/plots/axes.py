@@ -60,9 +60,7 @@ def sweep_axis(axes: Axes, values: Sequence[float]) -> None:
 
 def begin_at_0(axes: Axes, which: Literal["x", "y"]) -> None:
     """Let an axis begin at 0 and end where its values do, also those of axes that share it."""
-    shared = axes.get_shared_x_axes() if which == "x" else axes.get_shared_y_axes()
-    if len(shared.get_siblings(axes)) > 1:
-        axes.autoscale(axis=which)
+    axes.autoscale(axis=which)
     axes.set(**{f"{which}lim": (0, None)})
 
 

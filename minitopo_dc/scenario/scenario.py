@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.bearer import (
     DUAL_CONNECTIVITY,
     UplinkPdcpSettings,
@@ -252,6 +253,10 @@ class Scenario(Settings):
         """Return whether the legs that `handover` does not use are down."""
         asked = self.handover is not None and self.handover.unused_legs == "down"
         return asked or self.handover_by == "legs"
+
+    def _repr_html_(self) -> str:
+        """Return the scenario as a notebook shows it: its legs as a drawing."""
+        return drawing.svg(self)
 
     @property
     def label(self) -> str:

@@ -14,7 +14,10 @@ from scripts.notebooks import FOLDER, digest, execute, read
 from tests import REPOSITORY
 from tests.picoquic.extension import needs_picoquic
 
-NAMES = ["cellular", "first_comparison", "own_sweep", "video_and_calls", "which_is_better"]
+NAMES = [
+    *("cellular", "explore", "first_comparison"),
+    *("own_sweep", "video_and_calls", "which_is_better"),
+]
 FULL = "first_comparison"
 """The one that takes seconds at its full size, with processes of workers."""
 SIZE = "MINITOPO_DC_NOTEBOOK_SIZE"

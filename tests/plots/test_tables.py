@@ -203,6 +203,7 @@ def test_a_comparison_has_frames_of_what_the_legs_could_carry() -> None:
     axes: Any = plots.comparison(runs, ax=axes_of())
     frames = [patch for patch in axes.patches if patch.get_facecolor()[3] == 0]
     assert [frame.get_width() for frame in frames] == pytest.approx([100.0] * 3)
+    assert axes.get_xlim()[1] > 100.0
     assert "could carry" in axes.get_xlabel()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.comparison_runs import planned_runs, variants
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.drawing import UNUSED, USED
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.ranges import MAX_SEED
 
@@ -167,3 +169,20 @@ def test_kernel_settings_of_a_clock_stay_and_go_to_the_other_only_where_that_has
     assert scenario.on_clock("real").real.sysctl == buffers
     moved = Scenario.check(GOOD | both | {"real": {}}, "x").on_clock("real")
     assert (moved.real.sysctl, moved.virtual.sysctl) == (memory, {})
+
+
+def test_a_scenario_shows_itself_as_a_drawing_of_its_legs() -> None:
+    drawing = Scenario.model_validate(
+        {
+            "legs": [{"rate_mbps": 20, "delay_ms": 30}, {"rate_mbps": 80, "loss_percent": 0.1}],
+            "transport": "a<b",
+            "mode": "sc",
+            "workload": {"size_mb": 3},
+        }
+    )._repr_html_()
+    words = [element.text for element in ElementTree.fromstring(drawing).iter() if element.text]
+    assert words == [
+        *("a<b, sc: download, size_mb 3.0", "leg 1: 20 Mbit/s, 30 ± 1 ms"),
+        *("leg 2: 80 Mbit/s, 10 ± 1 ms, loss 0.1 %", "server", "client"),
+    ]
+    assert (drawing.count(USED), drawing.count(UNUSED)) == (1, 1)

@@ -1,0 +1,106 @@
+"""Open a page with sliders for two legs: DC and MP-QUIC answer each change at once.
+
+The page is served by Voilà on this machine only, with a token in its address. Ctrl-C ends it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import time
+import webbrowser
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from minitopo_dc.exploration import INSTALL
+from minitopo_dc.numbers import whole
+from minitopo_dc.settings import SettingsError
+
+HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
+CELL = "import minitopo_dc as dc\n\ndc.explore()"
+HOST = "127.0.0.1"
+END_S = 5.0
+"""How long the server has to end when it is interrupted."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options to the parser."""
+    parser.add_argument(
+        "--port", type=whole, default=8866, metavar="N", help="of localhost (default: 8866)"
+    )
+    parser.add_argument(
+        "--no-browser", action="store_true", help="print the address, and open no browser"
+    )
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Serve the page until it is interrupted; return the server's status if it ends itself."""
+    _check_port(arguments.port)
+    lacking = [name for name in ("voila", "ipywidgets", "ipykernel") if find_spec(name) is None]
+    if lacking:
+        raise SettingsError(f"explore needs {', '.join(lacking)}: {INSTALL}")
+    with TemporaryDirectory(prefix="minitopo-dc-") as place:
+        notebook = Path(place) / "explore.ipynb"
+        notebook.write_text(json.dumps(_notebook()), encoding="utf-8")
+        return _serve(notebook, arguments.port, browser=not arguments.no_browser)
+
+
+def _check_port(port: int) -> None:
+    """Refuse a port that no server can have here, with a SettingsError."""
+    if not 1 <= port <= 65535:
+        raise SettingsError(f"--port: {port}; allowed: 1 to 65535")
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            raise SettingsError(f"--port: {port}: {error.strerror}; give another") from None
+
+
+def _notebook() -> dict[str, object]:
+    """Return a notebook with the page as its only cell."""
+    cell = {"cell_type": "code", "source": CELL, "metadata": {}, "outputs": [], "id": "page"}
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return {
+        **{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}},
+        "cells": [cell | {"execution_count": None}],
+    }
+
+
+def _serve(notebook: Path, port: int, *, browser: bool) -> int:
+    """Run Voilà in a process of its own until it or this one ends; then both have."""
+    token = secrets.token_urlsafe()
+    options = [f"--Voila.ip={HOST}", f"--port={port}", "--Voila.port_retries=0", "--token"]
+    options += ["--no-browser", "--Voila.log_level=ERROR"]
+    command = [sys.executable, "-P", "-m", "voila", str(notebook), *options]
+    # Command lines are everybody's to read, so that the token is not there.
+    server = subprocess.Popen(command, env=os.environ | {"JUPYTER_TOKEN": token})
+    try:
+        while server.poll() is None and not _answers(port):
+            time.sleep(0.1)
+        if server.poll() is None:
+            address = f"http://{HOST}:{port}/?token={token}"
+            print(f"{address}\nCtrl-C ends it.", flush=True)  # noqa: T201
+            if browser:
+                webbrowser.open(address)
+        return server.wait()
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the page is closed") from None
+    finally:
+        server.terminate()
+        try:
+            server.wait(END_S)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((HOST, port)) == 0

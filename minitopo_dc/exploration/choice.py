@@ -1,0 +1,225 @@
+"""What somebody has chosen on the page: the scenarios that it is, and the words to take it away.
+
+The widgets know nothing of scenarios, and this module nothing of widgets.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pprint import pformat
+from typing import Any, Final, Self
+
+import yaml
+
+from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario.field_paths import check_path, set_value
+from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.settings.defaults import CONGESTION_CONTROL
+from minitopo_dc.settings.yaml_text import parse_yaml
+from minitopo_dc.shipped import shipped
+
+QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
+KERNEL: Final = ("tcp", "mptcp")
+"""The transports of a page: over one path, and over several; those of a kernel by a box."""
+NAMES: Final = {
+    **{"quic-picoquic": "DC", "mpquic-picoquic": "MP-QUIC"},
+    **{"tcp": "DC, TCP", "mptcp": "MPTCP"},
+}
+CHOSEN: Final = ("transport.", "mode.", "leg.", "clock.", "pdcp.split.")
+"""Paths below fields that the page, as `minitopo-dc compare`, chooses by itself."""
+TRACES: Final = tuple(sorted(path.stem for path in shipped("traces").glob("lte_*.csv")))
+"""The names of the capacities of one leg that come with the package."""
+
+
+@dataclass(frozen=True)
+class LegChoice:
+    """One leg, as its sliders stand: the downlink, whose delay and jitter the uplink has, too."""
+
+    rate_mbps: float = 20.0
+    trace: str = ""
+    """The name of an embedded trace, in place of the rate; empty: none."""
+    delay_ms: float = 10.0
+    jitter_ms: float = 1.0
+    loss_percent: float = 0.0
+    queue_packets: int = 100
+
+    @classmethod
+    def of(cls, leg: Leg, place: str) -> Self:
+        """Return the choice that makes this leg.
+
+        Raises:
+            SettingsError: the leg has what no slider has; the message begins with its `place`.
+        """
+        known = {field.name: getattr(leg.downlink, field.name) for field in fields(cls)}
+        trace = "" if leg.downlink.trace is None else leg.downlink.trace.stem
+        choice = cls(**known | {"trace": trace, "rate_mbps": known["rate_mbps"] or cls.rate_mbps})
+        if trace not in ("", *TRACES) or Leg(**choice.settings()) != leg:
+            names = ", ".join(field.name for field in fields(cls))
+            raise SettingsError(
+                f"{place}: more than the sliders have; allowed: the downlink's {names}"
+            )
+        return choice
+
+    def settings(self) -> dict[str, Any]:
+        """Return the downlink's fields, without those that have their default."""
+        if self.trace:
+            capacity: dict[str, Any] = {"trace": str(shipped("traces") / f"{self.trace}.csv")}
+        else:
+            capacity = {"rate_mbps": self.rate_mbps}
+        names = ("delay_ms", "jitter_ms", "loss_percent", "queue_packets")
+        rest = {name: getattr(self, name) for name in names}
+        return capacity | {
+            name: value
+            for name, value in rest.items()
+            if name == "delay_ms" or value != LegSettings.model_fields[name].default
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that the page's sliders and boxes say."""
+
+    legs: tuple[LegChoice, ...] = (
+        LegChoice(rate_mbps=20, delay_ms=30),
+        LegChoice(rate_mbps=80, delay_ms=10),
+    )
+    size_mb: float = 5.0
+    congestion_control: str = CONGESTION_CONTROL
+    split: str = "least-delay"
+    t_reordering_ms: str = "200"
+    xn_ms: float = 0.0
+    """The one-way delay between the node that splits and the legs' nodes."""
+    others: str = ""
+    """Any other fields, as `minitopo-dc compare --set` has them: `FIELD=VALUE FIELD=VALUE`."""
+    seed: int = 1
+    seeds: int = 1
+    """How many seeds each way is run with, from `seed` on."""
+    kernel: bool = False
+    """Whether TCP and MPTCP of a Linux kernel run, too."""
+
+    def document(self) -> dict[str, Any]:
+        """Return the scenario over Dual Connectivity as a file would have it, unchecked.
+
+        Raises:
+            InputError: `others` names no field, or has no value for one.
+        """
+        pdcp: dict[str, Any] = {"split": self.split}
+        if self.t_reordering_ms != "200":
+            pdcp["t_reordering_ms"] = parse_yaml(self.t_reordering_ms)
+        if self.xn_ms:
+            pdcp["flow_control"] = {"backhaul_ms": self.xn_ms}
+        document: dict[str, Any] = {
+            "transport": QUIC[0],
+            "mode": "dc",
+            "legs": [{"downlink": leg.settings()} for leg in self.legs],
+            "pdcp": pdcp,
+            "workload": {"kind": "download", "size_mb": self.size_mb},
+            "congestion_control": self.congestion_control,
+            "seed": self.seed,
+            "clock": "virtual",
+        }
+        for path, value in self._assignments():
+            set_value(document, path, parse_yaml(value))
+        return document
+
+    def _assignments(self) -> Iterator[tuple[str, str]]:
+        for words in self.others.split():
+            path, _, value = words.partition("=")
+            if not (path and value):
+                raise SettingsError(f"{words}: allowed: FIELD=VALUE, several with spaces between")
+            if f"{path}.".startswith(CHOSEN):
+                raise SettingsError(f"{path}: the page chooses it; allowed: any other field")
+            check_path(path)
+            yield path, value
+
+    def ways(self) -> dict[str, Scenario]:
+        """Return the scenarios by the names of their ways: legs alone, DC, multipath.
+
+        Raises:
+            InputError: a value is wrong; the message is one line that names its field.
+        """
+        base = Scenario.check(self.document(), "page")
+        return {name: base.evolve(**changes) for name, changes in self._changes().items()}
+
+    def _changes(self) -> dict[str, dict[str, Any]]:
+        """Return by its name what each way changes in the scenario over Dual Connectivity."""
+        changes: dict[str, dict[str, Any]] = {}
+        for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
+            of_kernel = {} if one == QUIC[0] else {"transport": one}
+            for leg in range(1, len(self.legs) + 1):
+                name = f"leg {leg}" + (", TCP" if of_kernel else "")
+                changes[name] = of_kernel | {"mode": "sc", "leg": leg}
+            changes[NAMES[one]] = of_kernel
+            changes[NAMES[several]] = {"transport": several, "mode": "multipath"}
+        return changes
+
+    def yaml(self) -> str:
+        """Return the scenario over Dual Connectivity as a file for `minitopo-dc run`."""
+        document = self.document()
+        return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+
+    def python(self) -> str:
+        """Return a program that compares the same ways."""
+        document = self.document()
+        document["workload"] = document["workload"].copy()
+        document["workload"].pop("kind")
+        lines = [f"        {_leg_code(leg)}," for leg in document.pop("legs")]
+        size = ", ".join(f"{name}={value!r}" for name, value in document.pop("workload").items())
+        rest = [f"    {name}={pformat(value, width=90)}," for name, value in document.items()]
+        ways = [f'    "{name}": {_way_code(way)},' for name, way in self._changes().items()]
+        return "\n".join(
+            [
+                *("import minitopo_dc as dc", "", "base = dc.Scenario(", "    legs=["),
+                *(*lines, "    ],", f"    workload=dc.Download({size}),", *rest, ")"),
+                *("ways = {", *ways, "}", f"dc.compare(ways, seeds={self.seed_numbers()})"),
+            ]
+        )
+
+    def seed_numbers(self) -> list[int]:
+        """Return the seeds of the runs of each way."""
+        return list(range(self.seed, self.seed + self.seeds))
+
+    def command(self) -> str:
+        """Return the command line that compares the same ways."""
+        transports = (*QUIC, *KERNEL) if self.kernel else QUIC
+        legs = [leg.settings() for leg in self.legs]
+        words = ["minitopo-dc", "compare", "--clock", "virtual"]
+        words += ["--transports", *transports]
+        words += ["--legs", *(_plain(leg.get("trace", leg.get("rate_mbps"))) for leg in legs)]
+        words += ["--delay", *(_plain(leg.delay_ms) for leg in self.legs)]
+        words += ["--jitter", *(_plain(leg.jitter_ms) for leg in self.legs)]
+        words += ["--size", _plain(self.size_mb), "--split", self.split]
+        words += ["--congestion-control", self.congestion_control]
+        words += ["--seed", str(self.seed), "--repetitions", str(self.seeds)]
+        for place, leg in enumerate(legs):
+            for name in [name for name in ("loss_percent", "queue_packets") if name in leg]:
+                words += ["--set", f"legs.{place}.downlink.{name}={_plain(leg[name])}"]
+        if self.t_reordering_ms != "200":
+            words += ["--set", f"pdcp.t_reordering_ms={self.t_reordering_ms}"]
+        if self.xn_ms:
+            words += ["--set", f"pdcp.flow_control.backhaul_ms={_plain(self.xn_ms)}"]
+        for path, value in self._assignments():
+            words += ["--set", f"{path}={value}"]
+        return shlex.join(words)
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _leg_code(leg: Mapping[str, Any]) -> str:
+    """Return a leg as Python has it; one with fields of both directions stays a mapping."""
+    if not leg.keys() <= {"downlink", "uplink"}:
+        return repr(leg)
+    values = leg["downlink"] | {name: leg[name] for name in leg if name == "uplink"}
+    return f"dc.Leg({_arguments(values)})"
+
+
+def _way_code(changes: Mapping[str, Any]) -> str:
+    return f"base.evolve({_arguments(changes)})" if changes else "base"
+
+
+def _arguments(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())

@@ -1,0 +1,229 @@
+"""The page: sliders and boxes, the picture that they change, and the words to take away."""
+
+from __future__ import annotations
+
+import html
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as widgets
+from traitlets import TraitError
+
+from minitopo_dc import plots
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
+from minitopo_dc.exploration.picture import NO_LAYOUT, draw, png_of
+from minitopo_dc.exploration.runs import Newest, Outcome, outcomes
+from minitopo_dc.linux_guest import library as guest
+from minitopo_dc.pdcp.policies.policy import policy_names
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runs.cautions import cautions
+from minitopo_dc.scenario import Leg
+from minitopo_dc.settings import SettingsError
+
+T_REORDERING = ("0", "20", "40", "60", "100", "200", "500", "1000", "adaptive", "infinity")
+"""What the box of t-Reordering offers; any other value of TS 38.331 may be typed."""
+CONSTANT = "constant rate"
+LABELS = {"style": {"description_width": "120px"}, "layout": {"width": "340px"}}
+STEPS = {
+    "rate_mbps": (0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300, 500),
+    "delay_ms": (0, 1, 2, 5, 10, 15, 20, 30, 40, 50, 60, 80, 100, 150, 200, 300),
+    "jitter_ms": (0, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 50),
+    "loss_percent": (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 3, 5, 10),
+    "queue_packets": (5, 10, 20, 50, 75, 100, 150, 200, 300, 500, 1000, 2000),
+    "size_mb": (0.1, 0.2, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 50),
+    "xn_ms": (0, 1, 2, 5, 10, 15, 20, 30, 50),
+    "seeds": (1, 2, 3, 4, 5),
+}
+"""Where the sliders may stand, beside the value that they begin with."""
+OF_LEG = ("delay_ms", "jitter_ms", "loss_percent", "queue_packets")
+WORDS = "white-space: pre-wrap; font-size: 12px; line-height: 1.35; margin: 0"
+Row = Mapping[str, widgets.ValueWidget]
+"""Widgets by the names of the fields of a choice."""
+
+
+def page_of(legs: Sequence[Leg] | None, choice: Mapping[str, Any]) -> Explorer:
+    """Return a page that begins with these legs and choices (`explore`).
+
+    Raises:
+        InputError: a leg has more than the sliders have, or a box has no such value.
+    """
+    begin = replace(Choice(), **choice)
+    if legs is not None:
+        chosen = [LegChoice.of(leg, f"legs.{place}") for place, leg in enumerate(legs)]
+        begin = replace(begin, legs=tuple(chosen))
+    try:
+        return Explorer(begin)
+    except TraitError as error:
+        raise SettingsError(f"explore: {error}") from None
+
+
+class Explorer:
+    """A page in a notebook; `choice` is what stands on it, `ways()` the scenarios that it is."""
+
+    def __init__(self, choice: Choice) -> None:
+        self._legs = [_leg_row(leg) for leg in choice.legs]
+        self._rest = _rest_row(choice)
+        self.picture = widgets.Image(format="png", layout={"max_width": "900px"})
+        self.time, self.error, self.notes = (widgets.HTML() for _ in range(3))
+        self.error.add_class("minitopo-dc-error")
+        self.words = {name: widgets.HTML() for name in ("YAML", "Python", "command line")}
+        self.outcomes: Sequence[Outcome] = ()
+        self._newest = Newest(self._answer)
+        for row in (*self._legs, self._rest):
+            for widget in row.values():
+                widget.observe(self._change, "value")
+        self._change(None)
+
+    @property
+    def choice(self) -> Choice:
+        """Return what stands on the page."""
+        return Choice(tuple(LegChoice(**_values(row)) for row in self._legs), **_values(self._rest))
+
+    def ways(self) -> dict[str, Any]:
+        """Return the scenarios of the page by their names, for `dc.compare` and `dc.run`.
+
+        Raises:
+            InputError: a value on the page is wrong.
+        """
+        return self.choice.ways()
+
+    def plot(self) -> Any:
+        """Draw what the page shows now; return Matplotlib's axes, to be changed as usual."""
+        from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen)
+
+        self.settle()
+        if not self.outcomes:
+            raise SettingsError("the page has no picture yet")
+        return draw(self.outcomes, pyplot.figure(layout=NO_LAYOUT))
+
+    def __repr__(self) -> str:
+        """Return what stands on the page, as a terminal and a code host show it."""
+        return f"Explorer: {self.choice.command()}"
+
+    def settle(self) -> None:
+        """Wait until the picture is that of the newest change."""
+        self._newest.settle()
+
+    def widget(self) -> widgets.Widget:
+        """Return the page as one widget."""
+        columns = [
+            widgets.VBox([widgets.HTML(f"<b>leg {number}</b>"), *row.values()])
+            for number, row in enumerate(self._legs, 1)
+        ]
+        columns.append(widgets.VBox([widgets.HTML("<b>transfer</b>"), *self._rest.values()]))
+        sliders = widgets.HBox(columns, layout={"flex_flow": "row wrap"})
+        tabs = widgets.Tab([*self.words.values()], titles=[*self.words])
+        above = widgets.HBox([self.error, self.time], layout={"justify_content": "space-between"})
+        return widgets.VBox([sliders, above, self.picture, self.notes, tabs])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        """Return the page as a notebook shows it; elsewhere there are words."""
+        bundle: dict[str, Any] = self.widget()._repr_mimebundle_()
+        return bundle | {"text/plain": repr(self)}
+
+    def _change(self, _: Any) -> None:
+        self._newest.ask((self.choice, time.monotonic()))
+
+    def _answer(self, request: tuple[Choice, float], is_old: Callable[[], bool]) -> None:
+        """Run a choice and show it, unless a newer one has come meanwhile."""
+        choice, since = request
+        try:
+            runs = outcomes(choice, is_old)
+            if runs is None:
+                return
+            self.outcomes, self.picture.value = runs, png_of(draw(runs))
+            self.notes.value = _paragraphs(_notes(choice, runs))
+            for name, text in zip(self.words, _texts(choice), strict=True):
+                self.words[name].value = f'<pre style="{WORDS}">{html.escape(text)}</pre>'
+            self.error.value = ""
+            self.time.value = f"{time.monotonic() - since:.2f} s from the change to the picture"
+        except MinitopoDcError as error:
+            self.error.value = f'<b style="color: #B2182B">{html.escape(str(error))}</b>'
+        except Exception as error:  # a thread's would be seen nowhere
+            words = html.escape(f"unexpected {type(error).__name__}: {error}; please report it")
+            self.error.value = f'<b style="color: #B2182B">{words}</b>'
+
+
+def _texts(choice: Choice) -> tuple[str, str, str]:
+    return choice.yaml(), choice.python(), choice.command()
+
+
+def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
+    """Return what has to be known of the numbers, and why ways have none."""
+    lines = [words for way in choice.ways().values() for words in cautions(way)]
+    lines += [f"{run.way}: {run.status}: {run.reason}" for run in runs if run.status != "ok"]
+    return [*dict.fromkeys(lines)]
+
+
+def _paragraphs(lines: Sequence[str]) -> str:
+    return "<br>".join(map(html.escape, lines))
+
+
+def _values(row: Row) -> dict[str, Any]:
+    """Return the values of widgets by their fields."""
+    return {name: widget.value for name, widget in row.items()}
+
+
+def _leg_row(leg: LegChoice) -> Row:
+    """Return the widgets of a leg; a trace takes the place of the rate."""
+    row = {name: _slider(name, getattr(leg, name)) for name in ("rate_mbps", *OF_LEG)}
+    trace = widgets.Dropdown(
+        options=[(CONSTANT, ""), *((name, name) for name in TRACES)],
+        value=leg.trace,
+        description="capacity",
+        **LABELS,
+    )
+    trace.observe(lambda _: row["rate_mbps"].set_trait("disabled", bool(trace.value)), "value")
+    row["rate_mbps"].disabled = bool(leg.trace)
+    return {"trace": trace} | row
+
+
+def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
+    """Return a slider over the steps of a field, to which its first value is added."""
+    steps = sorted({*STEPS[name], value})
+    options = [(f"{step:g}", step) for step in steps]
+    words = {"description": label or plots.label_of(name)}
+    return widgets.SelectionSlider(options=options, value=value, **words, **LABELS)
+
+
+def _rest_row(choice: Choice) -> Row:
+    """Return the widgets of what is sent, and how."""
+    controls = get_runner(QUIC[0]).congestion_controls
+    splits = [name for name in policy_names() if name != "duplicate"]
+    no_kernel = guest.missing()
+    return {
+        "size_mb": _slider("size_mb", choice.size_mb),
+        "congestion_control": widgets.Dropdown(
+            options=controls, value=choice.congestion_control, description="congestion", **LABELS
+        ),
+        "split": widgets.Dropdown(
+            options=splits, value=choice.split, description="split of DC", **LABELS
+        ),
+        "t_reordering_ms": widgets.Combobox(
+            value=choice.t_reordering_ms,
+            options=T_REORDERING,
+            description="t-Reordering (ms)",
+            continuous_update=False,
+            **LABELS,
+        ),
+        "xn_ms": _slider("xn_ms", choice.xn_ms, "Xn (ms)"),
+        "others": widgets.Text(
+            choice.others,
+            placeholder="FIELD=VALUE ...",
+            description="other fields",
+            continuous_update=False,
+            **LABELS,
+        ),
+        "seed": widgets.BoundedIntText(choice.seed, 0, 10**6, description="seed", **LABELS),
+        "seeds": _slider("seeds", choice.seeds),
+        "kernel": widgets.Checkbox(
+            choice.kernel,
+            disabled=no_kernel is not None,
+            tooltip=no_kernel or "",
+            description="TCP and MPTCP",
+            indent=False,
+        ),
+    }

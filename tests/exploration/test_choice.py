@@ -1,0 +1,114 @@
+"""What is chosen on the page as scenarios, and as the words to take away."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+import minitopo_dc as dc
+from minitopo_dc.cli import compare
+from minitopo_dc.cli.options.scenario import base_scenario, over_each_leg, rows
+from minitopo_dc.comparison_runs import planned_runs
+from minitopo_dc.exploration.choice import Choice, LegChoice
+from minitopo_dc.scenario import Scenario
+
+PLAIN = Choice()
+FULL = Choice(
+    legs=(
+        LegChoice(trace="lte_a", delay_ms=30, jitter_ms=0, loss_percent=0.5),
+        LegChoice(rate_mbps=7.5, delay_ms=20, queue_packets=50),
+    ),
+    size_mb=0.5,
+    congestion_control="newreno",
+    split="batch",
+    t_reordering_ms="40",
+    xn_ms=10,
+    others="pdcp.sn_bits=12 legs.1.uplink.rate_mbps=5",
+    seed=7,
+    seeds=2,
+)
+of_choices = pytest.mark.parametrize("choice", [PLAIN, FULL], ids=["plain", "full"])
+
+
+def dumps(scenarios: Iterable[Scenario]) -> list[str]:
+    """Return scenarios in one order, without default options, and bearers that none has."""
+    rows = [scenario.model_dump(mode="json") | {"options": {}} for scenario in scenarios]
+    return sorted(str(row if row["mode"] == "dc" else row | {"pdcp": None}) for row in rows)
+
+
+def test_ways_are_each_leg_alone_dc_and_multipath() -> None:
+    ways = PLAIN.ways()
+    assert [*ways] == ["leg 1", "leg 2", "DC", "MP-QUIC"]
+    assert [(way.mode, way.leg) for way in ways.values()] == [
+        *(("sc", 1), ("sc", 2), ("dc", 1), ("multipath", 1))
+    ]
+
+
+def test_the_kernels_ways_are_there_by_a_box() -> None:
+    more = [*replace(PLAIN, kernel=True).ways()][4:]
+    assert more == ["leg 1, TCP", "leg 2, TCP", "DC, TCP", "MPTCP"]
+
+
+@of_choices
+def test_the_yaml_is_the_scenario_over_dual_connectivity(choice: Choice) -> None:
+    assert Scenario.check(yaml.safe_load(choice.yaml()), "page") == choice.ways()["DC"]
+
+
+@of_choices
+def test_the_program_compares_the_same_ways(
+    choice: Choice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(dc, "compare", lambda ways, seeds: calls.append((ways, seeds)))
+    exec(choice.python(), {})
+    assert calls == [(choice.ways(), choice.seed_numbers())]
+
+
+@of_choices
+def test_the_command_compares_the_same_ways(choice: Choice) -> None:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    arguments = parser.parse_args(choice.command().split()[2:])
+    base = base_scenario(arguments).model_copy(update={"clock": "virtual"})
+    wanted = over_each_leg(rows(arguments, "virtual", base.workload), base)
+    planned = [scenario for _, scenario in planned_runs(base, wanted, arguments.repetitions)]
+    mine = [
+        way.evolve(seed=seed) for way in choice.ways().values() for seed in choice.seed_numbers()
+    ]
+    assert dumps(planned) == dumps(mine)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"t_reordering_ms": "37"},
+            r"pdcp\.t_reordering_ms: t-Reordering 37\.0 ms: must be one of",
+        ),
+        ({"others": "pdcp.foo=3"}, r"pdcp\.foo: no field foo in pdcp"),
+        ({"others": "pdcp.batch"}, r"pdcp\.batch: allowed: FIELD=VALUE"),
+        ({"others": "mode=sc"}, r"mode: the page chooses it"),
+        ({"others": "legs.5.delay_ms=3"}, r"legs\.5\.delay_ms: 5 is no index here"),
+        ({"others": "ip_version=5"}, r"ip_version: 5; allowed: 4 or 6"),
+    ],
+)
+def test_a_wrong_entry_is_one_line_that_names_the_field(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(dc.InputError, match=words) as told:
+        replace(PLAIN, **change).ways()
+    assert "\n" not in str(told.value)
+
+
+def test_a_leg_is_chosen_as_it_was_made() -> None:
+    leg = dc.Leg(rate_mbps=12, delay_ms=7, loss_percent=0.1)
+    choice = LegChoice.of(leg, "legs.0")
+    assert dc.Leg(**choice.settings()) == leg
+
+
+def test_a_leg_with_more_than_sliders_have_is_refused() -> None:
+    with pytest.raises(dc.InputError, match=r"legs\.1: more than the sliders have"):
+        LegChoice.of(dc.Leg(rate_mbps=12, uplink={"rate_mbps": 3}), "legs.1")

@@ -1,0 +1,153 @@
+"""The page without a browser: a change of a widget, and what the page shows then."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import sys
+import time
+from collections.abc import Callable
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minitopo_dc as dc
+from minitopo_dc.exploration import explore
+from minitopo_dc.exploration.page import Explorer
+from minitopo_dc.exploration.picture import draw, png_of
+from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
+from tests.picoquic.extension import needs_picoquic
+
+SMALL: dict[str, Any] = {"size_mb": 0.2}
+
+
+def processes() -> set[int | None]:
+    return {process.pid for process in multiprocessing.active_children()}
+
+
+@pytest.fixture(scope="module")
+def page() -> Explorer:
+    page = explore(**SMALL, split="batch")
+    page.settle()
+    return page
+
+
+@needs_picoquic
+def test_a_page_begins_with_a_picture_of_each_way(page: Explorer) -> None:
+    assert [run.way for run in page.outcomes] == ["leg 1", "leg 2", "DC", "MP-QUIC"]
+    assert bytes(page.picture.value).startswith(b"\x89PNG")
+    assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.value)
+
+
+@needs_picoquic
+def test_the_parts_of_a_delay_are_those_of_the_legs(page: Explorer) -> None:
+    one, _, both, several = page.outcomes
+    assert [*one.delay_ms] == [*DELAYS]
+    assert one.delay_ms["propagation"] == pytest.approx(30, abs=5)  # from samples
+    assert both.delay_ms["reordering"] > one.delay_ms["reordering"] == 0
+    assert several.delay_ms["reordering"] == 0
+
+
+@needs_picoquic
+def test_a_rate_over_time_is_all_of_a_transfer(page: Explorer) -> None:
+    for run in page.outcomes:
+        step_s = np.diff(run.rate["time_s"])[0]
+        received = run.rate["rate_mbps"].sum() * step_s / 8
+        assert received == pytest.approx(SMALL["size_mb"], rel=0.15)  # and headers
+
+
+@needs_picoquic
+def test_a_change_of_a_slider_changes_picture_and_words() -> None:
+    page = explore(**SMALL)
+    page.settle()
+    before, words = bytes(page.picture.value), page.words["YAML"].value
+    page._legs[1]["rate_mbps"].value = 10
+    page.settle()
+    assert bytes(page.picture.value) != before
+    assert "rate_mbps: 10" in page.words["YAML"].value
+    assert words != page.words["YAML"].value
+
+
+@needs_picoquic
+def test_a_wrong_entry_shows_its_line_until_it_is_mended() -> None:
+    page = explore(**SMALL)
+    page._rest["t_reordering_ms"].value = "<37>"
+    page.settle()
+    assert "pdcp.t_reordering_ms: &lt;37&gt; is no number" in page.error.value
+    page._rest["t_reordering_ms"].value = "40"
+    page.settle()
+    assert page.error.value == ""
+
+
+@needs_picoquic
+def test_several_seeds_are_run_for_each_way() -> None:
+    page = explore(**SMALL, seeds=2, seed=5)
+    page.settle()
+    assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
+
+
+@needs_picoquic
+def test_a_way_that_fails_says_why_below_the_picture() -> None:
+    page = explore(size_mb=5, others="timeout_s=1")
+    page.settle()
+    assert "leg 1: failed: did not finish within 1 s" in page.notes.value
+
+
+@needs_picoquic
+def test_many_quick_changes_leave_the_last_picture_and_no_more_processes() -> None:
+    page = explore(**SMALL)
+    page.settle()
+    before = processes()
+    for number in range(50):
+        page._rest["seed"].value = 100 + number
+        time.sleep(0.01)
+    page.settle()
+    assert {run.seed for run in page.outcomes} == {149}
+    assert processes() == before
+
+
+@needs_picoquic
+def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Explorer) -> None:
+    assert page.ways()["DC"].workload == dc.Download(size_mb=0.2)
+    assert page.plot().shape == (2, 2)
+    assert "minitopo-dc compare" in repr(page)
+
+
+def test_runs_that_all_failed_have_a_picture_without_numbers() -> None:
+    grid = draw([Outcome(way, 1, "failed", "no") for way in ("leg 1", "DC")])
+    assert [text.get_text() for text in grid[0, 0].texts] == ["none", "none"]
+    assert png_of(grid).startswith(b"\x89PNG")
+
+
+def test_a_missing_package_is_one_line_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "minitopo_dc.exploration.page")
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    with pytest.raises(dc.InputError, match=r"explore needs ipywidgets: pip install .*notebooks"):
+        explore()
+
+
+def test_a_value_that_no_box_has_is_refused() -> None:
+    with pytest.raises(dc.InputError, match="explore: Invalid selection"):
+        explore(split="no-such")
+
+
+def test_only_the_newest_of_waiting_requests_is_answered() -> None:
+    begun, go, answered = Event(), Event(), []
+
+    def answer(request: int, is_old: Callable[[], bool]) -> None:
+        begun.set()
+        go.wait(10)
+        answered.append((request, is_old()))
+
+    newest = Newest(answer)
+    newest.ask(1)
+    begun.wait(10)
+    newest.ask(2)
+    newest.ask(3)
+    go.set()
+    newest.settle()
+    assert answered == [(1, True), (3, False)]
