@@ -23,8 +23,8 @@ from minitopo_dc.real.network.hosts import Network, network
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 
 PINGS = 1000
 PDU_BYTES = 1200

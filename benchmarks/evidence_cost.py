@@ -19,7 +19,7 @@ from typing import Any
 
 from minitopo_dc.real.run import watch
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.runs.trust import measured_goodput
+from minitopo_dc.results.trust import measured_goodput
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import mean_interval
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from minitopo_dc.linux_guest.library import missing
 from minitopo_dc.pdcp import LegView, split_policy
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 

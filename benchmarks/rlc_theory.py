@@ -21,9 +21,9 @@ from minitopo_dc.real.network.elements import stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.router.recorder import flatten
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.runs.routers import leg_seed
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Times = npt.NDArray[np.int64]

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from minitopo_dc.native.library import missing
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
-from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.script_plugins import own_things, with_own_plugins
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

@@ -20,8 +20,8 @@ from typing import Any
 
 from benchmarks.element.__main__ import PORT, SILENCE_MS, SIZE, answer, compiled, running
 from minitopo_dc.real.network.testbed import testbed
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 
 BURST = 4
 DELAY_MS = 10

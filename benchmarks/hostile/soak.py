@@ -14,8 +14,8 @@ from benchmarks.element.__main__ import LEGS, PORT, SILENCE_MS, answer, compiled
 from benchmarks.hostile.report import Report
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.testbed import Testbed, testbed
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 
 PDU_BYTES = 200
 """What a PDU costs does not depend on its size."""

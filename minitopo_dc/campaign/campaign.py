@@ -27,8 +27,8 @@ from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, 
 from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.plugins import registrations_kept
+from minitopo_dc.results.run_result import DETAILS, RunResult
 from minitopo_dc.runs.attempts import Retries, check_retries
-from minitopo_dc.runs.results import DETAILS, RunResult
 from minitopo_dc.scenario import Clock, Scenario
 
 Version = Literal["full", "quick", "sample"]

@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.campaign.table import RESERVED
 from minitopo_dc.errors import InputError
+from minitopo_dc.results.run_result import measure_names
 from minitopo_dc.runs.check import check_fields
-from minitopo_dc.runs.own_plugins import Own, own_things, with_own_plugins
-from minitopo_dc.runs.results import measure_names
+from minitopo_dc.runs.script_plugins import Own, own_things, with_own_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError

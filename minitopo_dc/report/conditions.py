@@ -13,8 +13,8 @@ from typing import Any, Final
 import pandas as pd
 
 from minitopo_dc.plots.labels import is_number, label_of, value_name
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.labels import scenario_fields
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.tables.runs import scenario_fields
 from minitopo_dc.scenario import Scenario
 
 MOST_CASES = 200

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
-from minitopo_dc.runs.cautions import tell_cautions, tell_once
+from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
 from minitopo_dc.settings import (
@@ -242,8 +242,8 @@ def _check_earlier_downloads(scenario: Scenario) -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
-    What is doubtful of a trace is printed to standard error, once (`tell_doubts`), and what is to
-    be known of the scenario (`tell_cautions`).
+    What is doubtful of a trace is printed to standard error, once (`print_doubts`), and what is to
+    be known of the scenario (`print_cautions`).
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
@@ -252,18 +252,18 @@ def check_scenario(scenario: Scenario) -> None:
     resolved = check_fields(scenario)
     resolved.read_traces()
     for _, direction in scenario.directions():
-        tell_doubts(direction)
-    tell_cautions(resolved)
+        print_doubts(direction)
+    print_cautions(resolved)
 
 
-def tell_doubts(direction: LegSettings) -> None:
+def print_doubts(direction: LegSettings) -> None:
     """Print once to standard error why a leg's trace may not be what it is read as.
 
     Raises:
         SettingsError, TraceError: the trace is missing or wrong.
     """
     if (words := direction.trace_doubts()) is not None:
-        tell_once(words)
+        print_once(words)
 
 
 def check_rows(rows: Sequence[Scenario]) -> None:

@@ -23,14 +23,14 @@ from minitopo_dc.router import (
     WifiEnd,
 )
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.addresses import (
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
+from minitopo_dc.scenario.addresses import (
     REPORT_PORT,
     SERVER_PORT,
     client_address,
     leg_address,
     server_address,
 )
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.settings import Direction, IpVersion, Match, Pdcp
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import plugins
 from minitopo_dc.plugin_source import SourceError, source_of
-from minitopo_dc.runs.own_plugins import own_files, plugin_file, restored
+from minitopo_dc.runs.script_plugins import own_files, plugin_file, restored
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """

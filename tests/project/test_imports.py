@@ -51,7 +51,11 @@ def test_the_library_keeps_every_import_rule() -> None:
         ("element", "minitopo_dc/settings/base.py", "import minitopo_dc.runners"),
         ("real", "minitopo_dc/real/run/plan.py", "import minitopo_dc.real.element.process"),
         ("results", "minitopo_dc/results/tables/load.py", "import socket"),
-        ("layers", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.runs.results"),
+        (
+            "layers",
+            "minitopo_dc/runners/payload/content.py",
+            "import minitopo_dc.results.run_result",
+        ),
         ("runners", "minitopo_dc/runners/payload/content.py", "import minitopo_dc.pdcp"),
         ("virtual", "minitopo_dc/virtual/loop.py", "import minitopo_dc.real.element"),
         ("topologies", "minitopo_dc/topologies/two_path.py", "import minitopo_dc.runs"),

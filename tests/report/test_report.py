@@ -21,7 +21,7 @@ from minitopo_dc.plots import ColumnError
 from minitopo_dc.plots.theme import ORDER
 from minitopo_dc.report import write_report
 from minitopo_dc.report.default import draw, mean_tables
-from minitopo_dc.results.tables.labels import scenario_fields
+from minitopo_dc.results.tables.runs import scenario_fields
 
 LEGS: list[dict[str, Any]] = [
     {"rate_mbps": 20, "delay_ms": 30},

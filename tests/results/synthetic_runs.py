@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 
 START_NS = 7_000_000_000_000_000_123
 """A clock that a float cannot hold to the ns."""

@@ -9,8 +9,8 @@ import pytest
 
 from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.results import load_results
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result
 

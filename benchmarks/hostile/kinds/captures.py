@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from minitopo_dc.capture import CaptureFile
+from minitopo_dc.results.judge import blank_result
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
-from minitopo_dc.runs.addresses import SERVER_PORT
-from minitopo_dc.runs.judge import blank_result
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import SERVER_PORT
 
 MS = 1_000_000
 OFFSET_NS = 1_700_000_000_000_000_000

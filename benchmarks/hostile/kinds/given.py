@@ -27,10 +27,10 @@ from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.schedule import Schedule
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 from minitopo_dc.settings import SettingsError

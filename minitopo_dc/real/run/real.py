@@ -15,11 +15,11 @@ from minitopo_dc.real.network.leftovers import ending_leftovers
 from minitopo_dc.real.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.real.run.transfers import make_jobs, run_flows
 from minitopo_dc.real.run.watch import Watch
-from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, perform
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.workloads import Measurement, Ping
 

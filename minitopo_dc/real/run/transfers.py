@@ -13,14 +13,14 @@ from typing import Any, Self
 from minitopo_dc.real.network.cpu_limit import CpuLimit
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.results.run_result import flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfers
-from minitopo_dc.runs.addresses import SERVER_PORT
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.runs.results import flow_directory
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.workloads import Measurement
 
 

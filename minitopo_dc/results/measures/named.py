@@ -12,31 +12,36 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from minitopo_dc.results.errors import naming
-from minitopo_dc.results.logs.connection_log import sender_recovery
-from minitopo_dc.results.measures.delays import DELAY_MEASURES, delay_ms
-from minitopo_dc.results.measures.handovers import handover_recovery_s, handovers_per_minute
-from minitopo_dc.results.measures.open_links import (
-    mp_capacity_mbps,
-    mp_share,
-    sp_capacity_mbps,
-    sp_share,
+from minitopo_dc.errors import InputError
+from minitopo_dc.plugins import enter
+from minitopo_dc.results.files import naming
+from minitopo_dc.results.logs import sender_recovery
+from minitopo_dc.results.measures.delays import (
+    DELAY_MEASURES,
+    answer_p95_ms,
+    answer_worst_ms,
+    delay_ms,
 )
 from minitopo_dc.results.measures.pdcp import given_up, leg_failures, reordering_wait_ms
-from minitopo_dc.results.measures.recovery import worst_recovery_s
-from minitopo_dc.results.measures.request_delays import answer_p95_ms, answer_worst_ms
+from minitopo_dc.results.measures.recovery import (
+    handover_recovery_s,
+    handovers_per_minute,
+    worst_recovery_s,
+)
 from minitopo_dc.results.measures.utilisation import (
     arrived_copies,
     leg_bytes_per_byte,
     leg_loss_percent,
     leg_share,
     link_utilisation,
+    mp_capacity_mbps,
+    mp_share,
+    sp_capacity_mbps,
+    sp_share,
 )
-from minitopo_dc.results.tables.load import load_result
-from minitopo_dc.errors import InputError
-from minitopo_dc.plugins import enter
-from minitopo_dc.runs.metrics import jain_index
-from minitopo_dc.runs.results import NUMBERS
+from minitopo_dc.results.metrics import jain_index
+from minitopo_dc.results.run_result import NUMBERS
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.spelling import did_you_mean
 
 Read = Callable[[Path], Mapping[str, float]]

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.logs.qlog import read_recovery
-from minitopo_dc.results.measures.drop_occasion import drop_occasion
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.logs.quic import LOST, RECEIVED, SENT, qlog_events, read_recovery
 
 FIELDS = ["relative_time", "category", "event", "data"]
 
@@ -51,11 +50,16 @@ def test_windows_losses_and_round_trips_are_read(tmp_path: Path) -> None:
     assert recovery.rtt_ms == 25.0
 
 
-def test_a_packet_that_was_lost_and_came_is_seen(tmp_path: Path) -> None:
+def test_packets_are_as_aioquic_writes_them(tmp_path: Path) -> None:
     write(tmp_path, FIELDS, EVENTS)
-    table = drop_occasion(tmp_path)
-    assert list(table["event"]) == ["sent", "sent", "acknowledged", "declared lost", "acknowledged"]
-    assert list(table["packet_number"]) == [1, 2, 2, 1, 1]
+    sent, received, lost = (
+        [event["data"] for event in qlog_events(tmp_path, "server") if event["name"] == name]
+        for name in (SENT, RECEIVED, LOST)
+    )
+    assert [packet["header"]["packet_number"] for packet in sent] == [1, 2]
+    frames = [frame for packet in received for frame in packet["frames"]]
+    assert [frame["acked_ranges"] for frame in frames] == [[[2, 2]], [[1, 2]]]
+    assert lost == [{"type": "1RTT", "packet_number": 1}]
 
 
 def test_of_several_paths_it_is_told_where_their_windows_are(tmp_path: Path) -> None:

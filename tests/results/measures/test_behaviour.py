@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.logs.qlog import read_recovery, server_events, server_recovery
+from minitopo_dc.results.logs.quic import read_recovery, qlog_events, server_recovery
 from minitopo_dc.results.measures.pdcp import leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.utilisation import (
     arrived_copies,
     flow_rates,
-    leg_rates,
     link_utilisation,
 )
 from minitopo_dc.scenario import Scenario
@@ -145,7 +144,7 @@ def test_ngtcp2s_events_are_told_as_aioquic_tells_them(tmp_path: Path) -> None:
     lost = {"time": 3, "name": "recovery:packet_lost", "data": {"header": header}}
     events = sequence(lost, ngtcp2_received(4, [9], [5, 6]))
     (tmp_path / "qlog" / "server" / "1.sqlog").write_text(events)
-    first, second = server_events(tmp_path)
+    first, second = qlog_events(tmp_path, "server")
     assert first["data"] == {"type": "1RTT", "packet_number": 7}
     assert second["data"]["frames"][0]["acked_ranges"] == [[9, 9], [5, 6]]
 
@@ -226,21 +225,6 @@ def test_a_failed_run_has_no_utilisation(tmp_path: Path) -> None:
     run = save(tmp_path, no_result("quic", "dc", "failed", "it broke"))
     with pytest.raises(ValueError, match="status failed; only a run that is ok"):
         link_utilisation(run)
-
-
-def test_a_legs_rate_is_what_it_delivered_in_each_interval(tmp_path: Path) -> None:
-    rows = [
-        {"time_ns": second * 1_000_000_000, "leg": leg, "delivered_bytes": second * leg * 125_000}
-        for second in range(3)
-        for leg in (1, 2)
-    ]
-    save_element(tmp_path, "gnb", "legs", rows)
-    rates = leg_rates(tmp_path)
-    assert rates.to_dict("list") == {
-        "time_s": [1.0, 1.0, 2.0, 2.0],
-        "leg": [1, 2, 1, 2],
-        "rate_mbps": [1.0, 2.0, 1.0, 2.0],
-    }
 
 
 def test_a_flows_rate_is_what_its_bearer_delivered_in_each_whole_bin(tmp_path: Path) -> None:

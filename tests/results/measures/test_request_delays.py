@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures.request_delays import answer_p95_ms, answer_worst_ms
+from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
 
 
 def table(directory: Path, *delays: str) -> Path:

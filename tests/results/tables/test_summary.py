@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from minitopo_dc.results import compare_table, load_results, render_table, results_table
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, save
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.run_files import read_csv
+from minitopo_dc.results.files import ResultError, read_csv
 
 WHOLE = {
     "as the elements write it": "time_ns,leg\r\n1000000000,1\r\n-5,2\r\n",
@@ -50,7 +49,7 @@ def test_whole_numbers_are_read_without_the_reader_for_any_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "series.csv"
-    monkeypatch.delattr("minitopo_dc.results.tables.run_files._any_table")
+    monkeypatch.delattr("minitopo_dc.results.files._any_table")
     for text in WHOLE.values():
         path.write_bytes(text.encode())
         assert len(read_csv(tmp_path, path)) == 2

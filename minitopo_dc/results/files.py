@@ -1,4 +1,4 @@
-"""Reading of a run's files, which may be damaged, or made by somebody else.
+"""A run's files: their digests, and how they are read, as they may be damaged or somebody else's.
 
 A file is opened if it is a regular one of a bounded size below the run's directory: a pipe may wait
 for ever, a device has no end, a link may lead anywhere. Whatever is wrong with a file is a
@@ -7,7 +7,9 @@ ResultError that names it.
 
 from __future__ import annotations
 
+import hashlib
 import io
+import json
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,11 +20,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.results.errors import ResultError
 from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
-from minitopo_dc.files import UnreadableError, opened, parse_json
-from minitopo_dc.runs.results import MAX_BYTES
+from minitopo_dc.errors import InputError
+from minitopo_dc.files import UnreadableError, opened, parse_json, read_text, write_whole
+from minitopo_dc.results.run_result import MAX_BYTES
 
+DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""The errors that numbers and names that do not fit each other raise in a computation."""
+CHECKSUMS = "checksums.json"
+"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
+that are no longer than a capture may be."""
+MAX_CAPTURE = 4 << 30
+"""The most bytes of a capture: 4 GB that were carried; it is read packet by packet, and what
+analysis keeps is in memory. A longer file has no digest."""
 MAX_SERIES = 256 << 20
 """The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
 bytes."""
@@ -31,6 +41,24 @@ WHOLE = b"0123456789-,\n"
 MAX_QLOG = 1 << 30
 """The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
 times as much."""
+
+
+class ResultError(InputError):
+    """A file of a run that lacks something or is not what it should be; the message names it."""
+
+
+@contextmanager
+def naming(run: Path) -> Iterator[None]:
+    """Turn an error in a computation from a run's files into a ResultError that names the run.
+
+    Each file may be as it should be, and yet not fit the others.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise ResultError(str(error)) from error
+    except (*DATA_ERRORS, RecursionError, MemoryError) as error:
+        raise ResultError(f"{run}: its files do not fit together: {error!r}") from error
 
 
 @contextmanager
@@ -72,15 +100,14 @@ def read_mapping(run: Path, path: Path) -> dict[str, Any]:
     Raises:
         ResultError: it is missing or broken, or holds something else.
     """
+    text = read_text_in(run, path, MAX_BYTES)
     try:
-        found = parse_json(read_text_in(run, path, MAX_BYTES))
-    except ResultError:
-        raise
+        values = parse_json(text)
     except ValueError as error:
         raise ResultError(f"{path}: malformed: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(values, dict):
         raise ResultError(f"{path}: malformed: no mapping of names to values")
-    return found
+    return values
 
 
 def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.DataFrame:
@@ -104,19 +131,18 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
         ResultError: the table lacks a column, or has something else, or an infinite number; the
             message names the file.
     """
-    wanted = list(columns)
-    if set(wanted) <= set(table.columns) and all(_are_numbers(table[name]) for name in wanted):
+    names = list(columns)
+    if set(names) <= set(table.columns) and all(_are_numbers(table[name]) for name in names):
         return table
-    try:
-        for column in wanted:
+    for column in names:
+        try:
             table[column] = pd.to_numeric(table[column])
-            if np.isinf(table[column].to_numpy(dtype=float)).any():
-                raise ResultError(f"{path}: {column}: an infinite number")
-    except KeyError as error:
-        raise ResultError(f"{path}: no column {error.args[0]}") from None
-    except (ValueError, TypeError, OverflowError) as error:
-        known = isinstance(error, ResultError)
-        raise error if known else ResultError(f"{path}: {column}: {error}") from None
+        except KeyError:
+            raise ResultError(f"{path}: no column {column}") from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ResultError(f"{path}: {column}: {error}") from None
+        if np.isinf(table[column].to_numpy(dtype=float)).any():
+            raise ResultError(f"{path}: {column}: an infinite number")
     return table
 
 
@@ -174,3 +200,52 @@ def _any_table(path: Path, content: bytes) -> pd.DataFrame:
         raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def seal(directory: Path) -> None:
+    """Write the digests of a run's files into its directory."""
+    digests = {
+        str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
+    }
+    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
+
+
+def damage(directory: Path, only: str | None = None) -> str | None:
+    """Return the first file that was changed since the run was recorded, and why; None without one.
+
+    Args:
+        directory: that of a run; one that was recorded without digests counts as whole.
+        only: look at this file alone.
+    """
+    try:
+        digests = parse_json(read_text(directory / CHECKSUMS, MAX_BYTES, within=directory))
+        named = [(str(name), str(digest)) for name, digest in digests.items()]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return f"{CHECKSUMS}: {error}"
+    for name, digest in named:
+        if only is not None and name != only:
+            continue
+        try:
+            if _digest(directory, directory / name) != digest:
+                return f"{name}: changed since the run was recorded"
+        except (OSError, ValueError) as error:
+            return f"{name}: {getattr(error, 'strerror', None) or error}"
+    return None
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Yield a run's regular files of limited length.
+
+    Opening what else a program left may take for ever.
+    """
+    for path in sorted(directory.rglob("*")):
+        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
+        if regular and path.stat().st_size <= MAX_CAPTURE:
+            yield path
+
+
+def _digest(directory: Path, path: Path) -> str:
+    with opened(path, MAX_CAPTURE, within=directory) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

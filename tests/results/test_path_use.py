@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.clocks import run_scenario
+from minitopo_dc.results.judge import blank_result, judge
+from minitopo_dc.results.path_use import PathUse
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.judge import blank_result, judge
-from minitopo_dc.runs.path_use import PathUse
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 from tests.linux_guest.guests import needs_guest

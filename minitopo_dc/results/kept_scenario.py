@@ -1,28 +1,31 @@
-"""The traces of a run, kept with its results, so that these can be read wherever they are moved.
+"""The scenario that a run's directory keeps, with copies of its traces.
 
-A run's directory has `traces.json`: for each path of a trace in its scenario, the name of a copy,
-which begins with the first digits of its SHA-256. The copy is in `traces/` of that directory, or,
-for the runs of a campaign, in the one `traces/` that they share beside `runs/`.
+With them results can be read wherever they are moved. A run's directory has `scenario.yaml`, and,
+where a handover rule or a trace offset made another scenario of it, `as-run.yaml`. `traces.json`
+has for each path of a trace in the scenario the name of a copy, which begins with the first digits
+of its SHA-256. The copy is in `traces/` of that directory, or, for the runs of a campaign, in the
+one `traces/` that they share beside `runs/`.
 """
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario import Leg, ResolvedScenario, Scenario
 from minitopo_dc.scenario.own_files import file_digest, trace_paths
-from minitopo_dc.settings import Direction, LegSettings, SettingsError
+from minitopo_dc.settings import Direction, LegSettings, SettingsError, read_yaml
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.trace.model import LONGEST_FILE
 
+GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
 RECORD, FOLDER = "traces.json", "traces"
 DIGITS = 16
 """Hexadecimal digits of a copy's SHA-256 in its name."""
@@ -30,6 +33,49 @@ MAX_BYTES = 1 << 20
 """The most bytes of `traces.json`: thousands of paths."""
 MAX_NAME = 100
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def save_as_run(derived: ResolvedScenario, run: Path) -> None:
+    """Write the scenario, which can be run by itself, and the handovers of a rule."""
+    derived.scenario.save(run / DERIVED)
+    if derived.handovers is not None:
+        with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["time_s", "old_leg", "new_leg"])
+            rows.writerows(derived.handovers)
+
+
+def load_as_run(run: Path) -> Scenario:
+    """Return the scenario that a run's numbers belong to, with the traces that the run kept.
+
+    Raises:
+        SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
+    """
+    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
+    return with_kept_traces(recorded, run)
+
+
+def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
+    """Read a scenario that a run kept, as data: what it names as plugins is not imported.
+
+    Whoever made the run may have named any file there. Only plugins that the reader has registered
+    before can be used.
+
+    Raises:
+        SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
+    """
+    values, plugins = read_yaml(run / name, within=run), ()
+    if isinstance(values, dict):
+        plugins = values.pop("plugins", ())
+    try:
+        return Scenario.check(values, str(run / name))
+    except SettingsError as error:
+        if not plugins:
+            raise
+        raise SettingsError(
+            f"{error}\n{run / name}: its plugins are not imported; "
+            f"if they are yours, give --plugin (in Python import them first): {quoted(plugins)}"
+        ) from None
 
 
 def keep_traces(scenario: Scenario, run: Path) -> None:
@@ -88,11 +134,11 @@ def _place(path: str, run: Path) -> str:
     """Return where a trace of a recorded scenario is now."""
     name = _recorded(run).get(path)
     if name is None:  # of a version that kept none
-        there = (folder / Path(path).name for folder in _folders(run))
-        return next((str(each) for each in there if each.is_file()), path)
-    for folder in _folders(run):
-        if _holds(folder, name):
-            return str(folder / name)
+        files = (folder / Path(path).name for folder in _folders(run))
+        return next((str(file) for file in files if file.is_file()), path)
+    for copy in (folder / name for folder in _folders(run)):
+        if not copy.is_symlink() and _is_same(str(copy), name):
+            return str(copy)
     return path if _is_same(path, name) else str(_folders(run)[-1] / name)
 
 
@@ -110,14 +156,14 @@ def _recorded(run: Path) -> dict[str, str]:
     """
     path = run / RECORD
     try:
-        found = parse_json(read_text(path, MAX_BYTES, within=run))
+        names = parse_json(read_text(path, MAX_BYTES, within=run))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise SettingsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    if not isinstance(found, dict) or not all(map(_is_name, found.values())):
+    if not isinstance(names, dict) or not all(map(_is_name, names.values())):
         raise SettingsError(f"{path}: malformed; allowed: names of files by the traces' paths")
-    return found
+    return names
 
 
 def _is_name(value: Any) -> bool:
@@ -125,16 +171,11 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and not _OTHER.search(value) and value[:DIGITS].isalnum()
 
 
-def _holds(folder: Path, name: str) -> bool:
-    """Return whether a folder has an undamaged copy, which is no link to elsewhere."""
-    return not (folder / name).is_symlink() and _is_same(str(folder / name), name)
-
-
 def _is_same(path: str, name: str) -> bool:
     """Return whether a file has the digest that a copy's name begins with."""
     try:
-        found = Path(path).stat()
-        return _digest(path, found.st_ino, found.st_mtime_ns) == name[:DIGITS]
+        file = Path(path).stat()
+        return _digest(path, file.st_ino, file.st_mtime_ns) == name[:DIGITS]
     except (OSError, ValueError):
         return False
 
@@ -146,12 +187,11 @@ def _digest(path: str, _inode: int, _changed: int) -> str:
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
-    return link.model_copy(update=dict(_directions(link, places)))
-
-
-def _directions(link: Leg, places: dict[str, str]) -> Iterator[tuple[str, LegSettings]]:
-    for name in get_args(Direction):
-        radio: LegSettings = getattr(link, name)
-        if radio.trace is not None:
-            place = Path(places[str(radio.trace)])
-            yield name, radio.model_copy(update={"trace": place})
+    """Return a link whose traces are where their copies are."""
+    radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
+    moved = {
+        name: radio.model_copy(update={"trace": Path(places[str(radio.trace)])})
+        for name, radio in radios.items()
+        if radio.trace is not None
+    }
+    return link.model_copy(update=moved)

@@ -1,10 +1,11 @@
-"""The results of many runs as one table."""
+"""The results of many runs as one table: read, labelled, saved (docs/data-model.md)."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,21 +14,19 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.labels import (
-    compared_labels,
-    labelled,
-    scenario_fields,
-    uniform_column,
-)
 from minitopo_dc.data_model import check_version
-from minitopo_dc.runs.attempts import ATTEMPTS
-from minitopo_dc.runs.results import NUMBERS, SETTINGS, RunResult, settings_of
-from minitopo_dc.runs.trust import verdict_of
+from minitopo_dc.files import replacing
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.kept_scenario import GIVEN
+from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
+from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
+from minitopo_dc.settings import SettingsError, read_yaml
 from minitopo_dc.settings.base import error_text
 from minitopo_dc.workloads import Download
 
+ID = "id"
+"""The first column: the name of a run's directory."""
 MODES: tuple[str, ...] = get_args(Mode)
 MEASURED = (
     *("status", "reason", "size_bytes", *NUMBERS, "leg_bytes", "directory", "details"),
@@ -37,10 +36,10 @@ MEASURED = (
 SPLIT = "pdcp.split"
 _LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
-_PROGRAMS = TypeAdapter(dict[str, Any])
+_MAPPING = TypeAdapter(dict[str, Any])
 _REASONS = TypeAdapter(list[str])
 _FLOWS = TypeAdapter(list[dict[str, Any]])
-_FIELDS = frozenset(field.name for field in fields(RunResult))
+_FIELDS = tuple(field.name for field in fields(RunResult))
 
 
 def load_results(directory: Path | str) -> pd.DataFrame:
@@ -95,10 +94,10 @@ def load_result(directory: Path) -> RunResult:
     path = directory / "result.json"
     check_version(directory)
     try:
-        found = path.stat()
+        file = path.stat()
     except (OSError, ValueError) as error:
         raise ResultError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-    return _load(directory, path, (found.st_ino, found.st_size, found.st_mtime_ns))
+    return _load(directory, path, (file.st_ino, file.st_size, file.st_mtime_ns))
 
 
 @lru_cache(maxsize=10_000)
@@ -138,9 +137,9 @@ def _check(result: RunResult) -> None:
 
 def _check_details(details: Mapping[str, Any]) -> None:
     """Check the details that tables use: a program's measures, the flows' goodput, the verdict."""
-    _PROGRAMS.validate_python(details.get("trust", {}))
+    _MAPPING.validate_python(details.get("trust", {}))
     _REASONS.validate_python(details.get(ATTEMPTS["disturbed"], []))
-    for name in _PROGRAMS.validate_python(details.get("units", {})):
+    for name in _MAPPING.validate_python(details.get("units", {})):
         value = details.get(name)
         if name in _FIELDS or name.startswith(_LEG_BYTES):
             raise ValueError(f"details.units.{name}: that is a column of every run")
@@ -179,9 +178,9 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
         ),
     )
     columns = {
-        field.name: [getattr(run, field.name) for run in runs]
-        for field in fields(RunResult)
-        if field.name != "settings"
+        name: [getattr(run, name) for run in runs]
+        for name in _FIELDS
+        if name != "settings"
     }
     table = pd.DataFrame(columns)
     for name in NUMBERS:
@@ -199,3 +198,114 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
     # Empty and not missing, as `variant`: groups by a column leave out rows where it is missing.
     table[SPLIT] = [str(run.settings.get(SPLIT) or "") for run in runs]
     return table
+
+
+def labelled(table: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a table of runs with its labels: `ID` comes first, the fields that differ last.
+
+    A field that is one of `SETTINGS` has its place: it has a value also where a mode has no part
+    in it. One that every run has, as `transport`, is there already.
+
+    Args:
+        table: `results_table`.
+        labels: the labels of each row.
+    """
+    names = [Path(directory).absolute().name for directory in table["directory"]]
+    columns = {
+        path: uniform_column([fields.get(path) for fields in labels])
+        for path in dict.fromkeys(path for fields in labels for path in fields)
+        if path != ID and (path in SETTINGS or path not in table)
+    }
+    return table.assign(**{ID: names}, **columns)[[ID, *table, *(path for path in columns if path not in table)]]
+
+
+def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return for each run of a table the fields in which their scenarios differ.
+
+    Raises:
+        ResultError: a scenario is broken; a run without one has no such labels.
+    """
+    scenarios = [scenario_fields(Path(directory)) for directory in table["directory"]]
+    paths = dict.fromkeys(path for fields in scenarios for path in fields)
+    differ = [
+        path
+        for path in paths
+        if path not in table
+        and len({json.dumps(fields.get(path)) for fields in scenarios if fields}) > 1
+    ]
+    return [{path: fields.get(path) for path in differ} for fields in scenarios]
+
+
+def scenario_fields(run: Path) -> dict[str, Any]:
+    """Return the fields of a run's scenario by their paths; empty when it kept no scenario.
+
+    Raises:
+        ResultError: the file is broken.
+    """
+    path = run / GIVEN
+    if not path.exists() and not path.is_symlink():
+        return {}
+    try:
+        values = read_yaml(path, within=run)
+    except SettingsError as error:
+        raise ResultError(str(error)) from None
+    if not isinstance(values, dict):
+        raise ResultError(f"{path}: no scenario: no mapping of names to values")
+    return dict(_flat(values))
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of fields with their dotted paths.
+
+    Items of a list of mappings are counted from 0; any other list is one value.
+    """
+    before = f"{path}." if path else ""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        value = {str(number): item for number, item in enumerate(value)}
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _flat(item, f"{before}{name}")
+    else:
+        yield path, value
+
+
+def uniform_column(values: Sequence[Any]) -> pd.Series[Any]:
+    """Return a column of one type, as Parquet wants it: `sp` beside 1 makes both texts.
+
+    A list or mapping becomes JSON. A missing number is NaN, or NA among whole ones.
+    """
+    plain = [json.dumps(value) if isinstance(value, dict | list) else value for value in values]
+    if any(isinstance(value, str) for value in plain):
+        plain = [value if value is None else str(value) for value in plain]
+    elif None in plain:
+        known = {type(value) for value in plain if value is not None}
+        return pd.Series(plain, dtype="Int64" if known == {int} else "float64")
+    return pd.Series(plain, dtype=object).infer_objects()
+
+
+def save_tables(results: pd.DataFrame, directory: Path) -> None:
+    """Write runs (`load_results`) to `results.csv` and `results.parquet` in `directory`.
+
+    Both hold the same: one row per run. Each leg's bytes are a column in CSV, a list in Parquet.
+    `details` is a JSON text, as its keys differ from runner to runner. The run's `directory` is
+    relative to the tables', so that all may be moved together.
+
+    Raises:
+        OSError: a file cannot be written; an earlier one of that name stays.
+    """
+    import pyarrow as pa  # noqa: PLC0415  # nothing else needs it
+
+    table = results.assign(
+        details=[json.dumps(details, sort_keys=True) for details in results["details"]],
+        directory=[os.path.relpath(run, directory) for run in results["directory"]],
+    )
+    with replacing(directory / "results.csv") as partial:
+        # Line ends of RFC 4180: only with them is a lone carriage return in a reason quoted.
+        table.drop(columns="leg_bytes").to_csv(partial, index=False, lineterminator="\r\n")
+    lists = table.drop(columns=leg_columns(table))
+    schema = pa.Schema.from_pandas(lists, preserve_index=False)
+    # The type is stated, as a table without an ok run has no list to infer it from.
+    leg_bytes = pa.field("leg_bytes", pa.list_(pa.int64()))
+    schema = schema.set(schema.get_field_index("leg_bytes"), leg_bytes)
+    with replacing(directory / "results.parquet") as partial:
+        lists.to_parquet(partial, schema=schema, index=False)

@@ -17,11 +17,9 @@ from typing import Any, Final
 
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.plugins import place_in_plugins
-from minitopo_dc.runs.capacity import available_bits
-from minitopo_dc.runs.cautions import CAUTIONS, cautions
-from minitopo_dc.runs.metrics import capacity_share, goodput_mbps, jain_index
-from minitopo_dc.runs.path_use import PATH_USE, FlowPaths
-from minitopo_dc.runs.results import RunResult, flow_directory, flow_windows, settings_of
+from minitopo_dc.results.metrics import available_bits, capacity_share, goodput_mbps, jain_index
+from minitopo_dc.results.path_use import PATH_USE, FlowPaths
+from minitopo_dc.results.run_result import RunResult, flow_directory, flow_windows, settings_of
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs
@@ -165,8 +163,6 @@ def ok_result(
     flows = scenario.resolved_flows
     seconds = max(each.completion_s for each in measurements)
     details = dict(_per_flow(flows, measurements) if scenario.flows else measurements[0].details)
-    if lines := cautions(scenario):
-        details[CAUTIONS] = lines
     result = replace(
         blank,
         status="ok",

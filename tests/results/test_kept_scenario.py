@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.cli import main
-from minitopo_dc.results.measures.open_links import mp_capacity_mbps
-from minitopo_dc.results.measures.utilisation import link_utilisation
-from minitopo_dc.runs.results import load_as_run
-from minitopo_dc.runs.traces import FOLDER, RECORD
+from minitopo_dc.results.kept_scenario import FOLDER, RECORD, load_as_run
+from minitopo_dc.results.measures.utilisation import link_utilisation, mp_capacity_mbps
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import run_virtual

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from minitopo_dc.files import write_whole
-from minitopo_dc.runs.metrics import goodput_mbps
+from minitopo_dc.results.metrics import goodput_mbps
 from minitopo_dc.settings import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")

@@ -18,7 +18,6 @@ time zero (in `details`; 0 if it is not known, as on the virtual clock).
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -27,17 +26,14 @@ from typing import Any, Final, Literal
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
-from minitopo_dc.runs.traces import with_kept_traces
-from minitopo_dc.scenario import ResolvedScenario, Scenario
-from minitopo_dc.settings import SettingsError, read_yaml
-from minitopo_dc.settings.base import quoted
+from minitopo_dc.scenario import Scenario
 
 MAX_BYTES = 16 << 20
 """The most bytes of `result.json` and its like: 64 flows with all their numbers have less than 1
 MB."""
 Status = Literal["ok", "failed", "disturbed", "unsupported"]
 """The outcome of a run; `disturbed`: the machine had too much part in the numbers
-(`minitopo_dc.runs.trust`)."""
+(`minitopo_dc.results.trust`)."""
 
 
 NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
@@ -51,6 +47,10 @@ SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
 DESYNCHRONISED: Final = "desynchronised_pdus"
 """The detail that tells how many PDUs, of both directions, were taken for others with the same SN.
 Only the virtual clock knows them; there a run without this detail has none."""
+CAUTIONS: Final = "cautions"
+"""The detail that has what is to be known of the scenario (`minitopo_dc.runs.cautions`)."""
+ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
+"""The details with the reasons of the attempts before the one that counts."""
 FINE: Final = ("ok", "unsupported")
 """The statuses with which a command ends well: for an unsupported run the reason was printed."""
 NOTHING_RAN: Final = 3
@@ -59,7 +59,7 @@ NOTHING_RAN: Final = 3
 
 def exit_status(statuses: Collection[str]) -> int:
     """Return 0 when all runs are ok or unsupported, 1 when one is neither, 3 when none is ok."""
-    if not all(each in FINE for each in statuses):
+    if not all(status in FINE for status in statuses):
         return 1
     return NOTHING_RAN if statuses and "ok" not in statuses else 0
 
@@ -141,7 +141,7 @@ class RunResult:
         return cls(**parse_json(text))
 
 
-COLUMNS: Final = frozenset(each.name for each in fields(RunResult)) | {
+COLUMNS: Final = frozenset(field.name for field in fields(RunResult)) | {
     *("id", "run", "experiments", "configuration", "trust", "repeats")
 }
 """Columns of every table of runs, whose names no detail takes."""
@@ -204,49 +204,3 @@ def of_first_flow(run: Path, name: str) -> Path | None:
     """Return the path of a file or directory that a run's first flow kept; None if it has not."""
     paths = (flow_directory(run, 1, alone=alone) / name for alone in (True, False))
     return next((path for path in paths if path.exists()), None)
-
-
-GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
-
-
-def save_as_run(derived: ResolvedScenario, run: Path) -> None:
-    """Write the scenario, which can be run by itself, and the handovers of a rule."""
-    derived.scenario.save(run / DERIVED)
-    if derived.handovers is not None:
-        with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["time_s", "old_leg", "new_leg"])
-            rows.writerows(derived.handovers)
-
-
-def load_as_run(run: Path) -> Scenario:
-    """Return the scenario that a run's numbers belong to, with the traces that the run kept.
-
-    Raises:
-        SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
-    """
-    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
-    return with_kept_traces(recorded, run)
-
-
-def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
-    """Read a scenario that a run kept, as data: what it names as plugins is not imported.
-
-    Whoever made the run may have named any file there. Only plugins that the reader has registered
-    before can be used.
-
-    Raises:
-        SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
-    """
-    values, plugins = read_yaml(run / name, within=run), ()
-    if isinstance(values, dict):
-        plugins = values.pop("plugins", ())
-    try:
-        return Scenario.check(values, str(run / name))
-    except SettingsError as error:
-        if not plugins:
-            raise
-        raise SettingsError(
-            f"{error}\n{run / name}: its plugins are not imported; "
-            f"if they are yours, give --plugin (in Python import them first): {quoted(plugins)}"
-        ) from None

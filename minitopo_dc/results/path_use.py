@@ -17,7 +17,7 @@ from itertools import chain, takewhile
 from math import inf
 from typing import Any, Literal, NamedTuple
 
-from minitopo_dc.runs.capacity import available_bits
+from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import PathPlan

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.runs.metrics import capacity_share, goodput_mbps
+from minitopo_dc.results.metrics import capacity_share, goodput_mbps
 
 SIZES = st.integers(1, 10**12)
 SECONDS = st.floats(1e-3, 1e5)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.results.judge import blank_result, crashed, judge
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import accepted
-from minitopo_dc.runs.judge import blank_result, crashed, judge
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathSample

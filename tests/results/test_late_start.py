@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.runs.judge import blank_result, judge, late_start_reason
+from minitopo_dc.results.judge import blank_result, judge, late_start_reason
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 

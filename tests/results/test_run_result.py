@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.runs.results import COLUMNS, NUMBERS, RunResult
+from minitopo_dc.results.run_result import COLUMNS, NUMBERS, RunResult
 
 
 def result(**changes: Any) -> RunResult:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.runs.results import RunResult
-from minitopo_dc.runs.trust import (
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.trust import (
     LIMITS_VARIABLE,
     Evidence,
     Limits,
