@@ -10,7 +10,7 @@ from minitopo_dc.link.models.delay_curve import CONSTANT_MS
 from minitopo_dc.minitopo.render import templates
 from minitopo_dc.trace import RadioSettings
 from minitopo_dc.trace.drives import radio
-from minitopo_dc.trace.drives.environment import OPERATORS
+from minitopo_dc.trace.drives.drive import OPERATORS
 from tests import REPOSITORY
 
 FOLDER = REPOSITORY / "studies" / "cellular" / "reference"

@@ -10,19 +10,27 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.trace.drives.cells import CellLog, HeardCell
-from minitopo_dc.trace.drives.channels import Capacities
-from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.formats.columns import MBPS, SECONDS, Column, source_of
-from minitopo_dc.trace.formats.fields import Row, number, power_dbm, rate_bps, read_rows
-from minitopo_dc.trace.formats.raca import (
+from minitopo_dc.trace.drives.channels import Capacities, CellLog, HeardCell
+from minitopo_dc.trace.formats.fields import (
+    MBPS,
+    SECONDS,
+    Column,
+    Row,
+    comment_lines,
+    number,
+    power_dbm,
+    rate_bps,
+    read_rows,
+    source_of,
+)
+from minitopo_dc.trace.formats.table import (
     LONGEST_GAP_S,
     TIMESTAMP,
     Sample,
     check_gaps,
     parse_raca_cells,
 )
-from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.trace.model import RateTrace, TraceError
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
 
@@ -31,7 +39,7 @@ def read_cells(*paths: str | Path) -> CellLog:
     """Read a log of visible cells, or several that were taken at the same time.
 
     Each file is a long CSV (:func:`parse_cells`) or one of Raca et al.
-    (:func:`~minitopo_dc.trace.formats.raca.parse_raca_cells`). Times of several files count from
+    (:func:`~minitopo_dc.trace.formats.table.parse_raca_cells`). Times of several files count from
     the same moment. Second 0 is the first one with a cell; a second without a row has no visible
     cell; a cell that occurs several times in a second has the mean of its values in dBm.
 
@@ -100,7 +108,7 @@ def write_cells(log: CellLog, path: str | Path, *, comment: str = "") -> None:
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*_comments(comment), ",".join(CELL_COLUMNS)]
+    lines = [*comment_lines(comment), ",".join(CELL_COLUMNS)]
     for second, cells in enumerate(log.seconds):
         lines += [f"{second},{','.join(cell[:3])},{cell.rsrp_dbm:.1f}" for cell in cells]
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -169,7 +177,7 @@ def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*_comments(comment), ",".join(_header(len(capacities.mbps)))]
+    lines = [*comment_lines(comment), ",".join(_header(len(capacities.mbps)))]
     for step in range(capacities.steps):
         rates = [f"{rate:.3f}".rstrip("0").rstrip(".") for rate in capacities.at(step)]
         cells = [row[step] for row in capacities.cells]
@@ -225,7 +233,3 @@ def _header(count: int) -> list[str]:
 
 def _rate_column(channel: int) -> str:
     return f"channel_{channel + 1}_mbps"
-
-
-def _comments(comment: str) -> list[str]:
-    return [f"# {line}".rstrip() for line in comment.splitlines()]

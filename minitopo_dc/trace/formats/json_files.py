@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.numbers import Unit, time_unit
-from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.formats.columns import (
+from minitopo_dc.trace.formats.fields import (
     DEFAULT_COLUMN,
     SECONDS,
     Column,
     chosen_rate,
     name_of,
     names_rate,
+    rate_bps,
     source_of,
+    time_ns,
 )
-from minitopo_dc.trace.formats.fields import rate_bps, time_ns
-from minitopo_dc.trace.model import RateTrace, Source
+from minitopo_dc.trace.model import RateTrace, Source, TraceError
 
 _BEGINNING = re.compile(r"\s*(\{|\[\s*[{\]])")
 _DURATION = re.compile(r"duration_([a-z]+)")

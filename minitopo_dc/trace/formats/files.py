@@ -1,4 +1,4 @@
-"""Readers of capacity traces: from a file to a trace."""
+"""Readers of trace files, whose format they tell, and writers that these read back."""
 
 from __future__ import annotations
 
@@ -7,35 +7,33 @@ from pathlib import Path
 from typing import Literal
 
 from minitopo_dc.numbers import Unit
-from minitopo_dc.trace.errors import TraceError
+from minitopo_dc.trace.convert import to_opportunities
 from minitopo_dc.trace.formats.cell_files import channel_trace
-from minitopo_dc.trace.formats.columns import (
+from minitopo_dc.trace.formats.fields import (
     DEFAULT_COLUMN,
     ISO,
     KBPS,
+    MAX_DIGITS,
     MBPS,
     SECONDS,
     Column,
-    chosen_rate,
-    index_of,
-    name_of,
-    names_rate,
-    source_of,
-)
-from minitopo_dc.trace.formats.fields import (
-    MAX_DIGITS,
     Row,
     check_length,
+    chosen_rate,
+    comment_lines,
+    index_of,
     is_number,
+    name_of,
+    names_rate,
     rate_bps,
     rows_of,
+    source_of,
     text_of,
     time_ns,
 )
 from minitopo_dc.trace.formats.json_files import is_json, parse_json
-from minitopo_dc.trace.formats.raca import TIMESTAMP, parse_raca
-from minitopo_dc.trace.formats.table import is_date, parse_table
-from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.formats.table import TIMESTAMP, is_date, parse_raca, parse_table
+from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace, TraceError
 from minitopo_dc.units import NS_PER_S
 
 TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table", "json"]
@@ -55,7 +53,7 @@ def read_trace(
 
     Args:
         path: the file (UTF-8; empty lines and lines that begin with `#` are skipped).
-        format: `raca` (:func:`~minitopo_dc.trace.formats.raca.parse_raca`), `mahimahi`
+        format: `raca` (:func:`~minitopo_dc.trace.formats.table.parse_raca`), `mahimahi`
             (:func:`parse_mahimahi`), `csv` (:func:`parse_csv`), `table`
             (:func:`~minitopo_dc.trace.formats.table.parse_table`), `json`
             (:func:`~minitopo_dc.trace.formats.json_files.parse_json`), or `auto`: json by its first
@@ -229,3 +227,41 @@ def _times(path: Path, data: list[Row], unit: Unit) -> list[int]:
 
 def _last_end(times: list[int]) -> int:
     return times[-1] + (times[-1] - times[-2] if len(times) > 1 else NS_PER_S)
+
+
+def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:
+    """Write `time_s,rate_mbps` with every digit, and a last row with the end and no rate.
+
+    Reading it back gives the same times, rates and duration. Each line of `comment` becomes a
+    line behind `#` at the top.
+    """
+    lines = [*comment_lines(comment), "time_s,rate_mbps"]
+    for time, rate in zip(trace.times_ns, trace.rates_bps, strict=True):
+        lines.append(f"{_decimal(time, 9)},{_decimal(rate, 6)}")
+    lines.append(f"{_decimal(trace.duration_ns, 9)},")
+    Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_mahimahi(trace: Trace, path: str | Path) -> None:
+    """Write one delivery opportunity per line, in ms.
+
+    A rate trace is turned into opportunities by
+    :func:`~minitopo_dc.trace.convert.to_opportunities`, which says what that loses. The format has
+    neither comments nor another size than 1500 bytes, so neither is written.
+
+    Raises:
+        ValueError: the trace carries less than one opportunity, or its opportunities have another
+            size than the format's.
+    """
+    opportunities = to_opportunities(trace) if isinstance(trace, RateTrace) else trace
+    size = opportunities.bytes_per_opportunity
+    if size != 1500:
+        raise ValueError(f"trace {trace.name}: {size} bytes an opportunity; Mahimahi has 1500")
+    lines = "".join(f"{time}\n" for time in opportunities.times_ms)
+    Path(path).write_text(lines, encoding="ascii")
+
+
+def _decimal(value: int, places: int) -> str:
+    """Return `value` / 10^`places` without a rounding error and without zeros at the end."""
+    whole, part = divmod(value, 10**places)
+    return f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
