@@ -46,13 +46,15 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
         workload=scenario.workload.kind,
         clock=scenario.clock,
         directory=str(directory),
-        settings=settings_of(scenario.mode, _settings(scenario)),
+        settings=settings_of(
+            scenario.mode,
+            {
+                "leg": scenario.leg,
+                "pdcp.split": scenario.pdcp.split,
+                "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms,
+            },
+        ),
     )
-
-
-def _settings(scenario: Scenario) -> dict[str, Any]:
-    pdcp = {f"pdcp.{name}": getattr(scenario.pdcp, name) for name in ("split", "t_reordering_ms")}
-    return {"leg": scenario.leg, **pdcp}
 
 
 def judge(
@@ -61,14 +63,8 @@ def judge(
     measurements: Sequence[Measurement],
     leg_bytes: list[int],
 ) -> RunResult:
-    """Return the result of flows that measured what was asked for, and save their rows as files.
-
-    The run failed when a client started too late for what its scenario has, or when a multipath
-    transport could not use a path although there was time for it, or used a leg on which its
-    schedule opens no path.
-    """
-    save_rows(scenario, measurements, Path(blank.directory))
-    save_path_samples(measurements, Path(blank.directory))
+    """Return the result of flows that measured what was asked for, and save their rows as files."""
+    _save_rows(scenario, measurements, Path(blank.directory))
     flows = list(zip(scenario.resolved_flows, measurements, strict=True))
     late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
     if (reason := _first_fault(scenario, late)) is not None:
@@ -76,13 +72,14 @@ def judge(
     paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
     measurements = list(map(_with_path_use, measurements, paths))
     if (reason := _first_fault(scenario, map(_wrong_path, paths))) is not None:
-        details = {} if scenario.flows else _path_use_of(measurements[0])
+        own = {} if scenario.flows else measurements[0].details
+        details = {name: value for name, value in own.items() if name == PATH_USE}
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
     return ok_result(blank, scenario, measurements, leg_bytes)
 
 
-def save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
-    """Write each flow's rows as `KIND.csv` of its workload; None is an empty field."""
+def _save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
+    """Write each flow's rows as `KIND.csv` of its workload, and samples of paths as `paths.csv`."""
     for number, (flow, measured) in enumerate(
         zip(scenario.resolved_flows, measurements, strict=True), start=1
     ):
@@ -94,10 +91,6 @@ def save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path
                 table = csv.DictWriter(file, list(measured.rows[0]))
                 table.writeheader()
                 table.writerows(measured.rows)
-
-
-def save_path_samples(measurements: Sequence[Measurement], run: Path) -> None:
-    """Write `paths.csv` if any of the flows has samples of its paths."""
     if any(measured.path_samples for measured in measurements):
         with PathFile(run / "paths.csv") as file:
             for number, measured in enumerate(measurements, start=1):
@@ -128,11 +121,9 @@ def _wrong_path(paths: FlowPaths | None) -> str | None:
     """Return what is wrong with the paths of a flow, or None."""
     if paths is None:
         return None
-    what = None
+    what = paths.fault()
     if (closed := paths.forbidden()) is not None:
         what = f"leg {closed} carried data, although the schedule opens no path on it"
-    elif (fault := paths.fault()) is not None:
-        what = fault.words
     return None if what is None else f"{what}: bytes per leg {list(paths.carried)}"
 
 
@@ -142,10 +133,6 @@ def _with_path_use(measured: Measurement, paths: FlowPaths | None) -> Measuremen
         return measured
     uses = {str(leg): use for leg, use in paths.uses.items()}
     return replace(measured, details={**measured.details, PATH_USE: uses})
-
-
-def _path_use_of(measured: Measurement) -> dict[str, Any]:
-    return {name: value for name, value in measured.details.items() if name == PATH_USE}
 
 
 def ok_result(
@@ -161,12 +148,12 @@ def ok_result(
     end.
     """
     flows = scenario.resolved_flows
-    seconds = max(each.completion_s for each in measurements)
+    seconds = max(measured.completion_s for measured in measurements)
     details = dict(_per_flow(flows, measurements) if scenario.flows else measurements[0].details)
     result = replace(
         blank,
         status="ok",
-        size_bytes=sum(each.bytes_received for each in measurements),
+        size_bytes=sum(measured.bytes_received for measured in measurements),
         completion_s=seconds,
         leg_bytes=leg_bytes,
         details=details,
@@ -184,33 +171,26 @@ def ok_result(
 
 def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]) -> dict[str, Any]:
     """Return each flow's own goodput over its own time, and Jain's index where two have one."""
-    rows = [
-        {
-            **each.details,
-            "mode": flow.mode,
-            "leg": flow.leg,
-            **(
-                {"legs": list(flow.legs)}
-                if flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
-                else {}
-            ),
-            "transport": flow.transport,
-            "workload": flow.workload.kind,
-            "congestion_control": flow.congestion_control,
-            "bytes_received": each.bytes_received,
-            "completion_s": each.completion_s,
-            "goodput_mbps": _goodput(flow, each),
-        }
-        for flow, each in zip(flows, measurements, strict=True)
-    ]
+    rows = []
+    for flow, measured in zip(flows, measurements, strict=True):
+        size, seconds = measured.bytes_received, measured.completion_s
+        has_legs = flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+        rows.append(
+            {
+                **measured.details,
+                "mode": flow.mode,
+                "leg": flow.leg,
+                **({"legs": list(flow.legs)} if has_legs else {}),
+                "transport": flow.transport,
+                "workload": flow.workload.kind,
+                "congestion_control": flow.congestion_control,
+                "bytes_received": size,
+                "completion_s": seconds,
+                "goodput_mbps": goodput_mbps(size, seconds) if flow.workload.has_goodput else None,
+            }
+        )
     goodputs = [row["goodput_mbps"] for row in rows if row["goodput_mbps"] is not None]
     return {"flows": rows, "jain_index": jain_index(goodputs) if len(goodputs) > 1 else None}
-
-
-def _goodput(flow: ResolvedFlow, measured: Measurement) -> float | None:
-    if not flow.workload.has_goodput:
-        return None
-    return goodput_mbps(measured.bytes_received, measured.completion_s)
 
 
 def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
@@ -234,18 +214,12 @@ def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurem
     started_s = measured.started_s
     if started_s <= LATEST_START_S:
         return None
-    last = max((at_s for at_s in _moments(scenario, flow) if at_s <= started_s), default=0.0)
+    moments = [moment for leg in scenario.legs for moment in leg.moments()]
+    moments += [event.at_s for event in flow.paths.events] if flow.paths is not None else []
+    last = max((at_s for at_s in moments if at_s <= started_s), default=0.0)
     if last == 0:
         return None
     return (
         f"client started {started_s:.2f} s after time zero, later than the scenario's change at "
         f"{last:g} s: the machine gave it too little processor time"
     )
-
-
-def _moments(scenario: Scenario, flow: ResolvedFlow) -> Iterator[float]:
-    """Yield the times (s) at which a leg that any flow uses changes, or a path of this flow."""
-    for leg in scenario.legs:
-        yield from leg.moments()
-    if flow.paths is not None:
-        yield from (event.at_s for event in flow.paths.events)

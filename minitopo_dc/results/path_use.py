@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, takewhile
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
@@ -40,8 +40,11 @@ PATH_USE = "path_use"
 * `not validated`: there was time for it, and the transport never had it.
 * `given up`: the transport had it, and gave it up long before it was to end.
 """
-FALLBACK: tuple[PathUse, ...] = ("not validated", "given up")
-"""The transport could not use the path."""
+FALLBACK: Mapping[PathUse, str] = {
+    "not validated": "was never validated",
+    "given up": "was given up",
+}
+"""The uses of a path that the transport could not use, and what happened to it."""
 
 MINIMUM_PATH_BYTES = 15_000
 """A path that carried less than ten full packets carried a handshake, not data."""
@@ -64,21 +67,6 @@ WORTH_USING = 100 * MINIMUM_PATH_BYTES
 path has to carry data: a drive also has channels of 0.01 Mbit/s, for one second."""
 
 
-class Fault(NamedTuple):
-    """A path that the transport could not use."""
-
-    leg: int
-    use: PathUse
-    usable_s: float
-    """How long it was to be used without a break, in s."""
-
-    @property
-    def words(self) -> str:
-        """Return what happened to the path."""
-        happened = "was never validated" if self.use == "not validated" else "was given up"
-        return f"the path on leg {self.leg} {happened}, although {self.usable_s:.3g} s were there"
-
-
 @dataclass(frozen=True)
 class FlowPaths:
     """The paths of one flow with a plan, and what its legs carried for it."""
@@ -95,29 +83,27 @@ class FlowPaths:
         """Return what became of the path on each leg of the plan, in the order of the legs."""
         return {leg: self._use(leg) for leg in sorted(self.plan.legs)}
 
-    def fault(self) -> Fault | None:
-        """Return the first path that the transport could not use although it counts, or None.
+    def fault(self) -> str | None:
+        """Return what happened to the first path that counts and could not be used, or None.
 
         Small answers may all take one path: of a workload without goodput only the transport's own
         report counts.
         """
-        told = PATHS in self.measured.details
-        if not (told or self.flow.workload.has_goodput):
+        if PATHS not in self.measured.details and not self.flow.workload.has_goodput:
             return None
         for leg, use in self.uses.items():
             usable = self._usable(leg)
             counts = self.plan.each_carries or self._most_bytes(leg, usable) >= WORTH_USING
             if use in FALLBACK and counts:
-                return Fault(leg, use, max(end - begin for begin, end in usable))
+                usable_s = max(end - begin for begin, end in usable)
+                return f"the path on leg {leg} {FALLBACK[use]}, although {usable_s:.3g} s were there"
         return None
 
     def forbidden(self) -> int | None:
         """Return a leg that carried data although the schedule opens no path on it, or None."""
-        used = (leg for leg, count in self._counts() if count >= MINIMUM_PATH_BYTES)
+        counts = enumerate(self.carried, start=1)
+        used = (leg for leg, count in counts if count >= MINIMUM_PATH_BYTES)
         return next((leg for leg in used if leg not in self.plan.legs), None)
-
-    def _counts(self) -> Iterator[tuple[int, int]]:
-        return enumerate(self.carried, start=1)
 
     def _use(self, leg: int) -> PathUse:
         count, total = self.carried[leg - 1], sum(self.carried)
@@ -151,13 +137,13 @@ class FlowPaths:
     def _usable(self, leg: int) -> list[Period]:
         """Return the periods in which the flow had time, and the leg capacity, to use a path."""
         periods = self._periods(leg, self._end_s)
-        return [each for each in periods if self._most_bytes(leg, [each]) >= MINIMUM_PATH_BYTES]
+        return [one for one in periods if self._most_bytes(leg, [one]) >= MINIMUM_PATH_BYTES]
 
     def _periods(self, leg: int, end_s: float) -> list[Period]:
         """Return the periods in which a leg's path was open, available and up for long enough."""
         start = self.measured.started_s
-        found = self.plan.usable_periods(start, end_s, self._needed_s(leg), self._down())
-        return found.get(leg, [])
+        periods = self.plan.usable_periods(start, end_s, self._needed_s(leg), self._down())
+        return periods.get(leg, [])
 
     @property
     def _end_s(self) -> float:
@@ -167,24 +153,20 @@ class FlowPaths:
         legs = enumerate(self.scenario.legs, start=1)
         return {number: leg.down_periods() for number, leg in legs}
 
-    def _is_always_there(self, leg: int) -> bool:
-        """Return whether there is no schedule, and the leg was up during the whole flow."""
-        start, end = self.measured.started_s, self._end_s
-        down = any(since < end and until > start for since, until in self._down()[leg])
-        return self.plan.is_whole(len(self.scenario.legs)) and not down
-
     def _needed_s(self, leg: int) -> float:
         """Return how long a path must be there before it must have been opened, in s."""
-        first, own = (self.scenario.legs[each - 1] for each in (self.plan.initial[0], leg))
-        trips = sum(round_trip_s(leg, self._end_s) for leg in (first, own))
-        opening = PROGRAMS_S + ROUND_TRIPS * trips
+        start, end = self.measured.started_s, self._end_s
+        first, own = (self.scenario.legs[number - 1] for number in (self.plan.initial[0], leg))
+        opening = PROGRAMS_S + ROUND_TRIPS * (round_trip_s(first, end) + round_trip_s(own, end))
         if _loses(first) or _loses(own):
             opening += MINIMUM_PATH_S
-        return opening if self._is_always_there(leg) else max(opening, MINIMUM_PATH_S)
+        down = any(since < end and until > start for since, until in self._down()[leg])
+        always = self.plan.is_whole(len(self.scenario.legs)) and not down
+        return opening if always else max(opening, MINIMUM_PATH_S)
 
     def _most_bytes(self, leg: int, periods: Sequence[Period]) -> float:
         """Return the most bytes that a leg could have carried in any one of the periods."""
-        bits = (available_bits(self.scenario, *each)[leg - 1] for each in periods)
+        bits = (available_bits(self.scenario, *period)[leg - 1] for period in periods)
         return max(bits, default=0) / 8
 
 
@@ -204,13 +186,13 @@ def _longest_delay_s(radio: LegSettings, end_s: float) -> float:
     if radio.delay_curve is not None:  # a trace that loops has delays without end
         until = takewhile(lambda step: step[0] <= end_s * NS_PER_S, radio.delays())
         return max(model.mean_ns for _, model in until) / NS_PER_S
-    return max(each.delay_ms for each in _stages(radio)) / 1000
+    return max(stage.delay_ms for stage in _stages(radio)) / 1000
 
 
 def _loses(leg: Leg) -> bool:
     """Return whether packets are lost at random on a leg, so that one may have to be sent again."""
     stages = chain(_stages(leg.downlink), _stages(leg.uplink))
-    return any(each.mean_loss_percent() or each.rlc or each.wifi for each in stages)
+    return any(stage.mean_loss_percent() or stage.rlc or stage.wifi for stage in stages)
 
 
 def _stages(radio: LegSettings) -> Iterator[LegSettings]:

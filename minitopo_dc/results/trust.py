@@ -72,7 +72,6 @@ class Evidence:
     def shares(self) -> dict[str, dict[str, float]]:
         """Return each kind of evidence that has a limit, by part, as a share of the transfer."""
         parts = self.parts.items()
-        machine = {"stolen": self.stolen_s, "paused": self.paused_s}
         times = {
             "stalled": dict(self.stalled_s),
             "waited": {name: part.waited_s for name, part in parts},
@@ -80,12 +79,13 @@ class Evidence:
             "stopped": {name: part.stopped_s for name, part in parts},
             "busy": {name: part.ran_s + part.waited_s for name, part in parts},
             "saturated": {name: part.saturated_s for name, part in parts},
-            **{kind: {"machine": value} for kind, value in machine.items()},
+            "stolen": {"machine": self.stolen_s},
+            "paused": {"machine": self.paused_s},
         }
         seconds = max(self.transfer_s, 1e-3)
         return {
-            kind: {name: round(value / seconds, 4) for name, value in each.items()}
-            for kind, each in times.items()
+            kind: {name: round(value / seconds, 4) for name, value in of_parts.items()}
+            for kind, of_parts in times.items()
         } | {"backlog_drops": {"machine": float(self.backlog_drops)}}
 
 
@@ -143,30 +143,27 @@ def judge_trust(evidence: Evidence, *, limited: Iterable[str] = ()) -> Trust:
     limits, origin = machine_limits()
     shares = evidence.shares()
     above = []
-    for kind, parts in shares.items():
+    for kind, of_parts in shares.items():
         limit = getattr(limits, kind)
         exempt = limited if kind in ("waited", "delayed", "busy", "saturated") else ()
-        for part, share in parts.items():
+        for part, share in of_parts.items():
             if share > limit and part.partition("-")[0] not in exempt:
                 words = WORDS[kind].format(part=part, share=share)
                 above.append((share / (limit or 1e-9), f"{words} (limit {limit:g})"))
     exceeded = tuple(words for _, words in sorted(above, reverse=True))
+    parts, seconds = evidence.parts.items(), max(evidence.transfer_s, 1e-3)
     details = {
         "verdict": "disturbed" if exceeded else "clean",
         "exceeded": list(exceeded),
         "limits": origin,
         "transfer_s": round(evidence.transfer_s, 4),
         "evidence": shares,
-        "processors": {name: _share(part.ran_s, evidence) for name, part in evidence.parts.items()},
+        "processors": {name: round(part.ran_s / seconds, 4) for name, part in parts},
         "other_processors": round(evidence.other_processors, 3),
         "pressure": evidence.pressure,
         "load": list(evidence.load),
     }
     return Trust(exceeded, details)
-
-
-def _share(seconds: float, evidence: Evidence) -> float:
-    return round(seconds / max(evidence.transfer_s, 1e-3), 4)
 
 
 def with_trust(result: RunResult, trust: Trust) -> RunResult:
@@ -185,8 +182,8 @@ def with_trust(result: RunResult, trust: Trust) -> RunResult:
 
 def measured_goodput(result: RunResult) -> float | None:
     """Return the goodput in Mbit/s, also of a run that is disturbed."""
-    found = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
-    return found if found is None else float(found)
+    goodput = result.details.get("as_measured", {}).get("goodput_mbps", result.goodput_mbps)
+    return goodput if goodput is None else float(goodput)
 
 
 def verdict_of(result: RunResult) -> str:

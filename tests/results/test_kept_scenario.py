@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.results.kept_scenario import FOLDER, RECORD, load_as_run
-from minitopo_dc.results.measures.utilisation import link_utilisation, mp_capacity_mbps
+from minitopo_dc.results.measures.utilisation import link_utilisation, open_capacity
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import run_virtual
@@ -50,22 +50,22 @@ def test_a_run_is_read_without_its_trace(trace: Path, tmp_path: Path) -> None:
 
 def test_a_trace_that_changed_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
     run_virtual(scenario(trace), tmp_path / "run")
-    before = mp_capacity_mbps(tmp_path / "run")
+    before = open_capacity(tmp_path / "run").mp_mbps
     trace.write_text(TRACE.replace("20", "40"), encoding="utf-8")
-    assert mp_capacity_mbps(tmp_path / "run") == before
+    assert open_capacity(tmp_path / "run").mp_mbps == before
     shutil.rmtree(tmp_path / "run" / FOLDER)
     with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv: No such file"):
-        mp_capacity_mbps(tmp_path / "run")
+        open_capacity(tmp_path / "run").mp_mbps
     trace.write_text(TRACE, encoding="utf-8")  # that of the run again, without its copy
-    assert mp_capacity_mbps(tmp_path / "run") == before
+    assert open_capacity(tmp_path / "run").mp_mbps == before
 
 
 def test_a_damaged_copy_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
     run_virtual(scenario(trace), tmp_path / "run")
-    before = mp_capacity_mbps(tmp_path / "run")
+    before = open_capacity(tmp_path / "run").mp_mbps
     (copy,) = (tmp_path / "run" / FOLDER).iterdir()
     copy.write_text(TRACE.replace("20", "40"), encoding="utf-8")
-    assert mp_capacity_mbps(tmp_path / "run") == before
+    assert open_capacity(tmp_path / "run").mp_mbps == before
     assert load_as_run(tmp_path / "run").legs[0].downlink.trace == trace
 
 

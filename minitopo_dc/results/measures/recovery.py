@@ -177,7 +177,9 @@ def _recovery(
 ) -> Recovery:
     legs = _usable(scenario, begin)
     fell = False
-    for start in _starts(time_s, begin, until):
+    for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
+        if start + WINDOW_S > min(until, time_s[-1]):
+            break
         bits = available_bits(scenario, start, start + WINDOW_S)
         capacity = sum(bits[leg - 1] for leg in legs)
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
@@ -188,15 +190,6 @@ def _recovery(
             break
         fell = fell or not enough
     return Recovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
-
-
-def _starts(time_s: Floats, begin: float, until: float) -> Iterator[float]:
-    """Yield where a window may begin: at the change, then at each sample."""
-    yield from (
-        float(start)
-        for start in (begin, *time_s[(time_s > begin)])
-        if start + WINDOW_S <= until and start + WINDOW_S <= time_s[-1]
-    )
 
 
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:

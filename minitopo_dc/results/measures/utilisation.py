@@ -199,24 +199,14 @@ def open_capacity(run: Path) -> OpenCapacity:
     return OpenCapacity(total / (end - start) / 1e6, largest / (end - start) / 1e6)
 
 
-def mp_capacity_mbps(run: Path) -> float:
-    """Return `OpenCapacity.mp_mbps` of a run; see `open_capacity`."""
-    return open_capacity(run).mp_mbps
-
-
-def sp_capacity_mbps(run: Path) -> float:
-    """Return `OpenCapacity.sp_mbps` of a run; see `open_capacity`."""
-    return open_capacity(run).sp_mbps
-
-
 def mp_share(run: Path) -> float:
     """Return the goodput divided by the capacity of all open links; NaN without goodput."""
-    return _share(run, mp_capacity_mbps(run))
+    return _share(run, open_capacity(run).mp_mbps)
 
 
 def sp_share(run: Path) -> float:
     """Return the goodput divided by the capacity of the best open link; NaN without goodput."""
-    return _share(run, sp_capacity_mbps(run))
+    return _share(run, open_capacity(run).sp_mbps)
 
 
 def transfer_window(run: Path, result: RunResult | None = None) -> Period:

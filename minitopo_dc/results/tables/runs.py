@@ -251,10 +251,10 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(_flat(values))
+    return dict(flat(values))
 
 
-def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of fields with their dotted paths.
 
     Items of a list of mappings are counted from 0; any other list is one value.
@@ -264,7 +264,7 @@ def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         value = {str(number): item for number, item in enumerate(value)}
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from _flat(item, f"{before}{name}")
+            yield from flat(item, f"{before}{name}")
     else:
         yield path, value
 
