@@ -55,7 +55,7 @@ def test_a_trace_that_changed_is_not_taken_for_the_run_s(trace: Path, tmp_path: 
     assert open_capacity(tmp_path / "run").mp_mbps == before
     shutil.rmtree(tmp_path / "run" / FOLDER)
     with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv: No such file"):
-        open_capacity(tmp_path / "run").mp_mbps
+        open_capacity(tmp_path / "run")
     trace.write_text(TRACE, encoding="utf-8")  # that of the run again, without its copy
     assert open_capacity(tmp_path / "run").mp_mbps == before
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.results import load_results, save_tables
 from minitopo_dc.files import replacing
+from minitopo_dc.results import load_results, save_tables
 from tests.results.synthetic_runs import no_result, result, save
 
 # Neither UTF-8 nor Parquet has half a surrogate pair.
