@@ -78,7 +78,8 @@ def test_a_run_of_requests_has_a_row_each_and_delays_in_place_of_a_goodput(
     rows = rows_of(tmp_path / "request-response.csv")
     assert list(rows[0]) == ["request", "sent_s", "answered_s", "delay_ms"]
     assert [row["answered_s"] for row in rows] == ["0.03", "", "0.86"]
-    assert (rows[1]["delay_ms"], float(rows[2]["delay_ms"])) == ("", pytest.approx(50))
+    assert rows[1]["delay_ms"] == ""
+    assert float(rows[2]["delay_ms"]) == pytest.approx(50)
 
 
 def test_a_run_of_pings_has_a_row_each_and_round_trips_in_place_of_a_goodput(

@@ -36,7 +36,8 @@ def test_rates_are_weighted_by_the_time_that_they_hold() -> None:
 def test_zeros_and_changes_are_counted_and_an_alternating_trace_is_anticorrelated() -> None:
     seconds = range(0, 100 * SECOND, SECOND)
     info = trace_info(RateTrace("t", tuple(seconds[:5]), (0, 0, 5, 5, 7), 10 * SECOND))
-    assert (info.zero_share, info.changes) == (pytest.approx(0.2), 2)
+    assert info.zero_share == pytest.approx(0.2)
+    assert info.changes == 2
     trace = RateTrace("t", tuple(seconds), (1, 3) * 50, 100 * SECOND)
     assert trace_info(trace).autocorrelation_1s == pytest.approx(-0.99)
     assert autocorrelation(trace, 2) == pytest.approx(0.98)

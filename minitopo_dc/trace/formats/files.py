@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -21,19 +20,16 @@ from minitopo_dc.trace.formats.fields import (
     check_length,
     chosen_rate,
     comment_lines,
-    index_of,
     is_number,
     name_of,
     names_rate,
-    rate_bps,
     rows_of,
     source_of,
     text_of,
-    time_ns,
 )
 from minitopo_dc.trace.formats.json_files import is_json, parse_json
 from minitopo_dc.trace.formats.table import TIMESTAMP, is_date, parse_raca, parse_table
-from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace, TraceError
+from minitopo_dc.trace.model import OpportunityTrace, RateTrace, Trace
 from minitopo_dc.units import NS_PER_S
 
 TraceFormat = Literal["auto", "raca", "mahimahi", "csv", "table", "json"]
@@ -73,85 +69,73 @@ def read_trace(
     if format == "json" or (format == "auto" and is_json(text)):
         trace: Trace = parse_json(file, text, column)
     else:
-        trace = _read_rows(file, rows_of(file, text), format, column, time_column)
+        trace = _read_rows(rows_of(file, text), format, column, time_column)
     check_length(file, trace.duration_ns)
     return trace
 
 
-def _read_rows(
-    file: Path, rows: list[Row], format: TraceFormat, column: str, time_column: str | None
-) -> Trace:
-    match _detect(file, rows[0], time_column) if format == "auto" else format:
+def _read_rows(rows: list[Row], format: TraceFormat, column: str, time_column: str | None) -> Trace:
+    match _detect(rows[0], time_column) if format == "auto" else format:
         case "raca":
-            return parse_raca(file, rows, column)
+            return parse_raca(rows, column)
         case "mahimahi":
-            _check_column(file, rows[0], column)
-            return parse_mahimahi(file, rows)
+            _check_column(rows[0], column)
+            return parse_mahimahi(rows)
         case "table":
-            return _read_table(file, rows, column, time_column)
+            return _read_table(rows, column, time_column)
         case _:
-            _check_column(file, rows[0], column)
-            return parse_csv(file, rows)
+            _check_column(rows[0], column)
+            return parse_csv(rows)
 
 
-def _read_table(path: Path, rows: list[Row], column: str, time_column: str | None) -> RateTrace:
-    line, header = rows[0]
-    channel = channel_trace(path, rows, column) if time_column is None else None
+def _read_table(rows: list[Row], column: str, time_column: str | None) -> RateTrace:
+    header = rows[0]
+    channel = channel_trace(rows, column) if time_column is None else None
     if channel is not None:
         return channel
-    named = header[0] if time_column is None else name_of(time_column)
-    rate = chosen_rate(path, line, header, named, column)
+    first = header.fields[0]
+    named = first if time_column is None else name_of(time_column)
+    rate = chosen_rate(header, named, column)
     try:
-        time = _time_column(header, rows, time_column)
+        # Dates in the first column need no unit.
+        has_dates = time_column is None and len(rows) > 1 and is_date(rows[1].fields[0])
+        time = Column(first, ISO) if has_dates else Column.time(time_column or first)
     except ValueError as error:
-        index_of(path, line, header, named)
-        raise TraceError(path, line, *error.args) from None
-    ends = len(header) == 2 and not rows[-1][1][-1]
-    return parse_table(path, rows, time, rate, 0 if ends else None)
+        header.place(named)
+        raise header.error(*error.args) from None
+    ends = len(header.fields) == 2 and not rows[-1].fields[-1]
+    return parse_table(rows, time, rate, 0 if ends else None)
 
 
-def _time_column(header: Sequence[str], rows: list[Row], named: str | None) -> Column:
-    """Return the time's column; the first one may hold dates, which need no unit.
-
-    Raises:
-        ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
-    """
-    if named is None and len(rows) > 1 and is_date(rows[1][1][0]):
-        return Column(header[0], ISO)
-    return Column.time(header[0] if named is None else named)
-
-
-def _check_column(path: Path, first: Row, column: str) -> None:
+def _check_column(first: Row, column: str) -> None:
     """Refuse a column name that a file of one capacity does not have."""
-    line, fields = first
-    names = [] if is_number(fields[0]) else fields[1:]
+    names = [] if is_number(first.fields[0]) else first.fields[1:]
     if column != DEFAULT_COLUMN and name_of(column) not in names:
         allowed = ", ".join(names) or "none: the file has one capacity, without a name"
-        raise TraceError(path, line, f"no column {name_of(column)!r}", allowed)
+        raise first.error(f"no column {name_of(column)!r}", allowed)
 
 
-def parse_mahimahi(path: Path, rows: list[Row]) -> OpportunityTrace:
+def parse_mahimahi(rows: list[Row]) -> OpportunityTrace:
     """Return one opportunity per line: whole ms since the start, ascending, the last above 0.
 
     Raises:
         TraceError: a line is none.
     """
     times: list[int] = []
-    for line, fields in rows:
-        text = fields[0]
-        if len(fields) != 1 or not (text.isascii() and text.isdigit()) or len(text) > MAX_DIGITS:
-            raise TraceError(
-                path, line, f"{','.join(fields)[:60]!r}", "one whole number of ms a line"
-            )
+    for row in rows:
+        text = row.fields[0]
+        is_whole = text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        if len(row.fields) != 1 or not is_whole:
+            raise row.error(f"{','.join(row.fields)[:60]!r}", "one whole number of ms a line")
         if times and int(text) < times[-1]:
-            raise TraceError(path, line, "time goes backwards", f"{times[-1]} ms or later")
+            raise row.error("time goes backwards", f"{times[-1]} ms or later")
         times.append(int(text))
     if times[-1] == 0:
-        raise TraceError(path, rows[-1][0], "the trace lasts 0 ms", "a last line above 0")
-    return OpportunityTrace(path.name, tuple(times))
+        raise rows[-1].error("the trace lasts 0 ms", "a last line above 0")
+    return OpportunityTrace(rows[0].path.name, tuple(times))
 
 
-def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
+def parse_csv(rows: list[Row]) -> RateTrace:
     """Return the trace of two columns: a time, and the rate that holds from it on.
 
     A header names the units: `time_s` or `time_ms`, and `rate_mbps`, `rate_kbps` or
@@ -162,26 +146,27 @@ def parse_csv(path: Path, rows: list[Row]) -> RateTrace:
     Raises:
         TraceError: a row is none of these.
     """
-    for line, fields in rows:
-        if len(fields) != 2:
-            raise TraceError(path, line, f"{len(fields)} columns", "two columns: time, rate")
-    time, rate = _columns(path, rows[0])
-    data = list(rows) if is_number(rows[0][1][0]) else rows[1:]
-    end = data.pop() if data and not data[-1][1][1] else None
+    for row in rows:
+        row.check_width(2, "two columns: time, rate")
+    time, rate = _columns(rows[0])
+    data = list(rows) if is_number(rows[0].fields[0]) else rows[1:]
+    end = data.pop() if data and not data[-1].fields[1] else None
     if not data:
-        raise TraceError(path, rows[-1][0], "no row with a rate", "at least one")
-    times = _times(path, data if end is None else [*data, end], time.unit)
+        raise rows[-1].error("no row with a rate", "at least one")
+    times = _times(data if end is None else [*data, end], time.unit)
+    last_ns = times[-1] - times[-2] if len(times) > 1 else NS_PER_S
+    rates = (row.rate_bps(row.fields[1], "the rate", rate.unit) for row in data)
     return RateTrace(
-        name=path.name,
+        name=rows[0].path.name,
         times_ns=tuple(times[: len(data)]),
-        rates_bps=tuple(round(rate_bps(path, n, row[1], "the rate", rate.unit)) for n, row in data),
-        duration_ns=_last_end(times) if end is None else times[-1],
+        rates_bps=tuple(map(round, rates)),
+        duration_ns=times[-1] + (last_ns if end is None else 0),
         source=source_of(time, rate),
     )
 
 
-def _detect(path: Path, first: Row, time_column: str | None) -> TraceFormat:
-    line, fields = first
+def _detect(first: Row, time_column: str | None) -> TraceFormat:
+    fields = first.fields
     if time_column is not None:
         return "table"
     of_raca = any(name.endswith("_bitrate") for name in fields)
@@ -189,7 +174,8 @@ def _detect(path: Path, first: Row, time_column: str | None) -> TraceFormat:
         return "raca"
     if len(fields) == 1 and fields[0].isdigit():
         return "mahimahi"
-    if len(fields) == 2 and (is_number(fields[0]) or _is_csv(fields)):
+    is_header = fields[0] in _TIME_UNITS and fields[-1] in _RATE_UNITS
+    if len(fields) == 2 and (is_number(fields[0]) or is_header):
         return "csv"
     if len(fields) > 1 and not is_number(fields[0]):
         return "table"
@@ -198,35 +184,27 @@ def _detect(path: Path, first: Row, time_column: str | None) -> TraceFormat:
         f"a raca header with {TIMESTAMP}, time,rate (csv), a header of columns (table), "
         "one number of ms (mahimahi), or json"
     )
-    raise TraceError(path, line, what, allowed)
+    raise first.error(what, allowed)
 
 
-def _is_csv(header: Sequence[str]) -> bool:
-    return header[0] in _TIME_UNITS and header[1] in _RATE_UNITS
-
-
-def _columns(path: Path, first: Row) -> tuple[Column, Column]:
-    line, (time, rate) = first
+def _columns(first: Row) -> tuple[Column, Column]:
+    time, rate = first.fields
     if is_number(time):
         return Column("the first column", SECONDS), Column("the second column", MBPS)
     for name, units in ((time, _TIME_UNITS), (rate, _RATE_UNITS)):
         if name not in units:
-            raise TraceError(path, line, f"column {name!r}", ", ".join(units))
+            raise first.error(f"column {name!r}", ", ".join(units))
     return Column(time, _TIME_UNITS[time]), Column(rate, _RATE_UNITS[rate])
 
 
-def _times(path: Path, data: list[Row], unit: Unit) -> list[int]:
+def _times(data: list[Row], unit: Unit) -> list[int]:
     times: list[int] = []
-    for line, fields in data:
-        time = time_ns(path, line, fields[0], "the time", unit)
+    for row in data:
+        time = row.time_ns(row.fields[0], "the time", unit)
         if times and time <= times[-1]:
-            raise TraceError(path, line, f"time {fields[0]} does not ascend", "a later time")
+            raise row.error(f"time {row.fields[0]} does not ascend", "a later time")
         times.append(time)
     return [time - times[0] for time in times]
-
-
-def _last_end(times: list[int]) -> int:
-    return times[-1] + (times[-1] - times[-2] if len(times) > 1 else NS_PER_S)
 
 
 def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:

@@ -6,7 +6,6 @@ The latter (ACM MMSys 2018 and 2020) has bit rates and cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -20,12 +19,8 @@ from minitopo_dc.trace.formats.fields import (
     RACA_CLOCK,
     Column,
     Row,
-    index_of,
     is_number,
-    power_dbm,
-    rate_bps,
     source_of,
-    time_ns,
 )
 from minitopo_dc.trace.model import RateTrace, TraceError
 from minitopo_dc.units import NS_PER_S
@@ -50,7 +45,7 @@ def is_date(text: str) -> bool:
 
 
 def parse_table(
-    path: Path, rows: list[Row], time: Column, rate: Column, last_ns: int | None = None
+    rows: list[Row], time: Column, rate: Column, last_ns: int | None = None
 ) -> RateTrace:
     """Return one rate column as a function of the time column.
 
@@ -65,50 +60,17 @@ def parse_table(
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
-    header_line, header = rows[0]
-    time_index = index_of(path, header_line, header, time.name)
-    rate_index = index_of(path, header_line, header, rate.name)
+    path, header = rows[0].path, rows[0]
+    time_place, rate_place = header.place(time.name), header.place(rate.name)
     samples: dict[int, list[Decimal]] = {}
-    before: int | None = None
-    for line, fields in rows[1:]:
-        if len(fields) != len(header):
-            what = f"{len(fields)} columns"
-            raise TraceError(path, line, what, f"{len(header)} columns, as the header has")
-        moment = moment_of(path, line, fields[time_index], time)
-        if before is not None and moment < before:
-            raise TraceError(path, line, "time goes backwards", "time stamps that do not descend")
-        before = moment
-        values = samples.setdefault(moment, [])
-        if fields[rate_index] not in MISSING:
-            values.append(rate_bps(path, line, fields[rate_index], rate.name, rate.unit))
-    equal = len(rows) - 1 - len(samples)
-    return replace(_assemble(path, rate, samples, last_ns), source=source_of(time, rate, equal))
-
-
-def moment_of(path: Path, line: int, text: str, time: Column) -> int:
-    """Return a time in ns since 1970, or since whatever the file's times count from.
-
-    Raises:
-        TraceError: the text is no time of the column's unit.
-    """
-    if time.unit not in _CLOCKS:
-        return time_ns(path, line, text, time.name, time.unit)
-    try:
-        moment = _CLOCKS[time.unit](text)
-    except ValueError as error:
-        raise TraceError(path, line, f"time stamp {text[:60]!r}", _WRITTEN[time.unit]) from error
-    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
-    return since // timedelta(microseconds=1) * 1_000
-
-
-def _assemble(
-    path: Path, rate: Column, samples: dict[int, list[Decimal]], last_ns: int | None
-) -> RateTrace:
+    for row, moment in zip(rows[1:], _moments(rows, time_place, time), strict=True):
+        values, text = samples.setdefault(moment, []), row.fields[rate_place]
+        if text not in MISSING:
+            values.append(row.rate_bps(text, rate.name, rate.unit))
     known = [(moment, values) for moment, values in samples.items() if values]
     if not known:
         raise TraceError(path, 0, f"no value in column {rate.name!r}", "at least one number")
-    zero = known[0][0]
-    moments = list(samples)
+    zero, moments = known[0][0], list(samples)
     if last_ns is None:
         last_ns = moments[-1] - moments[-2] if len(moments) > 1 else NS_PER_S
     return RateTrace(
@@ -116,7 +78,35 @@ def _assemble(
         times_ns=tuple(moment - zero for moment, _ in known),
         rates_bps=tuple(round(sum(values) / len(values)) for _, values in known),
         duration_ns=moments[-1] + last_ns - zero,
+        source=source_of(time, rate, len(rows) - 1 - len(samples)),
     )
+
+
+def _moments(rows: list[Row], place: int, time: Column) -> Iterator[int]:
+    """Yield the times of rows below a header, which do not descend.
+
+    They are in ns since 1970, or since whatever the file's times count from.
+
+    Raises:
+        TraceError: a row has another number of columns, or no time of the column's unit.
+    """
+    width, before = len(rows[0].fields), None
+    for row in rows[1:]:
+        row.check_width(width, f"{width} columns, as the header has")
+        text = row.fields[place]
+        if time.unit in _CLOCKS:
+            try:
+                stamp = _CLOCKS[time.unit](text)
+            except ValueError as error:
+                raise row.error(f"time stamp {text[:60]!r}", _WRITTEN[time.unit]) from error
+            since = (stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)) - _EPOCH
+            moment = since // timedelta(microseconds=1) * 1_000
+        else:
+            moment = row.time_ns(text, time.name, time.unit)
+        if before is not None and moment < before:
+            raise row.error("time goes backwards", "time stamps that do not descend")
+        before = moment
+        yield moment
 
 
 TIMESTAMP = "Timestamp"
@@ -125,7 +115,7 @@ _RESOLUTION_NS = 1_000_000_000
 """Of the time stamps, so that the last row lasts 1 s."""
 
 
-def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
+def parse_raca(rows: list[Row], column: str) -> RateTrace:
     """Return one bit rate column (kbit/s), by :func:`~minitopo_dc.trace.formats.table.parse_table`.
 
     The 5G files have the columns of the 4G ones and others; both are found by their names.
@@ -133,13 +123,12 @@ def parse_raca(path: Path, rows: list[Row], column: str) -> RateTrace:
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
-    line, header = rows[0]
-    bitrates = [name for name in header if name.endswith("_bitrate")]
-    index_of(path, line, header, TIMESTAMP)
+    header = rows[0]
+    bitrates = [name for name in header.fields if name.endswith("_bitrate")]
+    header.place(TIMESTAMP)
     if column not in bitrates:
-        allowed = " or ".join(bitrates) or "*_bitrate"
-        raise TraceError(path, line, f"no column {column!r}", allowed)
-    return parse_table(path, rows, TIME, Column(column, KBPS), _RESOLUTION_NS)
+        raise header.error(f"no column {column!r}", " or ".join(bitrates) or "*_bitrate")
+    return parse_table(rows, TIME, Column(column, KBPS), _RESOLUTION_NS)
 
 
 Sample = tuple[int, HeardCell]
@@ -155,7 +144,7 @@ _NEIGHBOUR = "neighbour"
 """The set does not say which cell `NRxRSRP` is of."""
 
 
-def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
+def parse_raca_cells(rows: list[Row]) -> Iterator[Sample]:
     """Yield an operator's LTE cells: `RSRP` of the serving one, `NRxRSRP` of a neighbour.
 
     The set names no carriers: each operator has one, `LTE`, on which the neighbour interferes. As
@@ -165,14 +154,16 @@ def parse_raca_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
     Raises:
         TraceError: a column is missing, a field is not readable, or time goes backwards.
     """
-    line, header = rows[0]
-    places = [index_of(path, line, header, name) for name in _COLUMNS]
-    seconds = _seconds(path, rows, index_of(path, line, header, TIME.name))
-    check_gaps(path, sorted(set(seconds)))
-    ends = _ends(seconds)
-    for (line, fields), second in zip(rows[1:], seconds, strict=True):
-        for cell in _cells(path, line, [fields[place] for place in places]):
-            yield from ((each, cell) for each in range(second, ends[second]))
+    header = rows[0]
+    places = [header.place(name) for name in _COLUMNS]
+    times = _moments(rows, header.place(TIME.name), TIME)
+    seconds = [moment // NS_PER_S for moment in times]
+    distinct = sorted(set(seconds))
+    check_gaps(header.path, distinct)
+    ends = dict(pairwise([*distinct, distinct[-1] + 1])) if distinct else {}
+    for row, second in zip(rows[1:], seconds, strict=True):
+        for cell in _cells(row, [row.fields[place] for place in places]):
+            yield from ((held, cell) for held in range(second, ends[second]))
 
 
 def check_gaps(path: Path, seconds: list[int]) -> None:
@@ -187,29 +178,10 @@ def check_gaps(path: Path, seconds: list[int]) -> None:
             raise TraceError(path, 0, what, f"gaps of at most {LONGEST_GAP_S} s")
 
 
-def _seconds(path: Path, rows: list[Row], time: int) -> list[int]:
-    seconds: list[int] = []
-    for line, fields in rows[1:]:
-        if len(fields) != len(rows[0][1]):
-            allowed = f"{len(rows[0][1])} columns, as the header has"
-            raise TraceError(path, line, f"{len(fields)} columns", allowed)
-        seconds.append(moment_of(path, line, fields[time], TIME) // NS_PER_S)
-        if len(seconds) > 1 and seconds[-1] < seconds[-2]:
-            raise TraceError(path, line, "time goes backwards", "time stamps that do not descend")
-    return seconds
-
-
-def _ends(seconds: list[int]) -> dict[int, int]:
-    """Return, for each second, until which second its rows hold."""
-    distinct = sorted(set(seconds))
-    return dict(pairwise([*distinct, distinct[-1] + 1])) if distinct else {}
-
-
-def _cells(path: Path, line: int, fields: list[str]) -> Iterator[HeardCell]:
+def _cells(row: Row, fields: list[str]) -> Iterator[HeardCell]:
     operator, serving, network, *powers = fields
     if network != _CARRIER:
         return
     for name, text, column in zip((serving, _NEIGHBOUR), powers, _COLUMNS[3:], strict=True):
         if text not in _MISSING:
-            power = power_dbm(path, line, text, column)
-            yield HeardCell(operator, _CARRIER, name, power)
+            yield HeardCell(operator, _CARRIER, name, row.power_dbm(text, column))

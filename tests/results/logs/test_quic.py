@@ -160,7 +160,7 @@ def test_picoquics_windows_losses_and_round_trips_are_read(tmp_path: Path) -> No
 
 def test_picoquics_packets_are_told_as_aioquic_tells_them(tmp_path: Path) -> None:
     write(tmp_path, draft(PICOQUIC))
-    events = {name: [] for name in (SENT, RECEIVED, LOST, METRICS)}
+    events: dict[str, list[Any]] = {name: [] for name in (SENT, RECEIVED, LOST, METRICS)}
     for event in qlog_events(tmp_path, "server"):
         events[event["name"]].append(event["data"])
     assert [data["header"]["packet_number"] for data in events[SENT]] == [1, 2]
