@@ -11,9 +11,8 @@ that the first is better, a tie, that the second is better, or that the evidence
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -105,24 +104,23 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
     if mean > MANY:
         low, high = (max(0, round(mean + side * Z * deviation)) for side in (-1, 1))
         return ExpectedCount(mean, deviation, low, high)
-    cumulated = list(itertools.accumulate(_probabilities(mean, variance)))
-    low, high = (sum(each < share for each in cumulated) for share in (outside, 1 - outside))
+    cumulated = _cumulated(mean, variance, math.ceil(mean + 20 * deviation))
+    low, high = (int((cumulated < share).sum()) for share in (outside, 1 - outside))
     return ExpectedCount(mean, deviation, low, high)
 
 
-def _probabilities(mean: float, variance: float) -> Iterator[float]:
-    """Yield the probabilities of 0, 1, 2, ... by Panjer's recursion, as far as they matter."""
-    more = variance / mean - 1
+def _cumulated(mean: float, variance: float, most: int) -> npt.NDArray[np.float64]:
+    """Return the probabilities of at most 0, 1, 2, ... events."""
+    from scipy.special import betainc, pdtr  # noqa: PLC0415
+
+    counts, more = np.arange(most + 1), variance / mean - 1
     if abs(more) < 1e-9:
-        probability, slope, offset = math.exp(-mean), 0.0, mean
-    else:
-        probability = math.exp(-mean / more * math.log1p(more))
-        slope = more / (1 + more)
-        offset = slope * (mean / more - 1)
-    yield probability
-    for number in range(1, math.ceil(mean + 20 * math.sqrt(variance)) + 1):
-        probability *= slope + offset / number
-        yield max(0.0, probability)
+        return np.asarray(pdtr(counts, mean))
+    if more > 0:
+        return np.asarray(betainc(mean / more, counts + 1, 1 / (1 + more)))
+    left = mean / -more - counts  # of the binomial distribution's draws
+    some = betainc(np.maximum(left, 1e-9), counts + 1, 1 + more)
+    return np.where(left > 1e-9, some, 1.0)
 
 
 Columns = npt.NDArray[np.float64]
