@@ -78,13 +78,13 @@ class Objective:
 
         The INFOCOM 2016 paper, section VI: the download that goes on is one of the remaining size.
         """
-        best, found = self.value(progress.quality, level_s, left), None
+        most, best = self.value(progress.quality, level_s, left), None
         for quality in range(progress.quality):
             size = scaled(quality)
             value = self.value(quality, level_s, size)
-            if size < left and value > best:
-                best, found = value, quality
-        return found
+            if size < left and value > most:
+                most, best = value, quality
+        return best
 
 
 @abr_algorithm("bola")
@@ -189,8 +189,8 @@ class BolaE(AbrAlgorithm):
         self._last = download.quality
         objective, level_s = self._objective, download.buffer_s
         if download.abandoned_to is not None:
-            wanted = objective.lowest_level(download.abandoned_to)
-            self._at_most((wanted if download.abandoned_to else MIN_BUFFER_S) - level_s)
+            lowest = objective.lowest_level(download.abandoned_to)
+            self._at_most((lowest if download.abandoned_to else MIN_BUFFER_S) - level_s)
             return
         before_s = level_s + download.elapsed_s
         self._at_most(objective.highest_level(download.quality) - before_s)

@@ -95,16 +95,16 @@ class Bba(AbrAlgorithm):
     def choose(self, view: AbrView) -> AbrChoice:
         """Leave the last quality when the line has reached the next higher or lower one."""
         bitrates, last = self.video.bitrates_kbps, self._last
-        wanted = self._line_kbps(view.buffer_s)
+        line = self._line_kbps(view.buffer_s)
         higher, lower = bitrates[min(last + 1, len(bitrates) - 1)], bitrates[max(last - 1, 0)]
         if view.buffer_s <= self._reservoir_s:
             self._last = 0
         elif view.buffer_s >= self._upper_s:
             self._last = len(bitrates) - 1
-        elif wanted >= higher:
-            self._last = max(q for q, bitrate in enumerate(bitrates) if bitrate <= wanted)
-        elif wanted <= lower:
-            self._last = min(q for q, bitrate in enumerate(bitrates) if bitrate >= wanted)
+        elif line >= higher:
+            self._last = max(q for q, bitrate in enumerate(bitrates) if bitrate <= line)
+        elif line <= lower:
+            self._last = min(q for q, bitrate in enumerate(bitrates) if bitrate >= line)
         return AbrChoice(self._last)
 
     def _line_kbps(self, buffer_s: float) -> float:

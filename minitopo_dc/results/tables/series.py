@@ -232,8 +232,8 @@ def buffer_over_time(segments: pd.DataFrame) -> tuple[Numbers, Numbers]:
             corners.append((done + level, 0.0))
         corners.append((after, max(0.0, level - (after - done))))
     corners += [(done, level) for done, level, _ in rows[-1:]]
-    found = np.array(corners, dtype=float).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    times, levels = np.array(corners, dtype=float).reshape(-1, 2).T
+    return times, levels
 
 
 def load_series(

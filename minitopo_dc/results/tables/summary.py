@@ -61,10 +61,10 @@ def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
 def _units(table: pd.DataFrame) -> dict[str, str]:
     """Return the measures of users' programs with their units, of runs or of their summary."""
     if UNITS in table:
-        found = list(table[UNITS])
+        units = list(table[UNITS])
     else:
-        found = [details.get(UNITS) for details in table.get("details", ())]
-    return {name: unit for each in found if isinstance(each, dict) for name, unit in each.items()}
+        units = [details.get(UNITS) for details in table.get("details", ())]
+    return {name: unit for run in units if isinstance(run, dict) for name, unit in run.items()}
 
 
 def spread_name(measure: str) -> str:
@@ -95,13 +95,13 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
-    found = {}
+    numbers = {}
     for column in columns:
         values = pd.Series(values_of(ok, column.measure), dtype="float64")
-        found[column.measure] = float(values.mean())
+        numbers[column.measure] = float(values.mean())
         if column.spread:
-            found[spread_name(column.measure)] = float(values.std(ddof=1))
-    return found
+            numbers[spread_name(column.measure)] = float(values.std(ddof=1))
+    return numbers
 
 
 def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
@@ -113,14 +113,14 @@ def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
 
 def notes(runs: pd.DataFrame) -> str:
     """Return what is to be known of runs that are ok; empty: nothing."""
-    found = Counter(line for details in runs["details"] for line in _lines(details))
-    lines = [f"{words}{_share(count, len(runs))}" for words, count in found.items()]
+    counts = Counter(line for details in runs["details"] for line in _lines(details))
+    lines = [f"{words}{_share(count, len(runs))}" for words, count in counts.items()]
     return "; ".join([*lines, *_desynchronised(runs["details"])])
 
 
 def _desynchronised(details: Collection[Mapping[str, Any]]) -> Iterator[str]:
     """Yield how many PDUs were taken for others, if any were."""
-    numbers = [int(each[DESYNCHRONISED]) for each in details if DESYNCHRONISED in each]
+    numbers = [int(run[DESYNCHRONISED]) for run in details if DESYNCHRONISED in run]
     if numbers:
         span = dict.fromkeys(f"{number:,}" for number in (min(numbers), max(numbers)))
         yield (
@@ -135,12 +135,9 @@ def _share(count: int, runs: int) -> str:
 
 
 def _lines(details: Mapping[str, Any]) -> Iterator[str]:
-    for leg, use in set(_uses(details)):
+    flows = details.get("flows") or [details]
+    uses = (use for flow in flows for use in flow.get(PATH_USE, {}).items())
+    for leg, use in dict.fromkeys(uses):
         if use in WORDS:
             yield WORDS[use].format(leg)
     yield from details.get(CAUTIONS, ())
-
-
-def _uses(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for flow in details.get("flows") or [details]:
-        yield from flow.get(PATH_USE, {}).items()

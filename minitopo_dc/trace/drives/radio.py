@@ -73,8 +73,8 @@ def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:
     return Capacities(
         name=log.name,
         operators=tuple(operator for operator, _ in carriers),
-        mbps=tuple(tuple(row.get(each, absent)[1] for row in rows) for each in carriers),
-        cells=tuple(tuple(row.get(each, absent)[0] for row in rows) for each in carriers),
+        mbps=tuple(tuple(row.get(carrier, absent)[1] for row in rows) for carrier in carriers),
+        cells=tuple(tuple(row.get(carrier, absent)[0] for row in rows) for carrier in carriers),
     )
 
 
