@@ -48,33 +48,28 @@ def test_a_run_is_read_without_its_trace(trace: Path, tmp_path: Path) -> None:
     assert (run / FOLDER / name).read_text(encoding="utf-8") == TRACE
 
 
-def test_a_trace_that_changed_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
-    run_virtual(scenario(trace), tmp_path / "run")
-    before = open_capacity(tmp_path / "run").mp_mbps
-    trace.write_text(TRACE.replace("20", "40"), encoding="utf-8")
-    assert open_capacity(tmp_path / "run").mp_mbps == before
-    shutil.rmtree(tmp_path / "run" / FOLDER)
+def test_neither_a_trace_that_changed_nor_a_damaged_copy_is_taken_for_the_run_s(
+    trace: Path, tmp_path: Path
+) -> None:
+    run, other = tmp_path / "run", TRACE.replace("20", "40")
+    run_virtual(scenario(trace), run)
+    before = open_capacity(run)
+    trace.write_text(other, encoding="utf-8")
+    assert open_capacity(run) == before
+    trace.write_text(TRACE, encoding="utf-8")
+    (copy,) = (run / FOLDER).iterdir()
+    copy.write_text(other, encoding="utf-8")
+    assert open_capacity(run) == before
+    assert load_as_run(run).legs[0].downlink.trace == trace
+    shutil.rmtree(run / FOLDER)
+    assert open_capacity(run) == before
+    trace.write_text(other, encoding="utf-8")
     with pytest.raises(SettingsError, match=r"traces/[0-9a-f]{16}-a_trace\.csv: No such file"):
-        open_capacity(tmp_path / "run")
-    trace.write_text(TRACE, encoding="utf-8")  # that of the run again, without its copy
-    assert open_capacity(tmp_path / "run").mp_mbps == before
-
-
-def test_a_damaged_copy_is_not_taken_for_the_run_s(trace: Path, tmp_path: Path) -> None:
-    run_virtual(scenario(trace), tmp_path / "run")
-    before = open_capacity(tmp_path / "run").mp_mbps
-    (copy,) = (tmp_path / "run" / FOLDER).iterdir()
-    copy.write_text(TRACE.replace("20", "40"), encoding="utf-8")
-    assert open_capacity(tmp_path / "run").mp_mbps == before
-    assert load_as_run(tmp_path / "run").legs[0].downlink.trace == trace
-
-
-@pytest.mark.parametrize("record", ["[]", '{"a": "../b"}', '{"a": 1}', "{"])
-def test_a_damaged_record_is_one_error(record: str, trace: Path, tmp_path: Path) -> None:
-    run_virtual(scenario(trace), tmp_path / "run")
-    (tmp_path / "run" / RECORD).write_text(record, encoding="utf-8")
-    with pytest.raises(SettingsError, match=RECORD):
-        load_as_run(tmp_path / "run")
+        open_capacity(run)
+    for record in ("[]", '{"a": "../b"}', '{"a": 1}', "{"):
+        (run / RECORD).write_text(record, encoding="utf-8")
+        with pytest.raises(SettingsError, match=RECORD):
+            load_as_run(run)
 
 
 def test_a_run_without_a_trace_keeps_none(trace: Path, tmp_path: Path) -> None:

@@ -33,12 +33,9 @@ def test_flows_have_their_goodputs_and_what_is_no_number_is_left_out() -> None:
     assert run.measures == {"jain_index": 0.9, "flow_1_goodput_mbps": 3.0}
 
 
-def test_a_detail_that_repeats_a_number_of_the_row_is_no_measure() -> None:
-    repeated = result(details={"completion_s": 4.0}).measures
-    assert repeated == result().measures
-
-
-def test_a_run_that_failed_has_no_numbers() -> None:
+def test_a_repeated_number_is_no_measure_and_a_failed_run_has_none(
+) -> None:
+    assert result(details={"completion_s": 4.0}).measures == result().measures
     assert result(status="failed", reason="it broke", details={"status": 200}).measures == {}
 
 
