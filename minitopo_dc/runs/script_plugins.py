@@ -19,11 +19,11 @@ FOLDER: Final = "plugins"
 DIGITS: Final = 16
 
 
-Own = Mapping[tuple[str, str], Any]
+Registered = Mapping[tuple[str, str], Any]
 """What the user's program has registered, by kind and name."""
 
 
-def own_things() -> Own:
+def registered_in_script() -> Registered:
     """Return what the user's program has registered up to now."""
     return {
         (kind, name): thing
@@ -33,7 +33,7 @@ def own_things() -> Own:
     }
 
 
-def with_own_plugins(scenario: Scenario, own: Own) -> Scenario:
+def with_script_plugins(scenario: Scenario, own: Registered) -> Scenario:
     """Return a scenario that names a file for each thing of the user's program that it uses.
 
     Such a file counts by its content in the identity of a run, and other processes load it.
@@ -64,7 +64,7 @@ def plugin_file(name: str, text: str) -> Path:
     return path
 
 
-def own_files(scenario: Scenario) -> dict[str, str]:
+def plugin_files(scenario: Scenario) -> dict[str, str]:
     """Return the content of the cache's files that a scenario names, by their paths."""
     folder = build_directory(FOLDER)
     return {
@@ -79,7 +79,7 @@ def restored(values: Mapping[str, Any], files: Mapping[str, str]) -> Scenario:
 
     Args:
         values: its fields.
-        files: the content of the plugins' files that it brings along (`own_files`).
+        files: the content of the plugins' files that it brings along (`plugin_files`).
     """
     plugins = [_here(name, files) for name in values.get("plugins", ())]
     return Scenario.model_validate({**values, "plugins": plugins})

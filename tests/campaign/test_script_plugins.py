@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import plugins
 from minitopo_dc.plugin_source import SourceError, source_of
-from minitopo_dc.runs.script_plugins import own_files, plugin_file, restored
+from minitopo_dc.runs.script_plugins import plugin_file, plugin_files, restored
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """
@@ -137,7 +137,7 @@ class Brought:
     with plugins.registrations_kept():
         path = plugin_file("test-brought", text)
         one = scenario(plugins=(str(path),), pdcp={"split": "test-brought"})
-        sent = pickle.dumps((one.model_dump(mode="json"), own_files(one)))
+        sent = pickle.dumps((one.model_dump(mode="json"), plugin_files(one)))
         path.unlink()
     with plugins.registrations_kept():  # where nobody has heard of it
         assert restored(*pickle.loads(sent)) == one
