@@ -23,7 +23,7 @@ from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs import sender_recovery
 from minitopo_dc.runners.processes.environment import clean_environment
 
-PACKAGE = Path(cli.__file__).resolve().parent
+PACKAGE = Path(cli.__file__).resolve().parents[1]
 SOURCES = sorted(
     {
         *PACKAGE.rglob("*.py"),
