@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 from minitopo_dc.real.machine.run_registry import registered
 from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.network.testbed import testbed
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 
 DEFAULT_KINDS = ("none", "proxy", "python", "native")
 CAPTURED = {"python-captures": "python", "native-captures": "native"}

@@ -13,7 +13,7 @@ else is private, and may change at any time.
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
   `client_rate`, `leg_series`, `leg_rates`, `path_rates`, `path_series`, `pdcp_series`,
   `buffer_over_time`, `capacity_over_time`, `connection_log`, `ConnectionLog`,
-  `handover_table`, `open_capacity`, `reordering_wait_ms`, `drop_occasion`, `flow_rates`
+  `handover_table`, `open_capacity`, `reordering_wait_ms`, `flow_rates`
 * Draw, compute intervals and judge claims from tables of runs: the modules `plots`, `statistics`
   and `claims`
 * Campaigns, and the points of their designs:
@@ -79,24 +79,23 @@ if TYPE_CHECKING:
     from minitopo_dc.results import pdcp_series as pdcp_series
     from minitopo_dc.results import results_table as results_table
     from minitopo_dc.results import save_tables as save_tables
+    from minitopo_dc.results.kept_scenario import load_as_run as load_as_run
+    from minitopo_dc.results.logs import connection_log as connection_log
     from minitopo_dc.results.logs.connection import ConnectionLog as ConnectionLog
-    from minitopo_dc.results.logs.connection_log import connection_log as connection_log
-    from minitopo_dc.results.measures.drop_occasion import drop_occasion as drop_occasion
-    from minitopo_dc.results.measures.handovers import handover_table as handover_table
     from minitopo_dc.results.measures.named import run_measures as run_measures
     from minitopo_dc.results.measures.named import with_measures as with_measures
-    from minitopo_dc.results.measures.open_links import open_capacity as open_capacity
     from minitopo_dc.results.measures.pdcp import reordering_wait_ms as reordering_wait_ms
+    from minitopo_dc.results.measures.recovery import handover_table as handover_table
     from minitopo_dc.results.measures.utilisation import flow_rates as flow_rates
+    from minitopo_dc.results.measures.utilisation import open_capacity as open_capacity
+    from minitopo_dc.results.metrics import capacity_over_time as capacity_over_time
+    from minitopo_dc.results.run_result import RunResult as RunResult
     from minitopo_dc.runners.base import Runner as Runner
     from minitopo_dc.runners.base import Transfer as Transfer
     from minitopo_dc.runners.base import TransferFailed as TransferFailed
     from minitopo_dc.runners.base import runner as runner
     from minitopo_dc.runners.tools import Tool as Tool
     from minitopo_dc.runs.attempts import Retries as Retries
-    from minitopo_dc.runs.capacity import capacity_over_time as capacity_over_time
-    from minitopo_dc.runs.results import RunResult as RunResult
-    from minitopo_dc.runs.results import load_as_run as load_as_run
     from minitopo_dc.scenario import Leg as Leg
     from minitopo_dc.scenario import Scenario as Scenario
     from minitopo_dc.settings import Pdcp as Pdcp
@@ -139,13 +138,13 @@ _HOMES = {
     "Comparison": "minitopo_dc.ways",
     "run_scenario": "minitopo_dc.clocks",
     "run_comparison": "minitopo_dc.comparison_runs",
-    "RunResult": "minitopo_dc.runs.results",
+    "RunResult": "minitopo_dc.results.run_result",
     "advise": "minitopo_dc.advice",
     "explore": "minitopo_dc.exploration",
     # Load and read results.
     "load_results": "minitopo_dc.results",
     "load_series": "minitopo_dc.results",
-    "load_as_run": "minitopo_dc.runs.results",
+    "load_as_run": "minitopo_dc.results.kept_scenario",
     "results_table": "minitopo_dc.results",
     "compare_table": "minitopo_dc.results",
     "save_tables": "minitopo_dc.results",
@@ -156,13 +155,12 @@ _HOMES = {
     "path_series": "minitopo_dc.results",
     "pdcp_series": "minitopo_dc.results",
     "buffer_over_time": "minitopo_dc.results",
-    "capacity_over_time": "minitopo_dc.runs.capacity",
-    "connection_log": "minitopo_dc.results.logs.connection_log",
+    "capacity_over_time": "minitopo_dc.results.metrics",
+    "connection_log": "minitopo_dc.results.logs",
     "ConnectionLog": "minitopo_dc.results.logs.connection",
-    "drop_occasion": "minitopo_dc.results.measures.drop_occasion",
     "flow_rates": "minitopo_dc.results.measures.utilisation",
-    "handover_table": "minitopo_dc.results.measures.handovers",
-    "open_capacity": "minitopo_dc.results.measures.open_links",
+    "handover_table": "minitopo_dc.results.measures.recovery",
+    "open_capacity": "minitopo_dc.results.measures.utilisation",
     "with_measures": "minitopo_dc.results.measures.named",
     "run_measures": "minitopo_dc.results.measures.named",
     "reordering_wait_ms": "minitopo_dc.results.measures.pdcp",

@@ -86,9 +86,9 @@ def points(
         numbers: of the measures by way, `mbps["DC"]` (of several labels `mbps["DC", 50]`, of
             several measures `known["goodput_mbps", "DC"]`), to columns by name.
     """
-    ways, asked = [way] if isinstance(way, str) else list(way), measure
-    asked = asked if isinstance(asked, str) else list(asked)
-    wide = runs[ok(runs)].pivot_table(index=[*by, "seed"], columns=ways, values=asked)
+    ways = [way] if isinstance(way, str) else list(way)
+    values = measure if isinstance(measure, str) else list(measure)
+    wide = runs[ok(runs)].pivot_table(index=[*by, "seed"], columns=ways, values=values)
     medians = wide.groupby(level=list(range(len(by))), sort=False).median()
     seeds = [part.droplevel("seed") for _, part in wide.groupby(level="seed")]
     return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds))
@@ -258,5 +258,5 @@ def summary(tables: Iterable[pd.DataFrame]) -> str:
         "not enough evidence": "lack evidence",
         "not run": "were not run",
     }
-    told = [f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict]]
-    return f"Of {sum(counts.values())} claims {', '.join(told)}."
+    parts = [f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict]]
+    return f"Of {sum(counts.values())} claims {', '.join(parts)}."

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from minitopo_dc.native.library import missing
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
-from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Clock, Core, Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
@@ -45,7 +45,7 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
         return run_virtual(scenario, directory)
     from minitopo_dc.real.run.real import run_real
 
-    return run_real(with_own_plugins(scenario, own_things()), directory)
+    return run_real(with_script_plugins(scenario, registered_in_script()), directory)
 
 
 def default_clock() -> Clock:

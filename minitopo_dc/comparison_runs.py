@@ -22,11 +22,11 @@ from minitopo_dc import data_model
 from minitopo_dc.clocks import chosen_jobs, require_clock, run_checked
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.pool import Killed, in_processes
-from minitopo_dc.runs.attempts import ATTEMPTS, Retries, check_retries, tried
+from minitopo_dc.results.judge import blank_result, crashed
+from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
+from minitopo_dc.runs.attempts import Retries, check_retries, tried
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.judge import blank_result, crashed
-from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
-from minitopo_dc.runs.results import MAX_BYTES, RunResult
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.own_files import file_digests
 from minitopo_dc.settings import SettingsError
@@ -270,9 +270,9 @@ def run_all(
         root.mkdir(parents=True, exist_ok=True)
         data_model.write_version(root)
     directories = _directories(planned, root)
-    own = own_things() if jobs > 1 else {}  # which other processes have to be told of
+    own = registered_in_script() if jobs > 1 else {}  # which other processes have to be told of
     missing = [
-        (execute, with_own_plugins(scenario, own), directory, retry_disturbed)
+        (execute, with_script_plugins(scenario, own), directory, retry_disturbed)
         for place, ((_, scenario), directory) in enumerate(zip(planned, directories, strict=True))
         if place not in done
     ]

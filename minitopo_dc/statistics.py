@@ -11,9 +11,8 @@ that the first is better, a tie, that the second is better, or that the evidence
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,8 +57,7 @@ class Proportion:
             return 0.0 if side < 0 else 1.0
         share, square = self.share, Z**2 / self.points
         reach = Z * math.sqrt(share * (1 - share) / self.points + square / self.points / 4)
-        found = (share + square / 2 + side * reach) / (1 + square)
-        return min(1.0, max(0.0, found))
+        return min(1.0, max(0.0, (share + square / 2 + side * reach) / (1 + square)))
 
 
 @dataclass(frozen=True)
@@ -105,24 +103,23 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
     if mean > MANY:
         low, high = (max(0, round(mean + side * Z * deviation)) for side in (-1, 1))
         return ExpectedCount(mean, deviation, low, high)
-    cumulated = list(itertools.accumulate(_probabilities(mean, variance)))
-    low, high = (sum(each < share for each in cumulated) for share in (outside, 1 - outside))
+    cumulated = _cumulated(mean, variance, math.ceil(mean + 20 * deviation))
+    low, high = (int((cumulated < share).sum()) for share in (outside, 1 - outside))
     return ExpectedCount(mean, deviation, low, high)
 
 
-def _probabilities(mean: float, variance: float) -> Iterator[float]:
-    """Yield the probabilities of 0, 1, 2, ... by Panjer's recursion, as far as they matter."""
-    more = variance / mean - 1
+def _cumulated(mean: float, variance: float, most: int) -> npt.NDArray[np.float64]:
+    """Return the probabilities of at most 0, 1, 2, ... events."""
+    from scipy.special import betainc, pdtr  # noqa: PLC0415
+
+    counts, more = np.arange(most + 1), variance / mean - 1
     if abs(more) < 1e-9:
-        probability, slope, offset = math.exp(-mean), 0.0, mean
-    else:
-        probability = math.exp(-mean / more * math.log1p(more))
-        slope = more / (1 + more)
-        offset = slope * (mean / more - 1)
-    yield probability
-    for number in range(1, math.ceil(mean + 20 * math.sqrt(variance)) + 1):
-        probability *= slope + offset / number
-        yield max(0.0, probability)
+        return np.asarray(pdtr(counts, mean))
+    if more > 0:
+        return np.asarray(betainc(mean / more, counts + 1, 1 / (1 + more)))
+    left = mean / -more - counts  # of the binomial distribution's draws
+    some = betainc(np.maximum(left, 1e-9), counts + 1, 1 + more)
+    return np.where(left > 1e-9, some, 1.0)
 
 
 Columns = npt.NDArray[np.float64]
@@ -217,8 +214,8 @@ def outcomes(ratios: npt.NDArray[np.float64], margin: float) -> Outcomes:
         margin: that of `signs`.
     """
     known = ratios[~np.isnan(ratios)]
-    found = signs(known, margin)
-    better, worse = int((found > 0).sum()), int((found < 0).sum())
+    sides = signs(known, margin)
+    better, worse = int((sides > 0).sum()), int((sides < 0).sum())
     quartiles = np.quantile(known, (0.25, 0.5, 0.75), method="inverted_cdf") if len(known) else ()
     low, middle, high = map(float, quartiles) if len(known) else (math.nan,) * 3
     return Outcomes(
@@ -241,10 +238,10 @@ def bootstrap_interval(columns: Columns, number: Number) -> Interval:
     """
     random = np.random.default_rng(SEED)
     repetitions = columns.shape[1]
-    found = [number(*_drawn(columns, random)) for _ in range(RESAMPLES)]
+    values = [number(*_drawn(columns, random)) for _ in range(RESAMPLES)]
     outside = (1 - CONFIDENCE) / 2
     # A percentile is one of the values: none lies between a number and an infinite one.
-    low, high = np.quantile(found, (outside, 1 - outside), method="inverted_cdf")
+    low, high = np.quantile(values, (outside, 1 - outside), method="inverted_cdf")
     drawn = "points and repetitions" if repetitions > 1 else "points"
     return Interval(float(low), float(high), f"bootstrap over {drawn}")
 
@@ -280,10 +277,10 @@ def means(runs: pd.DataFrame, by: Sequence[str], measure: str) -> pd.DataFrame:
     values = runs[measure].astype(float)
     known = runs[np.isfinite(values) & ok(runs)].assign(_value=values)
     groups = known.groupby(list(by), sort=False, observed=True, dropna=False)["_value"]
-    found = groups.agg(mean="mean", sd="std", n="count").reset_index()
-    quantile = stdtrit((found["n"] - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
-    reach = quantile * found.pop("sd") / np.sqrt(found["n"])
-    return found.assign(low=found["mean"] - reach, high=found["mean"] + reach)
+    table = groups.agg(mean="mean", sd="std", n="count").reset_index()
+    quantile = stdtrit((table["n"] - 1).clip(lower=1), (1 + CONFIDENCE) / 2)
+    reach = quantile * table.pop("sd") / np.sqrt(table["n"])
+    return table.assign(low=table["mean"] - reach, high=table["mean"] + reach)
 
 
 def ok(runs: pd.DataFrame) -> pd.Series[bool]:

@@ -32,10 +32,11 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.first_use import build_missing
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
 from minitopo_dc.results.measures.sentences import Ratio, difference_sentence
+from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.rows import read_rows
-from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
 from minitopo_dc.scenario import Scenario
 
 KINDS = {"dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}

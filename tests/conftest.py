@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from minitopo_dc.runs.trust import LIMITS_VARIABLE
+from minitopo_dc.results.trust import LIMITS_VARIABLE
 
 NOT_ROOT = "needs root: sudo make test"
 

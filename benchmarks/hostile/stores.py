@@ -23,9 +23,9 @@ from minitopo_dc.campaign.table import FACTS, TABLE, load
 from minitopo_dc.cli import entry
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.results import ResultError
-from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import RunResult
-from minitopo_dc.runs.seal import seal
+from minitopo_dc.results.files import seal
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 HUGE_BYTES = 1 << 40

@@ -24,7 +24,7 @@ from minitopo_dc.comparison_runs import Execute, attempt, kept, run_directory
 from minitopo_dc.numbers import significant
 from minitopo_dc.pool import Pool
 from minitopo_dc.results.measures.verdict import limiting_factor
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario, VirtualSettings
 from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
 

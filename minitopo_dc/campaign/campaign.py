@@ -28,8 +28,8 @@ from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.first_use import build_missing
 from minitopo_dc.plugins import registrations_kept
+from minitopo_dc.results.run_result import DETAILS, RunResult
 from minitopo_dc.runs.attempts import Retries, check_retries
-from minitopo_dc.runs.results import DETAILS, RunResult
 from minitopo_dc.scenario import Clock, Scenario
 
 Version = Literal["full", "quick", "sample"]

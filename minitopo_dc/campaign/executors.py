@@ -24,9 +24,9 @@ from minitopo_dc.clocks import run_checked
 from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
-from minitopo_dc.runs.own_plugins import own_files, restored
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.runs.script_plugins import plugin_files, restored
 from minitopo_dc.scenario import Scenario
 
 MAX_KILLS = 3
@@ -97,7 +97,7 @@ def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working
 
 def submitted(executor: Executor, scenario: Scenario, retries: Retries) -> Future[Packed]:
     """Submit a run as plain values, with the files of the user's own plugins."""
-    values, files = scenario.model_dump(mode="json"), own_files(scenario)
+    values, files = scenario.model_dump(mode="json"), plugin_files(scenario)
     return executor.submit(perform_elsewhere, values, files, retries)
 
 

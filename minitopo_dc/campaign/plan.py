@@ -12,9 +12,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.campaign.table import RESERVED
 from minitopo_dc.errors import InputError
+from minitopo_dc.results.run_result import measure_names
 from minitopo_dc.runs.check import check_fields
-from minitopo_dc.runs.own_plugins import Own, own_things, with_own_plugins
-from minitopo_dc.runs.results import measure_names
+from minitopo_dc.runs.script_plugins import Registered, registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.settings import SettingsError
@@ -52,7 +52,7 @@ class Plan:
     """
 
     def __init__(self, cases: Iterable[Case], seeds: Iterable[int]) -> None:
-        own = own_things()
+        own = registered_in_script()
         self._cases = [_case(number, case, own) for number, case in enumerate(cases, start=1)]
         self.labels = tuple(dict.fromkeys(name for _, labels in self._cases for name in labels))
         try:
@@ -109,7 +109,7 @@ class Plan:
         return rows.values()
 
 
-def _case(number: int, case: Any, own: Own) -> tuple[Scenario, dict[str, Label]]:
+def _case(number: int, case: Any, own: Registered) -> tuple[Scenario, dict[str, Label]]:
     """Return a case after a check of what it is made of."""
     match case:
         case (Scenario() as scenario, Mapping() as labels):
@@ -123,7 +123,7 @@ def _case(number: int, case: Any, own: Own) -> tuple[Scenario, dict[str, Label]]
         name: value.item() if isinstance(value, np.generic) else value
         for name, value in labels.items()
     }
-    return with_own_plugins(scenario, own), plain
+    return with_script_plugins(scenario, own), plain
 
 
 def _check_label(name: Any, values: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from minitopo_dc.numbers import duration
-from minitopo_dc.runs.results import FINE, RunResult
+from minitopo_dc.results.run_result import FINE, RunResult
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.units import NS_PER_S
 

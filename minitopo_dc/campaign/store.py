@@ -20,10 +20,10 @@ from pathlib import Path
 
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.results.tables.load import load_result
-from minitopo_dc.runs.results import RunResult
-from minitopo_dc.runs.seal import CHECKSUMS, damage, seal
-from minitopo_dc.runs.traces import share_traces
+from minitopo_dc.results.files import CHECKSUMS, damage, seal
+from minitopo_dc.results.kept_scenario import share_traces
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import load_result
 
 
 class StoreError(InputError):

@@ -36,11 +36,10 @@ from minitopo_dc.clocks import require_clock
 from minitopo_dc.comparison_runs import ASKED, held, planned_runs
 from minitopo_dc.files import write_whole
 from minitopo_dc.results import compare_table, render_table, results_table, save_tables
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.labels import compared_labels, labelled
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import compared_labels, labelled, load_result
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runs.results import RunResult
 
 ADVICE = "advice.json"
 HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"

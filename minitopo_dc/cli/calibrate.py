@@ -18,7 +18,7 @@ from minitopo_dc.cli.screen import resume_text
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.runs.trust import LIMITS_FILE, Limits
+from minitopo_dc.results.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import Proportion, expected_count

@@ -22,8 +22,8 @@ from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.cli.options.scenario import add_jobs_option, add_retry_option
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.numbers import duration, whole
+from minitopo_dc.results.run_result import FINE, exit_status
 from minitopo_dc.runs.attempts import Retries, check_retries
-from minitopo_dc.runs.results import FINE, exit_status
 from minitopo_dc.scenario import Clock
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

@@ -31,8 +31,8 @@ from minitopo_dc.real.machine.preflight import (
     root_command,
     transport,
 )
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Runner, all_runners, runner_names
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Leg, Scenario
 from minitopo_dc.workloads import Command, Download, Ping, Workload
 

@@ -53,11 +53,11 @@ from minitopo_dc.results.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.media_verdict import MediaFinding, media_findings
 from minitopo_dc.results.measures.verdict import Finding, findings
-from minitopo_dc.results.tables.labels import compared_labels, labelled
+from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
+from minitopo_dc.results.tables.runs import compared_labels, labelled
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.attempts import check_retries
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.results import RunResult, exit_status, mode_and_variant
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 

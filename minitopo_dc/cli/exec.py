@@ -24,7 +24,7 @@ from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
     from minitopo_dc.real.run.user_program import UserProgram
-    from minitopo_dc.runs.program_result import LegCount, ProgramResult
+    from minitopo_dc.results.program_result import LegCount, ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"

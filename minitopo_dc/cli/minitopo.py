@@ -17,7 +17,7 @@ from minitopo_dc.cli.options.scenario import (
 from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import whole
-from minitopo_dc.runs.results import exit_status
+from minitopo_dc.results.run_result import exit_status
 from minitopo_dc.settings import IpVersion
 
 HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"

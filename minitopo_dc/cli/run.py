@@ -29,9 +29,9 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.results import RunResult, exit_status
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, get_workload

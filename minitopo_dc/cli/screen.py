@@ -14,7 +14,7 @@ from rich.status import Status
 
 from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
-from minitopo_dc.runs.results import RunResult, mode_and_variant
+from minitopo_dc.results.run_result import RunResult, mode_and_variant
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

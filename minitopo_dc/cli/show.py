@@ -28,10 +28,11 @@ from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.kept_scenario import load_recorded
+from minitopo_dc.results.run_result import MAX_BYTES, RunResult
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.results.tables.summary import columns_of
-from minitopo_dc.runs.results import MAX_BYTES, RunResult, load_recorded
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted

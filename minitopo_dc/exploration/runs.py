@@ -24,7 +24,7 @@ from minitopo_dc.pool import Ended, Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
+from minitopo_dc.runs.script_plugins import own_things, with_own_plugins
 from minitopo_dc.scenario import Scenario
 
 MOST_S = 60.0

@@ -63,14 +63,14 @@ def read_frames(text: str, count: int, interval_ns: int) -> Frames:
     Raises:
         FramesError: a line is wrong, or there is none.
     """
-    found = [
+    lines = [
         _line(number, line)
         for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.startswith("#")
     ]
-    if not found:
+    if not lines:
         raise FramesError("no frame in it; allowed: a line each with its bytes")
-    taken = [found[number % len(found)] for number in range(count)]
+    taken = [lines[number % len(lines)] for number in range(count)]
     sizes, keys = zip(*taken, strict=True)
     return Frames(interval_ns, sizes, keys)
 
@@ -97,7 +97,7 @@ def freezes_s(arrivals: Sequence[tuple[int, float]]) -> list[float]:
     """
     shown: list[float] = []
     newest = -1
-    for number, time in sorted(arrivals, key=lambda each: (each[1], each[0])):
+    for number, time in sorted(arrivals, key=lambda frame: (frame[1], frame[0])):
         if number > newest:
             newest = number
             shown.append(time)

@@ -7,6 +7,11 @@ arrives. Times are int ns of the user's clock.
 It plays as Sabre's player does (MMSys 2018): the first segment in the lowest quality, one request
 at a time, no new one while the buffer has no room for a segment; after a stall playing goes on with
 the first segment that arrives.
+
+A player's estimates of its network are two exponentially weighted averages over past downloads, a
+fast one and a slow one, of which the more careful counts: as in the reference player dash.js and in
+"From Theory to Practice: Improving Bitrate Adaptation in the DASH Reference Player" (Spiteri,
+Sitaraman, Sparacio, MMSys 2018).
 """
 
 from __future__ import annotations
@@ -14,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minitopo_dc.media.abr import AbrAlgorithm, AbrError, AbrView, Download, Progress
-from minitopo_dc.media.estimate import Estimate
 from minitopo_dc.media.video import Video
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
@@ -22,6 +26,8 @@ CHECK_NS = 50 * NS_PER_MS
 """From one look at a download's progress to the next, and
 `CHECK_BYTES`, a full packet, is the least progress that is looked at: Sabre's."""
 CHECK_BYTES = 1500
+HALF_LIVES_S = (3.0, 8.0)
+"""Of what was once measured, in seconds of downloading; dash.js's, for video on demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,54 @@ class _Picture:
         """Return for how many ns the picture stood still since the last call."""
         stalled, self.stalled_ns = self.stalled_ns, 0
         return stalled
+
+
+class _Average:
+    """An average whose samples lose half their weight when `half_life` more weight has come."""
+
+    def __init__(self, half_life: float) -> None:
+        self._half_life = half_life
+        self._sum = 0.0
+        self._rest = 1.0
+        """The weight of what was there before the first sample, which is nothing."""
+
+    def add(self, value: float, weight: float) -> None:
+        """Count a sample with its weight."""
+        kept = 0.5 ** (weight / self._half_life)
+        self._sum = kept * self._sum + (1 - kept) * value
+        self._rest *= kept
+
+    @property
+    def value(self) -> float:
+        """Return the average without the bias of its beginning; there must be a sample."""
+        return self._sum / (1 - self._rest)
+
+
+class Estimate:
+    """Estimates of throughput and latency from the downloads until now."""
+
+    def __init__(self, segment_s: float) -> None:
+        self._throughput = [_Average(half_life) for half_life in HALF_LIVES_S]
+        self._latency = [_Average(half_life / segment_s) for half_life in HALF_LIVES_S]
+        self.is_known = False
+
+    def add(self, kbit: float, transfer_s: float, latency_s: float) -> None:
+        """Count a download of `kbit`: its time from the first byte on, and the time before (s)."""
+        for average in self._throughput:
+            average.add(kbit / transfer_s, transfer_s)
+        for average in self._latency:
+            average.add(latency_s, 1)
+        self.is_known = True
+
+    @property
+    def throughput_kbps(self) -> float:
+        """Return the least of the averages (kbit/s); there must be a download."""
+        return min(average.value for average in self._throughput)
+
+    @property
+    def latency_s(self) -> float:
+        """Return the greatest of the averages (s); there must be a download."""
+        return max(average.value for average in self._latency)
 
 
 @dataclass(slots=True)

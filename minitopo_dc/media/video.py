@@ -81,8 +81,8 @@ def _row(number: int, row: Any, qualities: int) -> tuple[int, ...]:
     """Return one segment's sizes in bytes; VideoError for a wrong row."""
     where = f"segment_sizes_bits[{number}]"
     if not isinstance(row, list) or len(row) != qualities:
-        found = f"{len(row)} sizes" if isinstance(row, Sequence) else repr(row)[:40]
-        raise VideoError(f"{where} has {found}; allowed: {qualities}, one for each bitrate")
+        what = f"{len(row)} sizes" if isinstance(row, Sequence) else repr(row)[:40]
+        raise VideoError(f"{where} has {what}; allowed: {qualities}, one for each bitrate")
     for quality, bits in enumerate(row):
         if not _is_positive(bits):
             raise VideoError(f"{where}[{quality}] is {bits!r:.40}; allowed: a number above 0")

@@ -22,15 +22,16 @@ from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.network.testbed import set_sysctl
 from minitopo_dc.real.run.real import make_jobs, run_flows
 from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.results.judge import blank_result, judge
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.trust import with_trust
 from minitopo_dc.runners.base import TransferFailed, runner_names
-from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
-from minitopo_dc.runs.judge import blank_result, judge
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
-from minitopo_dc.runs.trust import with_trust
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.topologies.host import ShellEndedError, run, set_up
 from minitopo_dc.topologies.two_path import TwoPath
 
@@ -251,6 +252,7 @@ class ExperimentMixin:
         if summaries := self.context.stop_elements():
             leg_bytes = [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()]
         result = judge(blank, scenario, measurements, leg_bytes)
+        result = with_cautions(result, scenario)
         return with_trust(result, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:

@@ -34,9 +34,9 @@ from minitopo_dc.real.machine.machine import probe_kernel, save_facts
 from minitopo_dc.real.machine.run_registry import registered
 from minitopo_dc.real.network.hosts import EmulatedHost, take_down
 from minitopo_dc.real.network.testbed import ipv6_obstacle
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import IpVersion, SettingsError
 from minitopo_dc.topologies.host import ShellEndedError, watched_shells
 

@@ -15,12 +15,12 @@ from minitopo_dc.plots import theme
 from minitopo_dc.plots.axes import handles_of, legend
 from minitopo_dc.plots.theme import ordered, style
 from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
-from minitopo_dc.results.errors import naming
+from minitopo_dc.results.files import naming
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.tables.playback import read_segments
+from minitopo_dc.results.metrics import capacity_over_time
 from minitopo_dc.results.tables.rows import lines_of, read_rows
-from minitopo_dc.runs.capacity import capacity_over_time
-from minitopo_dc.runs.results import load_as_run
+from minitopo_dc.results.tables.series import read_segments
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Direction
 from minitopo_dc.trace import Capacities, channel_statistics

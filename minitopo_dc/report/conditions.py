@@ -13,8 +13,8 @@ from typing import Any, Final
 import pandas as pd
 
 from minitopo_dc.plots.labels import is_number, label_of, value_name
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.labels import scenario_fields
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.tables.runs import flat, scenario_fields
 from minitopo_dc.scenario import Scenario
 
 MOST_CASES = 200
@@ -32,7 +32,7 @@ NEVER: Final = frozenset({"seed", "plugins"})
 """Fields that are no conditions."""
 
 
-def conditions(
+def condition_tables(
     directory: Path, runs: pd.DataFrame, labels: Sequence[str]
 ) -> Iterator[pd.DataFrame | str]:
     """Yield the tables of the conditions, and what could not be read.
@@ -86,15 +86,7 @@ def _fields(directory: Path, run: Path) -> dict[str, Any]:
 def _defaults() -> Mapping[str, Any]:
     """Return the default of each field by its path, of legs by that within a direction."""
     made = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}]).model_dump(mode="json")
-    return {**dict(_flat(made["legs"][0]["downlink"])), **dict(_flat(made))}
-
-
-def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}", value
+    return {_field(path): value for path, value in flat(made) if ".uplink." not in path}
 
 
 def _field(path: str) -> str:

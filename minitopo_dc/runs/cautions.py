@@ -8,38 +8,44 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from minitopo_dc.runs.capacity import available_bits
+from minitopo_dc.results.metrics import available_bits
+from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.settings import LegSettings
 
-CAUTIONS = "cautions"
-"""The detail of a result that has them."""
 PICOQUIC = ("quic-picoquic", "mpquic-picoquic")
 ORDERED = "least-delay"
 """The split that sends so that PDUs arrive in their order: a short timer does not hurt it."""
 PDU_BITS = 8 * 1500
 LOOK_AHEAD_S = 10.0
 """For how long a trace is read to know its mean rate."""
-_TOLD: set[str] = set()
-"""The words that were printed (`tell_once`)."""
+_PRINTED: set[str] = set()
+"""The words that were printed (`print_once`)."""
 
 
-def tell_cautions(scenario: Scenario) -> None:
+def print_cautions(scenario: Scenario) -> None:
     """Print each caution to standard error, once in this process' life.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
     for words in cautions(scenario):
-        tell_once(words)
+        print_once(words)
 
 
-def tell_once(words: str) -> None:
+def print_once(words: str) -> None:
     """Print words to standard error unless this process has printed them before."""
-    if words not in _TOLD:
-        _TOLD.add(words)
+    if words not in _PRINTED:
+        _PRINTED.add(words)
         print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+
+
+def with_cautions(result: RunResult, scenario: Scenario) -> RunResult:
+    """Return the result; one that is ok has the cautions of its scenario in its details."""
+    lines = cautions(scenario) if result.status == "ok" else []
+    return replace(result, details={**result.details, CAUTIONS: lines}) if lines else result
 
 
 def cautions(scenario: Scenario) -> list[str]:

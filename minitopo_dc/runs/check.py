@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
-from minitopo_dc.runs.cautions import tell_cautions, tell_once
+from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
 from minitopo_dc.settings import (
+    Direction,
     IpVersion,
     LegSettings,
     SettingsError,
@@ -107,7 +108,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
     _check_load(flow, len(scenario.legs), where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
-        able = ", ".join(each.name for each in all_runners() if each.checks_paths)
+        able = _names(lambda other: other.checks_paths)
         raise SettingsError(
             f"{where}transport: {runner.name} does not tell what each of its paths carried; "
             f"allowed with mode multipath: {able}"
@@ -120,7 +121,7 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     if flow.paths is None:
         return None
     if not flow.paths.is_whole(legs) and not runner.takes_paths:
-        able = ", ".join(each.name for each in all_runners() if each.takes_paths)
+        able = _names(lambda other: other.takes_paths)
         return (
             f"paths: transport {runner.name} has a path on every leg from the beginning to the "
             f"end; with a schedule allowed: {able}"
@@ -154,11 +155,16 @@ def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
     reason = flow.workload.refusal(legs)
     if reason is not None:
         raise SettingsError(f"{where}workload: {reason}")
-    known = {name: None for each in all_runners() for name in each.congestion_controls}
+    known = {name: None for runner in all_runners() for name in runner.congestion_controls}
     if flow.congestion_control not in known:
         raise SettingsError(
             f"{where}congestion_control: {flow.congestion_control}; allowed: {', '.join(known)}"
         )
+
+
+def _names(is_able: Callable[[Runner], bool]) -> str:
+    """Return the names of the transports that can do something, for a message."""
+    return ", ".join(runner.name for runner in all_runners() if is_able(runner))
 
 
 def _known_runner(
@@ -200,13 +206,13 @@ def _check_kernel_legs(scenario: Scenario) -> None:
             kernel_rates(radio)
         except SettingsError as error:
             raise SettingsError(f"{where}: {error}") from None
-    for bearer in transmit_bearers(scenario, "downlink"):
-        check_kernel_bearer(bearer.pdcp, len(bearer.legs))
-    for bearer in transmit_bearers(scenario, "uplink"):
-        try:
-            check_kernel_bearer(bearer.pdcp, len(bearer.legs))
-        except SettingsError as error:
-            raise SettingsError(f"uplink: {error}") from None
+    ways: tuple[tuple[Direction, str], ...] = (("downlink", ""), ("uplink", "uplink: "))
+    for direction, where in ways:
+        for bearer in transmit_bearers(scenario, direction):
+            try:
+                check_kernel_bearer(bearer.pdcp, len(bearer.legs))
+            except SettingsError as error:
+                raise SettingsError(f"{where}{error}") from None
 
 
 def check_virtual(scenario: Scenario) -> None:
@@ -217,8 +223,8 @@ def check_virtual(scenario: Scenario) -> None:
     """
     if scenario.real.backhaul:
         raise SettingsError("real.backhaul: needs clock: real; the virtual clock has no such links")
-    if scenario.virtual.sysctl and not any(each.guest() for each in runners_of(scenario)):
-        able = ", ".join(each.name for each in all_runners() if each.guest())
+    if scenario.virtual.sysctl and not any(runner.guest() for runner in runners_of(scenario)):
+        able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")
     if scenario.virtual.earlier_downloads:
         _check_earlier_downloads(scenario)
@@ -242,8 +248,8 @@ def _check_earlier_downloads(scenario: Scenario) -> None:
 def check_scenario(scenario: Scenario) -> None:
     """Find before a run what would refuse it: transport, workload, options, clock, traces.
 
-    What is doubtful of a trace is printed to standard error, once (`tell_doubts`), and what is to
-    be known of the scenario (`tell_cautions`).
+    What is doubtful of a trace is printed to standard error, once (`print_doubts`), and what is to
+    be known of the scenario (`print_cautions`).
 
     Raises:
         SettingsError, TraceError: something is refused; the message says what is allowed.
@@ -252,18 +258,18 @@ def check_scenario(scenario: Scenario) -> None:
     resolved = check_fields(scenario)
     resolved.read_traces()
     for _, direction in scenario.directions():
-        tell_doubts(direction)
-    tell_cautions(resolved)
+        print_doubts(direction)
+    print_cautions(resolved)
 
 
-def tell_doubts(direction: LegSettings) -> None:
+def print_doubts(direction: LegSettings) -> None:
     """Print once to standard error why a leg's trace may not be what it is read as.
 
     Raises:
         SettingsError, TraceError: the trace is missing or wrong.
     """
     if (words := direction.trace_doubts()) is not None:
-        tell_once(words)
+        print_once(words)
 
 
 def check_rows(rows: Sequence[Scenario]) -> None:
@@ -311,7 +317,7 @@ def unsupported_reason(scenario: Scenario, runners: Sequence[Runner]) -> str | N
     for runner, flow in zip(runners, scenario.resolved_flows, strict=True):
         is_virtual = scenario.clock == "virtual"
         if is_virtual and not runner.has_virtual:
-            able = ", ".join(each.name for each in all_runners() if each.has_virtual)
+            able = _names(lambda other: other.has_virtual)
             return (
                 f"transport {runner.name} needs the real clock (Linux, root, Mininet); "
                 f"the virtual clock has {able}"
@@ -333,7 +339,7 @@ def _second_connection_obstacle(runner: Runner, workload: Workload) -> str | Non
     marked = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
     if not marked or runner.marks_key_frames:
         return None
-    able = ", ".join(each.name for each in all_runners() if each.marks_key_frames)
+    able = _names(lambda other: other.marks_key_frames)
     return (
         f"key_frame_dscp: transport {runner.name} has one connection for all frames of a "
         f"call, and its packets do not tell which are key frames; a second one has {able}"

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.data_model import write_version
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.results.judge import blank_result, judge
+from minitopo_dc.results.kept_scenario import keep_traces, save_as_run
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.trust import Trust, with_trust
 from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runs.cautions import with_cautions
 from minitopo_dc.runs.check import runners_of, unsupported_reason
-from minitopo_dc.runs.judge import blank_result, judge
-from minitopo_dc.runs.results import RunResult, save_as_run
-from minitopo_dc.runs.traces import keep_traces
-from minitopo_dc.runs.trust import Trust, with_trust
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
 from minitopo_dc.workloads import Measurement
 
@@ -55,7 +56,8 @@ def perform(
 
     The given scenario is written to `scenario.yaml`. If it has a handover rule or a trace offset,
     the resolved scenario (`resolve_scenario`) is run instead and written to `as-run.yaml`, and the
-    rule's handovers are written to `handovers.csv`. Copies of its traces are kept (`run.traces`).
+    rule's handovers are written to `handovers.csv`.
+    Copies of its traces are kept, too.
 
     Args:
         scenario: a scenario that `check_scenario` has accepted.
@@ -100,6 +102,7 @@ def _attempt(
     try:
         measured = measure(scenario)
         result = judge(blank, scenario, measured.measurements, measured.leg_bytes)
+        result = with_cautions(result, scenario)
         result = replace(result, details={**result.details, **measured.details})
         return result if measured.trust is None else with_trust(result, measured.trust)
     except RunUnsupportedError as lack:

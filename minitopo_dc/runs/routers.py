@@ -7,13 +7,12 @@ that the transport splits has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from minitopo_dc.router import (
-    Backend,
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
@@ -23,15 +22,17 @@ from minitopo_dc.router import (
     WifiEnd,
 )
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.addresses import (
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
+from minitopo_dc.scenario.addresses import (
     REPORT_PORT,
     SERVER_PORT,
     client_address,
     leg_address,
     server_address,
 )
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.settings import Direction, IpVersion, Match, Pdcp
+
+ROUTERS: tuple[Literal["gnb"], Literal["ue"]] = ("gnb", "ue")
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
@@ -42,7 +43,7 @@ def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
     if flow.mode in DUAL_CONNECTIVITY:  # also of a Minitopo checkout's experiment: no runner
         return flow.legs[:1]
     if flow.mode == "multipath" or get_runner(flow.transport).every_leg:
-        return tuple(_numbers(scenario))
+        return tuple(range(1, len(scenario.legs) + 1))
     return (flow.leg,)
 
 
@@ -67,7 +68,11 @@ def backhaul_settings(scenario: Scenario, directory: Path) -> tuple[ElementSetti
     return tuple(
         ElementSettings(
             **_common(scenario, directory, host, direction),
-            legs=tuple(_backhaul(scenario, direction, host)),
+            legs=tuple(
+                _element_legs(
+                    scenario.real.backhaul, direction, f"{host}-bh", f"{scenario.seed}/backhaul"
+                )
+            ),
         )
         for host, direction in ends
     )
@@ -80,9 +85,9 @@ def _settings(
     inbound: Direction = "uplink" if outbound == "downlink" else "downlink"
     return ElementSettings(
         **_common(scenario, directory, host, outbound),
-        legs=tuple(_legs(scenario, outbound, host)),
+        legs=tuple(_element_legs(scenario.legs, outbound, f"{host}-leg", str(scenario.seed))),
         transmit=tuple(transmit_bearers(scenario, outbound)),
-        receive=tuple(_receive(scenario, inbound)),
+        receive=tuple(ReceiveBearer(**fields) for _, fields in _bearers(scenario, inbound)),
     )
 
 
@@ -94,15 +99,11 @@ def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction)
         "directory": directory,
         "ip_version": scenario.ip_version,
         "statistics_ms": scenario.statistics_ms,
-        "backend": _backend(scenario),
+        # `auto` is the user space's, which every kernel can carry.
+        "backend": "kernel" if scenario.real.backend == "kernel" else "user",
         "core": scenario.real.core,
         "pcap": outbound if "legs" in scenario.real.capture else None,
     }
-
-
-def _backend(scenario: Scenario) -> Backend:
-    """Return the backend of the legs; `auto` is the user space's, which every kernel can carry."""
-    return "kernel" if scenario.real.backend == "kernel" else "user"
 
 
 def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
@@ -110,103 +111,72 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
     return f"{scenario.seed}/{leg}/{direction}"
 
 
-def _numbers(scenario: Scenario) -> range:
-    return range(1, len(scenario.legs) + 1)
-
-
-def _legs(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
-    for number, leg in zip(_numbers(scenario), scenario.legs, strict=True):
-        yield ElementLeg(
-            leg=number,
-            interface=f"{host}-leg{number}",
-            radio=leg.direction(direction),
-            seed=leg_seed(scenario, number, direction),
-            shared=_wifi_end(leg, f"{scenario.seed}/{number}/wifi", direction),
+def _element_legs(
+    links: Sequence[Leg], direction: Direction, interface: str, seed: str
+) -> Iterator[ElementLeg]:
+    """Yield the settings of legs or backhaul links, whose interfaces and seeds begin so."""
+    for number, link in enumerate(links, start=1):
+        wifi = link.wifi and WifiEnd(
+            wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
         )
-
-
-def _backhaul(scenario: Scenario, direction: Direction, host: str) -> Iterator[ElementLeg]:
-    for number, link in enumerate(scenario.real.backhaul, start=1):
         yield ElementLeg(
             leg=number,
-            interface=f"{host}-bh{number}",
+            interface=f"{interface}{number}",
             radio=link.direction(direction),
-            seed=f"{scenario.seed}/backhaul/{number}/{direction}",
-            shared=_wifi_end(link, f"{scenario.seed}/backhaul/{number}/wifi", direction),
+            seed=f"{seed}/{number}/{direction}",
+            shared=wifi,
         )
-
-
-def _wifi_end(leg: Leg, seed: str, direction: Direction) -> WifiEnd | None:
-    return None if leg.wifi is None else WifiEnd(wifi=leg.wifi, seed=seed, direction=direction)
 
 
 def transmit_bearers(scenario: Scenario, direction: Direction) -> Iterator[TransmitBearer]:
     """Yield the bearers that gnb (downlink) or ue (uplink) splits, if any."""
-    for index, flow in _flows_with_bearer(scenario, direction):
-        yield TransmitBearer(
-            bearer=_bearer(index, direction),
-            interface=_entrance(scenario, flow, direction),
-            match=_match(scenario, index, flow, direction),
-            legs=_legs_of(flow, direction),
-            pdcp=_pdcp(flow, direction),
-            report=_report(scenario, index, flow, direction),
-        )
+    for flow, fields in _bearers(scenario, direction):
+        # SDUs of the uplink enter by the interface of the client's address.
+        uplink = f"ue-lan{client_legs(scenario, flow)[0]}"
+        interface = "gnb-core" if direction == "downlink" else uplink
+        yield TransmitBearer(interface=interface, **fields)
 
 
-def _entrance(scenario: Scenario, flow: ResolvedFlow, direction: Direction) -> str:
-    """Return the interface by which a flow's SDUs enter: uplink that of the client's address."""
-    if direction == "downlink":
-        return "gnb-core"
-    return f"ue-lan{client_legs(scenario, flow)[0]}"
+def _bearers(
+    scenario: Scenario, direction: Direction
+) -> Iterator[tuple[ResolvedFlow, dict[str, Any]]]:
+    """Yield the flows that have a bearer in a direction, and what both its entities have of it.
 
-
-def _receive(scenario: Scenario, direction: Direction) -> Iterator[ReceiveBearer]:
-    for index, flow in _flows_with_bearer(scenario, direction):
-        yield ReceiveBearer(
-            bearer=_bearer(index, direction),
-            match=_match(scenario, index, flow, direction),
-            legs=_legs_of(flow, direction),
-            pdcp=_pdcp(flow, direction),
-            report=_report(scenario, index, flow, direction),
+    The first flow's bearers have the numbers 1 (down) and 2 (up), the second one's 3 and 4, ...
+    """
+    is_down = direction == "downlink"
+    if not is_down and not scenario.split_uplink:
+        return
+    for index, flow in enumerate(scenario.resolved_flows):
+        if flow.mode == "multipath" or (flow.mode == "sc" and not scenario.flows):
+            continue
+        bearer = 2 * index + (1 if is_down else 2)
+        legs = flow.legs if is_down else flow.uplink_legs
+        pdcp = _pdcp(flow, direction)
+        yield (
+            flow,
+            {
+                "bearer": bearer,
+                "match": _match(scenario, index, flow, direction),
+                "legs": legs,
+                "pdcp": pdcp,
+                "report": None
+                if pdcp.report_ms is None
+                else _report(bearer, legs, direction, scenario.ip_version),
+            },
         )
 
 
 def _report(
-    scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction
-) -> ReportPath | None:
-    """Return the path of a bearer's reports, which go back over the bearer's own legs; or None."""
-    if _pdcp(flow, direction).report_ms is None:
-        return None
-    legs = (_report_leg(leg, direction, scenario.ip_version) for leg in _legs_of(flow, direction))
-    return ReportPath(legs=tuple(legs), port=REPORT_PORT + _bearer(index, direction))
-
-
-def _report_leg(leg: int, direction: Direction, version: IpVersion) -> ReportLeg:
-    gnb = ip_address(leg_address("gnb", leg, version))
-    ue = ip_address(leg_address("ue", leg, version))
-    if direction == "downlink":
-        return ReportLeg(leg=leg, source=ue, destination=gnb)
-    return ReportLeg(leg=leg, source=gnb, destination=ue)
-
-
-def _flows_with_bearer(
-    scenario: Scenario, direction: Direction
-) -> Iterator[tuple[int, ResolvedFlow]]:
-    """Yield the flows that have a bearer in a direction, each with its position."""
-    if direction == "uplink" and not scenario.split_uplink:
-        return
-    for index, flow in enumerate(scenario.resolved_flows):
-        if flow.mode != "multipath" and (scenario.flows or flow.mode != "sc"):
-            yield index, flow
-
-
-def _bearer(index: int, direction: Direction) -> int:
-    """Return a bearer's number: the first flow has 1 (down) and 2 (up), the second 3 and 4, ..."""
-    return 2 * index + (1 if direction == "downlink" else 2)
-
-
-def _legs_of(flow: ResolvedFlow, direction: Direction) -> tuple[int, ...]:
-    return flow.legs if direction == "downlink" else flow.uplink_legs
+    bearer: int, legs: Sequence[int], direction: Direction, version: IpVersion
+) -> ReportPath:
+    """Return the path of a bearer's reports, which go back over the bearer's own legs."""
+    reports = []
+    for leg in legs:
+        gnb, ue = (ip_address(leg_address(host, leg, version)) for host in ROUTERS)
+        source, destination = (ue, gnb) if direction == "downlink" else (gnb, ue)
+        reports.append(ReportLeg(leg=leg, source=source, destination=destination))
+    return ReportPath(legs=tuple(reports), port=REPORT_PORT + bearer)
 
 
 def _pdcp(flow: ResolvedFlow, direction: Direction) -> Pdcp:

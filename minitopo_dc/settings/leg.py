@@ -52,8 +52,8 @@ from minitopo_dc.settings.ranges import (
 from minitopo_dc.settings.rlc import RlcSettings
 from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
+from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.model import SHORTEST_NS
-from minitopo_dc.trace.offset import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Direction = Literal["downlink", "uplink"]

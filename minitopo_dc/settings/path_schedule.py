@@ -63,7 +63,7 @@ class PathSchedule(Settings):
     """The changes in the order of their times; of equal times the list's order holds."""
     each_carries: LeftOut[bool] = True
     """Whether a run fails in which a path that was there for 1 s carried no data; else only one
-    that was worth using may not (`minitopo_dc.runs.judge`), as a handover rule needs it."""
+    that was worth using may not (`minitopo_dc.results.judge`), as a handover rule needs it."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:

@@ -5,17 +5,17 @@ Only the readers and writers of files do input and output.
 
 from __future__ import annotations
 
-from minitopo_dc.trace.convert import resample, to_opportunities
-from minitopo_dc.trace.drives.cells import CellLog, HeardCell
-from minitopo_dc.trace.drives.channels import Capacities
-from minitopo_dc.trace.drives.drive import synthesise_drive
-from minitopo_dc.trace.drives.environment import ENVIRONMENTS, Environment
-from minitopo_dc.trace.drives.levels import (
+from minitopo_dc.trace.convert import begun_at, resample, to_opportunities
+from minitopo_dc.trace.drives.channels import (
+    Capacities,
     CapacityStatistics,
+    CellLog,
     ChannelStatistics,
+    HeardCell,
     channel_statistics,
     levels,
 )
+from minitopo_dc.trace.drives.drive import ENVIRONMENTS, Environment, synthesise_drive
 from minitopo_dc.trace.drives.radio import (
     Interferers,
     RadioSettings,
@@ -23,7 +23,6 @@ from minitopo_dc.trace.drives.radio import (
     channels_of,
     sinr,
 )
-from minitopo_dc.trace.errors import TraceError
 from minitopo_dc.trace.formats.cell_files import (
     kind_of_drive,
     read_cells,
@@ -31,12 +30,10 @@ from minitopo_dc.trace.formats.cell_files import (
     write_cells,
     write_channels,
 )
-from minitopo_dc.trace.formats.columns import DEFAULT_COLUMN
-from minitopo_dc.trace.formats.readers import TraceFormat, read_trace
-from minitopo_dc.trace.formats.writers import write_csv, write_mahimahi
+from minitopo_dc.trace.formats.fields import DEFAULT_COLUMN
+from minitopo_dc.trace.formats.files import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
-from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
-from minitopo_dc.trace.offset import begun_at
+from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace, TraceError
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 
 __all__ = [

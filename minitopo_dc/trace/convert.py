@@ -1,12 +1,21 @@
-"""Conversion from one kind of trace to another that keeps the integral."""
+"""Traces derived from another: resampled, as opportunities, from a later moment on, rescaled."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 
-from minitopo_dc.trace.model import MAX_STEPS, NBIT, OpportunityTrace, RateTrace, Trace
+from minitopo_dc.trace.model import (
+    MAX_BPS,
+    MAX_STEPS,
+    NBIT,
+    EndRule,
+    OpportunityTrace,
+    RateTrace,
+    Trace,
+)
 
 _MS = 1_000_000
 
@@ -29,12 +38,12 @@ def resample(trace: Trace, step_ns: int) -> RateTrace:
             f"are too many steps; allowed: {MAX_STEPS:,}"
         )
     times = tuple(range(0, trace.duration_ns, step_ns))
-    ends = (*times[1:], trace.duration_ns)
+    integral = _integral(trace)
     rates: list[int] = []
-    carry = 0
-    for start, end in zip(times, ends, strict=True):
-        work = _work_between(trace, start, end) + carry
-        rate, carry = divmod(work, end - start)
+    carry = done = 0
+    for start, end in pairwise((*times, trace.duration_ns)):
+        before, done = done, integral(end)
+        rate, carry = divmod(done - before + carry, end - start)
         rates.append(rate)
     return RateTrace(trace.name, times, tuple(rates), trace.duration_ns)
 
@@ -62,26 +71,87 @@ def to_opportunities(trace: RateTrace) -> OpportunityTrace:
     return OpportunityTrace(trace.name, times)
 
 
-def _work_between(trace: Trace, start: int, end: int) -> int:
-    if isinstance(trace, RateTrace):
-        return _rate_work(trace, start, end)
-    last = end == trace.duration_ns
-    first_ms, end_ms = -(-start // _MS), -(-end // _MS)
-    stop = bisect_right(trace.times_ms, end_ms) if last else bisect_left(trace.times_ms, end_ms)
-    count = stop - bisect_left(trace.times_ms, first_ms)
-    return count * trace.bytes_per_opportunity * 8 * NBIT
+def scaled_to_mean(trace: Trace, mean_bps: int) -> RateTrace:
+    """Return the trace with all rates times one factor, so that their mean is another.
+
+    Args:
+        trace: of rates.
+        mean_bps: in bit/s, above 0; each rate is rounded to whole bit/s.
+
+    Raises:
+        ValueError: the trace has opportunities or no capacity, or a rate becomes too large.
+    """
+    if not isinstance(trace, RateTrace):
+        raise ValueError(f"trace {trace.name}: opportunities have no rate to change")
+    total = trace.cumulative_nbit()[-1]
+    if not total:
+        raise ValueError(f"trace {trace.name}: no capacity throughout, so that it has no shape")
+    target = mean_bps * trace.duration_ns
+    rates = tuple((2 * rate * target + total) // (2 * total) for rate in trace.rates_bps)
+    if max(rates) > MAX_BPS:
+        raise ValueError(f"trace {trace.name}: a rate of {max(rates):,} bit/s; most: {MAX_BPS:,}")
+    return replace(trace, rates_bps=rates)
 
 
-def _rate_work(trace: RateTrace, start: int, end: int) -> int:
-    index = bisect_right(trace.times_ns, start) - 1
-    work = 0
-    while start < end:
-        following = index + 1
-        until = trace.times_ns[following] if following < len(trace.times_ns) else end
-        until = min(until, end)
-        work += trace.rates_bps[index] * (until - start)
-        start, index = until, following
-    return work
+def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
+    """Return the trace whose time 0 is the moment `offset_ns` (ns, >= 0) of this one.
+
+    `loop`: it is as long as before, and what came before the moment follows at its end. `hold`: it
+    is what is left, behind the trace's end its last rate. `stop`: it is what is left.
+
+    Raises:
+        ValueError: `stop`, and nothing is left.
+    """
+    if not offset_ns:
+        return trace
+    if end == "loop":
+        offset_ns %= trace.duration_ns
+        rest = _rest(trace, offset_ns)
+        before = bisect_left(trace.times_ns, offset_ns)
+        times = (rest.duration_ns + time for time in trace.times_ns[:before])
+        return replace(
+            trace,
+            times_ns=(*rest.times_ns, *times),
+            rates_bps=rest.rates_bps + trace.rates_bps[:before],
+        )
+    if offset_ns < trace.duration_ns:
+        return _rest(trace, offset_ns)
+    if end == "hold":
+        return replace(trace, times_ns=(0,), rates_bps=trace.rates_bps[-1:])
+    raise ValueError(
+        f"trace {trace.name}: nothing is left {offset_ns / 1e9:g} s behind its begin "
+        f"(allowed with end: stop: less than {trace.duration_ns / 1e9:g} s)"
+    )
+
+
+def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
+    """Return what begins at `offset_ns`, which is before the trace's end."""
+    first = bisect_right(trace.times_ns, offset_ns) - 1
+    return replace(
+        trace,
+        times_ns=(0, *(time - offset_ns for time in trace.times_ns[first + 1 :])),
+        rates_bps=trace.rates_bps[first:],
+        duration_ns=trace.duration_ns - offset_ns,
+    )
+
+
+def _integral(trace: Trace) -> Callable[[int], int]:
+    """Return the function of what a trace carries from 0 to a time (ns), in 1e-9 bit."""
+    if isinstance(trace, OpportunityTrace):
+        times, size = trace.times_ms, trace.bytes_per_opportunity * 8 * NBIT
+
+        def opportunities(until: int) -> int:
+            last = until == trace.duration_ns
+            return size * (len(times) if last else bisect_left(times, -(-until // _MS)))
+
+        return opportunities
+    sums = trace.cumulative_nbit()
+
+    def rates(until: int) -> int:
+        index = bisect_right(trace.times_ns, until) - 1
+        return sums[index] + trace.rates_bps[index] * (until - trace.times_ns[index])
+
+    return rates
 
 
 def _full_at(trace: RateTrace, portion: int) -> Iterator[int]:

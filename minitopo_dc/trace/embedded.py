@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minitopo_dc.trace.drives.channels import Capacities
-from minitopo_dc.trace.drives.drive import synthesise_drive
-from minitopo_dc.trace.drives.environment import RESIDENTIAL, ROAD, Environment
+from minitopo_dc.trace.drives.drive import RESIDENTIAL, ROAD, Environment, synthesise_drive
 from minitopo_dc.trace.drives.radio import RadioSettings, channels_of
 from minitopo_dc.trace.formats.cell_files import write_channels
-from minitopo_dc.trace.formats.writers import write_csv
+from minitopo_dc.trace.formats.files import write_csv
 from minitopo_dc.trace.model import RateTrace
 from minitopo_dc.trace.synthesis import CellParameters, synthesise
 

@@ -71,7 +71,7 @@ def trace_info(trace: Trace) -> TraceInfo:
         mean_mbps=mean / 1e6,
         min_mbps=weighted[0][0] / 1e6,
         max_mbps=weighted[-1][0] / 1e6,
-        percentiles_mbps=tuple(_percentile(weighted, each / 100) for each in PERCENTILES),
+        percentiles_mbps=tuple(_percentile(weighted, percent / 100) for percent in PERCENTILES),
         variation=square**0.5 / mean if mean else 0.0,
         changes=sum(a != b for a, b in pairwise(rates.rates_bps)),
         zero_share=math.fsum(weight for rate, weight in weighted if rate == 0),
@@ -144,9 +144,7 @@ def _reasons(most_bps: float, duration_ns: int, steps: Steps) -> Iterator[str]:
     if duration_ns < SHORTEST_NS:
         yield f"as short as {significant(duration_ns / 1e6)} ms"
     if steps.gaps:
-        at, length = (
-            significant(each / _SECOND) for each in (steps.longest_at_ns, steps.longest_ns)
-        )
+        at, length = (significant(ns / _SECOND) for ns in (steps.longest_at_ns, steps.longest_ns))
         ratio = significant(steps.longest_ns / steps.median_ns)
         which = "a gap" if steps.gaps == 1 else f"{steps.gaps} gaps, the longest"
         yield (

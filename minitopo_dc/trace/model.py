@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import Literal
+
+from minitopo_dc.errors import InputError
 
 MAX_BPS = 10**12
 """1 Tbit/s, as of a leg's rate."""
@@ -128,3 +131,23 @@ class OpportunityTrace:
 
 
 Trace = RateTrace | OpportunityTrace
+
+
+class TraceError(InputError):
+    """Error: a trace file says something that cannot be read.
+
+    Attributes:
+        path: the file.
+        line: its line (from 1), or 0 when the whole file is meant.
+        what: what is wrong there.
+        allowed: what would have been right.
+    """
+
+    def __init__(self, path: Path, line: int, what: str, allowed: str) -> None:
+        """Join the parts into the message `file:line: what (allowed: ...)`."""
+        where = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{where}: {what} (allowed: {allowed})")
+        self.path = path
+        self.line = line
+        self.what = what
+        self.allowed = allowed

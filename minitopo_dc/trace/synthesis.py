@@ -124,7 +124,12 @@ def spectral_efficiency(sinr_db: float) -> float:
 
 def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list[float]:
     """Return spectral efficiency times share of the cell at each step, in bit/s per Hz."""
-    fades = list(_shadowing_db(rng, cell, steps, step_s))
+    shadowing = Shadowing(rng, cell.shadowing_sd_db)
+    kept = math.exp(-cell.speed_kmh / 3.6 * step_s / cell.correlation_m)
+    fades = []
+    for _ in range(steps):
+        fades.append(shadowing.now_db)
+        shadowing.move(kept)
     shares = _shares(rng, cell, steps, step_s)
     return [
         spectral_efficiency(cell.sinr_mean_db + fade) * share
@@ -132,14 +137,20 @@ def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list
     ]
 
 
-def _shadowing_db(rng: Random, cell: CellParameters, steps: int, step_s: float) -> Iterator[float]:
-    """Yield a Gauss-Markov process in dB, stationary from its first value on."""
-    kept = math.exp(-cell.speed_kmh / 3.6 * step_s / cell.correlation_m)
-    fresh = math.sqrt(1 - kept * kept)
-    fade = rng.gauss(0.0, cell.shadowing_sd_db)
-    for _ in range(steps):
-        yield fade
-        fade = kept * fade + fresh * rng.gauss(0.0, cell.shadowing_sd_db)
+class Shadowing:
+    """A Gauss-Markov process in dB, stationary from its first value on."""
+
+    __slots__ = ("_rng", "_sd_db", "now_db")
+
+    def __init__(self, rng: Random, sd_db: float) -> None:
+        self._rng = rng
+        self._sd_db = sd_db
+        self.now_db = rng.gauss(0.0, sd_db)
+
+    def move(self, kept: float) -> None:
+        """Go on to where the correlation with the last place is `kept`."""
+        fresh = math.sqrt(1 - kept * kept)
+        self.now_db = kept * self.now_db + fresh * self._rng.gauss(0.0, self._sd_db)
 
 
 def _shares(rng: Random, cell: CellParameters, steps: int, step_s: float) -> Iterator[float]:

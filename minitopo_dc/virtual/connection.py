@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from minitopo_dc.results.run_result import flow_directory
 from minitopo_dc.runners.base import accepted, get_runner
 from minitopo_dc.runners.virtual import (
     Address,
@@ -16,10 +17,9 @@ from minitopo_dc.runners.virtual import (
     VirtualConnection,
     VirtualFlow,
 )
-from minitopo_dc.runs.addresses import SERVER_PORT, client_address, server_address
-from minitopo_dc.runs.results import flow_directory
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.scenario.addresses import SERVER_PORT, client_address, server_address
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.host import Host

@@ -15,10 +15,10 @@ from minitopo_dc.linux_guest import library
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.pool import worker_number
+from minitopo_dc.results.run_result import DESYNCHRONISED, RunResult
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, RunUnsupportedError, perform
-from minitopo_dc.runs.results import DESYNCHRONISED, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.connection import AnyConnection
 from minitopo_dc.virtual.core import core_name, core_obstacle

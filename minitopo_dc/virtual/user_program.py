@@ -9,9 +9,9 @@ from pathlib import Path
 
 from minitopo_dc.linux_guest.guest import GuestError
 from minitopo_dc.pdcp import PolicyError
+from minitopo_dc.results.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.guest_programs import ProgramsFlow, Take
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.runs.program_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import facts, garbage_collection_off
 from minitopo_dc.virtual.testbed import Testbed

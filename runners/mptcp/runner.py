@@ -138,7 +138,7 @@ class MptcpRunner(TcpRunner):
         return replace(measured, details=details, path_samples=samples)
 
     def check_connection(self, transfer: Transfer, connection: dict[str, Any]) -> None:
-        """Check also for MPTCP to the end; `minitopo_dc.runs.path_use` judges its subflows.
+        """Check also for MPTCP to the end; `minitopo_dc.results.path_use` judges its subflows.
 
         Raises:
             TransferFailed: the connection fell back to TCP.

@@ -18,6 +18,7 @@ from typing import Any
 import pandas as pd
 from claims import by_seed, judge, most
 from comparison import sections
+from drop_occasion import drop_occasion
 from testbed import BASE, WAYS, Case, Change, delayed
 
 import minitopo_dc as dc
@@ -129,7 +130,7 @@ def _windows(runs: Mapping[str, Path]) -> Any:
 
 def _occasion(runs: Mapping[str, Path]) -> Any:
     """Return when each of some packets was sent, acknowledged and declared lost."""
-    events = dc.drop_occasion(next(iter(runs.values())))
+    events = drop_occasion(next(iter(runs.values())))
     with plots.style():
         axes = plots.series({"packet number": {}})[0]
         for (name, rows), mark in zip(events.groupby("event", sort=False), ".+x", strict=False):

@@ -11,8 +11,8 @@ from typing import Any
 
 from minitopo_dc.advice.sequence import ThisProcess
 from minitopo_dc.comparison_runs import Execute
-from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 Goodput = Callable[[Scenario], float]

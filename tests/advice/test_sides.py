@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.advice import Limits, base_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.sides import sides_of
-from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.results.judge import blank_result
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS

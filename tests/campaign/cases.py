@@ -11,8 +11,8 @@ from typing import Any
 
 from minitopo_dc import Scenario
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.run_result import RunResult
 from tests import REPOSITORY
 
 LEGS = [{"rate_mbps": 20, "delay_ms": 10}, {"rate_mbps": 20, "delay_ms": 20}]

@@ -21,7 +21,7 @@ from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from tests.campaign.cases import BASE, batches, fail, program, scenario, start
 
 MANY = """

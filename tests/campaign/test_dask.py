@@ -25,8 +25,8 @@ from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.executors import received
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries
-from minitopo_dc.runs.results import RunResult
 from tests.campaign.cases import batches, scenario
 
 ADDRESS = "tcp://127.0.0.1:8786"

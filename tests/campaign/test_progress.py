@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.progress import Bar
-from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.results.judge import blank_result
 from tests.campaign.cases import scenario
 
 

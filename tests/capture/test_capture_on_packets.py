@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.runs.addresses import client_address, server_address
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address, server_address
 from tests.capture.wireshark import fields, needs_tshark, troubles
 from tests.native.extension import needs_native
 

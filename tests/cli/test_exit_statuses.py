@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.runs.results import exit_status
+from minitopo_dc.results.run_result import exit_status
 from tests.campaign.cases import HEAD
 
 FOUR = """

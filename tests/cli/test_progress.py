@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.cli.screen import Progress
-from minitopo_dc.runs.judge import blank_result
+from minitopo_dc.results.judge import blank_result
 from minitopo_dc.scenario import Scenario
 
 LEGS = [{"downlink": {"rate_mbps": 20}}] * 2

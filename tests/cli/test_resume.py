@@ -12,7 +12,7 @@ from minitopo_dc import cli, data_model
 from minitopo_dc.cli import compare
 from minitopo_dc.clocks import run_checked
 from minitopo_dc.comparison_runs import ASKED, finished_runs, held
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from tests.results.synthetic_runs import no_result

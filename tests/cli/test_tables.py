@@ -16,9 +16,9 @@ from rich.console import Console, RenderableType
 from minitopo_dc.cli import run, show, template
 from minitopo_dc.cli.trace import cells
 from minitopo_dc.results import compare_table, render_table, results_table
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.trace import Capacities, channel_statistics
 from tests.results.synthetic_runs import no_result, result
 

@@ -20,12 +20,12 @@ from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.media.player import Player
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
 from minitopo_dc.results import load_results, load_series
-from minitopo_dc.results.measures.handovers import COLUMNS as HANDOVERS
-from minitopo_dc.results.tables.all_series import DIRECTIONS, RUN_SERIES, TCP_INFO
-from minitopo_dc.results.tables.labels import ID
+from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
+from minitopo_dc.results.run_result import SETTINGS, RunResult
+from minitopo_dc.results.tables.runs import ID
+from minitopo_dc.results.tables.series import DIRECTIONS, RUN_SERIES, TCP_INFO
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS
-from minitopo_dc.runs.results import SETTINGS, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Ping, Realtime, Video, workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS

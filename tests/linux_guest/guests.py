@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.linux_guest.library import missing
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 needs_guest = pytest.mark.skipif(

@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario, unavailable_reason
 from minitopo_dc.linux_guest import guest, library
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.settings import SettingsError
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 

@@ -10,7 +10,7 @@ from minitopo_dc.media.abr import (
     abr_names,
     make_abr,
 )
-from minitopo_dc.media.estimate import Estimate
+from minitopo_dc.media.player import Estimate
 from minitopo_dc.media.video import Video
 from minitopo_dc.media.video_files import EMBEDDED, read_video
 from minitopo_dc.plugins import UnknownNameError

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.media.abr import AbrAlgorithm, make_abr
-from minitopo_dc.media.abr.throughput import Throughput
+from minitopo_dc.media.abr.rules import Throughput
 from minitopo_dc.media.player import Player, PlayerSettings
 from minitopo_dc.media.quality import Session
 from minitopo_dc.media.video import Video

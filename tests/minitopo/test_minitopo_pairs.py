@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.minitopo import ParameterError
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.workloads import Command
 from tests.linux_guest.guests import needs_guest
 from tests.minitopo.files import DUAL, THREE_SERVER_PATHS, TWO_PATHS, read

@@ -14,7 +14,7 @@ import pytest
 from benchmarks.hostile.stores import pretend
 from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.pool import Killed, Pool, in_processes
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.campaign.cases import LEGS
 from tests.settings.calls import act

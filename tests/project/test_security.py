@@ -19,9 +19,9 @@ from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.real.machine.run_registry import VARIABLE
 from minitopo_dc.results import ResultError, client_rate, load_results
-from minitopo_dc.results.logs.connection_log import sender_recovery
+from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.logs import sender_recovery
 from minitopo_dc.runners.processes.environment import clean_environment
-from minitopo_dc.runs.results import load_as_run
 from tests import REPOSITORY
 
 PACKAGE = REPOSITORY / "minitopo_dc"

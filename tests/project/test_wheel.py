@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import __version__
-from minitopo_dc.runs.results import NOTHING_RAN
+from minitopo_dc.results.run_result import NOTHING_RAN
 from tests import REPOSITORY
 
 pytestmark = pytest.mark.slow

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 from minitopo_dc import Scenario, report
 from minitopo_dc.plots import ColumnError
 from minitopo_dc.plots.theme import ORDER
-from minitopo_dc.report import write_report
+from minitopo_dc.report import as_markdown, write_report
 from minitopo_dc.report.default import draw, mean_tables
-from minitopo_dc.results.tables.labels import scenario_fields
+from minitopo_dc.results.tables.runs import scenario_fields
 
 LEGS: list[dict[str, Any]] = [
     {"rate_mbps": 20, "delay_ms": 30},
@@ -101,7 +101,7 @@ def test_the_means_have_their_intervals_and_links_to_their_runs(tmp_path: Path) 
 
 
 def test_the_conditions_are_those_of_the_scenarios(tmp_path: Path) -> None:
-    page = write(tmp_path, table(tmp_path))
+    page = write(tmp_path, table(tmp_path), default=False)
     assert page.row("leg 1, downlink")[1:4] == ["20", "30", "1"]
     assert page.row("leg 2, downlink")[1:] == ["80", "5, 60 (by delay_ms)", "1", "0.5", "100"]
     assert page.row("transport")[1] == "quic (DC), mpquic (MP-QUIC)"
@@ -124,7 +124,7 @@ def test_a_page_elsewhere_has_the_conditions_and_links_to_the_runs(tmp_path: Pat
 
 def test_notes_are_paragraphs_code_and_indented_lines(tmp_path: Path) -> None:
     notes = "Of `a & b`.\n\n    first\n      second\n\nThe end."
-    page = write(tmp_path, table(tmp_path), notes=notes)
+    page = write(tmp_path, table(tmp_path), notes=notes, default=False)
     assert "<p>Of <code>a &amp; b</code>.</p>" in page.source
     assert "<pre>first\n  second</pre>" in page.source
     assert "<p>The end.</p>" in page.source
@@ -152,7 +152,7 @@ def test_a_scenario_is_read_for_each_case_and_not_for_each_run(
         return scenario_fields(run)
 
     monkeypatch.setattr("minitopo_dc.report.conditions.scenario_fields", counted)
-    write(tmp_path, runs)
+    write(tmp_path, runs, default=False)
     assert len(read) == 4
 
 
@@ -253,7 +253,7 @@ def test_a_label_that_is_no_column_is_an_error_before_anything_is_written(tmp_pa
 def test_a_missing_scenario_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
     runs = table(tmp_path)
     (tmp_path / "runs/0/scenario.yaml").unlink()
-    page = write(tmp_path, runs)
+    page = write(tmp_path, runs, default=False)
     assert "runs/0: " in page.source
     assert page.row("leg 2, downlink")[1] == "80"
 
@@ -266,7 +266,7 @@ def test_a_foreign_scenario_may_be_anything_and_is_read_within_its_directory_onl
     (tmp_path / "results/runs/2/scenario.yaml").write_text("- 1")
     shutil.move(tmp_path / "results/runs/4", tmp_path / "secret")
     runs.loc[4, "run"] = "../secret"
-    page = write(tmp_path / "results", runs)
+    page = write(tmp_path / "results", runs, default=False)
     assert page.row("leg a, b")[1] == "odd (DC), none (MP-QUIC)"
     assert "runs/2/scenario.yaml: no scenario" in page.source
     assert "../secret: not within the directory" in page.source
@@ -313,6 +313,18 @@ def test_the_table_of_means_begins_with_the_main_measure() -> None:
         "aaa",
     ]
     assert numbers["goodput_mbps_low"][0] == pytest.approx(11.5 - 12.7062 * 0.5, abs=1e-4)
+
+
+def test_a_page_of_markdown_has_texts_and_tables_and_no_figures() -> None:
+    table = pd.DataFrame({"way": ["DC | 1:1", "MP-QUIC"], "Mbit/s": [12.3456, float("nan")]})
+    sections = [("First", ["One.\n\nTwo.", table]), ("Drawn", Figure()), ("Last", "Three.")]
+    assert as_markdown("Page", "Of\nit.", sections) == (
+        "# Page\n\nOf it.\n\n## First\n\nOne.\n\nTwo.\n\n"
+        "| way | Mbit/s |\n| --- | --- |\n| DC \\| 1:1 | 12.3 |\n| MP-QUIC |  |\n\n"
+        "## Last\n\nThree.\n"
+    )
+    cases = pd.DataFrame({"n": [1]}, index=pd.Index(["sp"], name="case"))
+    assert "| case | n |\n| --- | --- |\n| sp | 1 |" in as_markdown("P", "", [("S", cases)])
 
 
 def test_each_way_can_be_told_from_a_dark_page() -> None:

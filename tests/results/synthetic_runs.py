@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 
 START_NS = 7_000_000_000_000_000_123
 """A clock that a float cannot hold to the ns."""
@@ -58,10 +58,3 @@ def save_element(run: Path, host: str, name: str, rows: list[dict[str, int]]) ->
     shifted = [row | {"time_ns": row["time_ns"] + START_NS} for row in rows]
     pd.DataFrame(shifted).to_csv(run / f"{host}-{name}.csv", index=False)
     (run / f"{host}-summary.json").write_text(json.dumps({"host": host, "start_ns": START_NS}))
-
-
-def constant_capacities(seconds: float, *legs_mbps: float, step_s: float = 0.5) -> pd.DataFrame:
-    """Legs that never change, as `goodput_figure` takes them."""
-    times = [step_s * step for step in range(max(1, round(seconds / step_s)))]
-    legs = {f"leg_{leg}_mbps": rate for leg, rate in enumerate(legs_mbps, start=1)}
-    return pd.DataFrame({"time_s": times, **legs})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.logs.qlog import server_events, server_recovery
+from minitopo_dc.results.logs.quic import qlog_events, server_recovery
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
@@ -250,7 +250,7 @@ def test_ngtcp2s_datagrams_have_the_size_asked_for(hosts: TwoHosts, transfer: Tr
     run_transfer(supported("quic-ngtcp2"), logged, hosts.server, hosts.client, on_start=nothing)
     sizes = [
         event["data"]["raw"]["length"]
-        for event in server_events(logged.directory)
+        for event in qlog_events(logged.directory, "server")
         if event["name"] == "transport:packet_sent"
     ]
     assert max(sizes) == 1280

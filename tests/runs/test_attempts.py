@@ -9,8 +9,8 @@ import pytest
 
 from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.results import load_results
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result
 
@@ -83,14 +83,3 @@ def test_a_comparison_runs_again_what_was_disturbed_in_an_empty_directory(tmp_pa
     assert seen == [[], []]
     (table,) = load_results(tmp_path).to_dict("records")
     assert table["repeats"] == 1
-
-
-def test_without_retries_a_disturbed_run_stays_one(tmp_path: Path) -> None:
-    leg = {"downlink": {"rate_mbps": 9}}
-    scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": [leg]}, "test")
-
-    def execute(_scenario: Scenario, _directory: Path) -> RunResult:
-        return no_result("quic", "sc", "disturbed", "this machine: paused")
-
-    (run,) = run_all([(1, scenario)], tmp_path, execute, retry_disturbed=0)
-    assert (run.status, run.goodput_mbps) == ("disturbed", None)

@@ -13,7 +13,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.trace import OpportunityTrace, RateTrace
-from minitopo_dc.trace.offset import scaled_to_mean
+from minitopo_dc.trace.convert import scaled_to_mean
 
 LTE = "traces/lte_a.csv"
 SECOND = 1_000_000_000

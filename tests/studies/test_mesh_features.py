@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from minitopo_dc.results.errors import ResultError
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.logs.connection import ConnectionLog, Cut
-from minitopo_dc.results.logs.connection_log import connection_log
 from minitopo_dc.results.measures.named import with_measures
 from minitopo_dc.virtual.run import run_virtual
 from tests.studies.digests import module

@@ -26,19 +26,10 @@ def rate_traces(draw: st.DrawFn) -> RateTrace:
     return RateTrace("t", tuple(times[:-1]), tuple(rates), times[-1])
 
 
-def test_without_an_offset_the_trace_is_the_same_object() -> None:
+def test_a_loop_has_what_came_before_at_its_end_and_a_hold_the_last_rate() -> None:
     assert begun_at(TRACE, 0, "loop") is TRACE
-
-
-def test_a_loop_has_what_came_before_at_its_end() -> None:
     assert begun_at(TRACE, 2 * S, "loop") == RateTrace("t", (0, S, 3 * S), (4, 0, 8), 5 * S)
-
-
-def test_a_hold_behind_the_end_has_the_last_rate() -> None:
     assert begun_at(TRACE, 9 * S, "hold").rates_bps == (0,)
-
-
-def test_a_stop_behind_the_end_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing is left 5 s behind its begin"):
         begun_at(TRACE, 5 * S, "stop")
 
@@ -103,17 +94,10 @@ def test_a_leg_begins_its_trace_at_the_offset(tmp_path: Path) -> None:
     assert LegSettings.check(leg.model_dump(mode="json"), "t") == leg
 
 
-def test_a_leg_without_offset_does_not_name_it() -> None:
-    assert "offset_s" not in LegSettings(rate_mbps=1).model_dump()
-
-
-def test_a_constant_rate_has_no_offset() -> None:
-    with pytest.raises(SettingsError, match="offset_s: only a trace has one"):
-        LegSettings.check({"rate_mbps": 1, "offset_s": 1}, "t")
-
-
 def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("0,8\n10,4\n20,\n")
     leg = LegSettings(trace=tmp_path / "t.csv", offset_s=20, end="stop")
     with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
         leg.capacity()
+    with pytest.raises(SettingsError, match="offset_s: only a trace has one"):
+        LegSettings.check({"rate_mbps": 1, "offset_s": 1}, "t")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.runs.addresses import client_address, server_address
 from minitopo_dc.runs.routers import gnb_settings, leg_seed, ue_settings
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.loop import START_NS, Loop, Timer
 from minitopo_dc.virtual.packet import Flow, Packet

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.settings import IpVersion, Match
 from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.virtual.run import run_virtual

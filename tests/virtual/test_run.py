@@ -12,10 +12,9 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.comparison_runs import planned_runs, run_all
-from minitopo_dc.results.logs.qlog import server_recovery
-from minitopo_dc.results.logs.quic import quic_log
+from minitopo_dc.results.logs.quic import quic_log, server_recovery
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.payload.content import content_sha256
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native

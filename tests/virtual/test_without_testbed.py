@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
-from minitopo_dc.runs import addresses
+from minitopo_dc.scenario import addresses
 from minitopo_dc.settings import IpVersion
 from tests.picoquic.extension import needs_picoquic
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results.measures import named
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Command, parse_workload
 from minitopo_dc.workloads.base import workload_values

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from typing import Protocol, get_args
 
 from minitopo_dc.link.models.opportunities import OpportunityCapacity
+from minitopo_dc.trace.convert import begun_at
 from minitopo_dc.trace.model import NBIT, EndRule, RateTrace, Trace
-from minitopo_dc.trace.offset import begun_at
 
 _FAR = 1 << 80
 """In ns, beyond any run: the edge of a segment that has none."""

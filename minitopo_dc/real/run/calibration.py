@@ -20,9 +20,9 @@ from minitopo_dc.link import AnyLeg
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
-from minitopo_dc.runs.addresses import client_address
 from minitopo_dc.runs.routers import leg_seed
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.settings import LegSettings, SettingsError
 
 PACKET_BYTES = 1500

@@ -3,7 +3,7 @@
 Short downloads run one after the other: every second one undisturbed, the others with one of
 `DISTURBANCES`. The reference of each is the same scenario on the virtual clock, which no machine
 disturbs, or, for a transport that the virtual clock does not have, the median of its undisturbed
-runs. From the evidence of all (`minitopo_dc.runs.trust`) `fit` makes the limits of this machine.
+runs. From the evidence of all (`minitopo_dc.results.trust`) `fit` makes the limits of this machine.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from typing import Any, TypeVar
 from minitopo_dc.real.network.cpu_limit import cpu_limit
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.trust import Limits, measured_goodput
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.results import RunResult
-from minitopo_dc.runs.trust import Limits, measured_goodput
 from minitopo_dc.scenario import Scenario
 
 LEAST = {

@@ -18,15 +18,15 @@ from minitopo_dc.real.network.elements import stop_all
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.real.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.real.run.watch import Watch
+from minitopo_dc.results.run_result import RunResult, flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.payload.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfers
-from minitopo_dc.runs.addresses import SERVER_PORT, client_address, server_address
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
-from minitopo_dc.runs.results import RunResult, flow_directory
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import SERVER_PORT, client_address, server_address
 from minitopo_dc.settings import LegSettings
 from minitopo_dc.workloads import Measurement, Ping
 

@@ -3,8 +3,8 @@
 The kernel counts, for each thread, how long it ran and how long it could have run but had no
 processor (Documentation/scheduler/sched-stats.rst: `/proc/PID/schedstat`); proc(5) says whether it
 was stopped. Samples of both, taken each `INTERVAL_S`, show gaps of the programs that take no
-measurements themselves. This module decides what is read and when; `minitopo_dc.runs.trust` decides
-what it means.
+measurements themselves. This module decides what is read and when; `minitopo_dc.results.trust`
+decides what it means.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
-from minitopo_dc.runs.trust import Evidence, Part, Trust, judge_trust, overlap_s
+from minitopo_dc.results.trust import Evidence, Part, Trust, judge_trust, overlap_s
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 

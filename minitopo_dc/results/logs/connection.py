@@ -66,3 +66,19 @@ class ConnectionLog:
         """Return which of some packets arrived, late or not."""
         arrived = set(self.packets["number"][self.packets["received_s"].notna()])
         return [number in arrived for number in numbers]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The loss recovery of one connection, at the server.
+
+    `drop_occasions` counts the decreases of the congestion window: packets that are lost together
+    decrease it once (RFC 9002, section 7.3.2). `lost_packets` counts what was declared lost,
+    whether it was or came late. `rtt_ms` is the mean of the samples of the round-trip time.
+    """
+
+    window: pd.DataFrame
+    """`time_s` since the first event, `cwnd_bytes`; a row for each change, and the last one."""
+    lost_packets: int
+    drop_occasions: int
+    rtt_ms: float | None

@@ -1,27 +1,72 @@
-"""One QUIC connection as both ends logged it: its packets, acknowledgements, windows and losses.
+"""One QUIC connection as its ends logged it: the qlogs of aioquic, ngtcp2 and picoquic.
 
-It is of the runner `quic` with `options: {qlog: true}`: aioquic's qlogs of both ends have one
-clock, the virtual one or the machine's, so that a packet's delay is the difference of its times in
-them.
+All are translated to the events that aioquic of today writes, as far as this project reads them.
+A connection with both ends' packets is of the runner `quic` with `options: {qlog: true}`: aioquic's
+qlogs of both ends have one clock, the virtual one or the machine's, so that a packet's delay is the
+difference of its times in them.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.logs.connection import ConnectionLog, Cut
-from minitopo_dc.results.logs.qlog import end_events
+from minitopo_dc.results.files import MAX_QLOG, ResultError, read_text_in
+from minitopo_dc.results.logs.connection import ConnectionLog, Cut, Recovery
+from minitopo_dc.results.run_result import of_first_flow
 
+Event = dict[str, Any]
+SENT, RECEIVED = "transport:packet_sent", "transport:packet_received"
+METRICS, LOST = "recovery:metrics_updated", "recovery:packet_lost"
 PROTECTED = "1RTT"
 """The qlog type of packets with a short header: all that carry content."""
-Event = dict[str, Any]
+FIELDS = "event_fields"
+"""What a trace of draft 00 or 01 has: its events are lists of these."""
+ROUND_TRIPS = ("smoothed_rtt", "min_rtt", "latest_rtt")
+"""Numbers that are in us in these drafts."""
+RECORD_SEPARATOR = "\x1e"
+"""The first character of JSON text sequences (RFC 7464), as ngtcp2 writes them."""
+SEQUENCE = "JSON-SEQ"
+WRONG = (ValueError, LookupError, TypeError, AttributeError)
+"""The errors that a malformed qlog raises."""
+
+
+def server_recovery(run: Path) -> Recovery:
+    """Return the loss recovery by the qlog of a run's server; of several flows, of the first one's.
+
+    Raises:
+        ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
+    """
+    return read_recovery(_qlog(run, "server"), within=run)
+
+
+def qlog_events(run: Path, role: Literal["server", "client"]) -> list[Event]:
+    """Return the events in the qlog of either end (the first flow's), as aioquic writes them.
+
+    Raises:
+        ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
+    """
+    return _read_events(run, _qlog(run, role))
+
+
+def read_recovery(path: Path, within: Path | None = None) -> Recovery:
+    """Read one qlog file of aioquic, ngtcp2 or picoquic, in the directory `within` or its own.
+
+    Round-trip times of ngtcp2 are cut to whole milliseconds: their mean is 0.5 ms low.
+
+    Raises:
+        ResultError: it is missing or broken, or of several paths.
+    """
+    events = _read_events(within or path.parent, path)
+    try:
+        return _recovery(events)
+    except WRONG as error:
+        raise _broken(path, error) from None
 
 
 def quic_log(run: Path) -> ConnectionLog:
@@ -31,30 +76,177 @@ def quic_log(run: Path) -> ConnectionLog:
         ResultError: there are none (the scenario needs `options: {qlog: true}`), they are broken,
             or no content was sent.
     """
-    server, client = (end_events(run, role) for role in ("server", "client"))
+    server, client = qlog_events(run, "server"), qlog_events(run, "client")
     try:
         begin = server[0]["time"] / 1000
-        packets = _packets(server, client, begin)
         cuts, lost = _losses(server, begin)
+        rtts = [data["min_rtt"] for _, data in _metrics(server) if "min_rtt" in data]
         return ConnectionLog(
-            packets, _acknowledgements(client), _windows(server, begin), lost, cuts, _rtt(server)
+            packets=_packets(server, client, begin),
+            acknowledgements=_acknowledgements(client),
+            windows=_windows(server, begin),
+            lost=lost,
+            cuts=cuts,
+            least_rtt_s=min(rtts, default=math.nan) / 1000,
         )
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except WRONG as error:
         raise ResultError(f"{run}: malformed qlog: {error!r}") from None
+
+
+def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
+    """Return the path of the first flow's qlog.
+
+    aioquic and picoquic write `.qlog`, ngtcp2 `.sqlog`.
+    """
+    logs = of_first_flow(run, f"qlog/{role}")
+    if logs is not None and (paths := sorted(logs.glob("*qlog"))):
+        return paths[0]
+    raise ResultError(
+        f"{run}: no qlog of the {role}; its scenario, or the first of its flows, lacks "
+        "options: qlog: true"
+    )
+
+
+def _read_events(run: Path, path: Path) -> list[Event]:
+    text = read_text_in(run, path, MAX_QLOG)
+    try:
+        if text.startswith(RECORD_SEPARATOR):
+            return list(_sequence_events(text))
+        trace = json.loads(text)["traces"][0]
+        if FIELDS in trace:
+            return list(_draft_events(trace))
+        events: list[Event] = trace["events"]
+    except ResultError as error:
+        raise ResultError(f"{path}: {error}") from None
+    except (*WRONG, RecursionError) as error:
+        raise _broken(path, error) from None
+    return events
+
+
+def _broken(path: Path, error: Exception) -> ResultError:
+    return ResultError(f"{path}: malformed qlog: {error!r}")
+
+
+def _draft_events(trace: Event) -> Iterator[Event]:
+    """Yield the events of a trace of draft 00 or 01.
+
+    picoquic has draft 00. aioquic of 2020 has draft 01, whose numbers are text, and whose times
+    count from the trace's reference time.
+
+    Raises:
+        ResultError: it is of several paths, whose windows are in `paths.csv`.
+    """
+    if "path_id" in trace[FIELDS]:
+        raise ResultError("a qlog of several paths; what each of them did is in paths.csv")
+    text = "event_type" in trace[FIELDS]
+    begin = int(trace["common_fields"]["reference_time"]) if text else 0
+    for values in trace["events"]:
+        event = dict(zip(trace[FIELDS], values, strict=True))
+        name = f"{event['category']}:{event['event_type' if text else 'event']}"
+        data = event["data"]
+        if name == METRICS:
+            data = {key: data[key] / (1000 if key in ROUND_TRIPS else 1) for key in data}
+        elif name == LOST:
+            kind = data["type" if text else "packet_type"]
+            data = {"type": kind, "packet_number": int(data["packet_number"])}
+        elif name in (SENT, RECEIVED):
+            data = _draft_packet(data)
+        yield {"time": (begin + int(event["relative_time"])) / 1000, "name": name, "data": data}
+
+
+def _draft_packet(data: Event) -> Event:
+    header = {"packet_type": data["packet_type"], **data["header"]}
+    if "packet_number" in header:
+        header["packet_number"] = int(header["packet_number"])
+    raw = {"length": header.get("packet_size"), **data.get("raw", {})}
+    return {**data, "header": header, "raw": raw, "frames": _frames(data.get("frames", ()))}
+
+
+def _sequence_events(text: str) -> Iterator[Event]:
+    """Yield the events of ngtcp2's qlog 0.3, whose times are whole milliseconds, cut.
+
+    After each packet sent or received it writes the latest round-trip time again. `latest_rtt` is
+    in an event only when it is a new sample: when a 1-RTT packet has acknowledged a packet number
+    above all before (RFC 9002, section 5.1).
+    """
+    head, *records = _records(text)
+    if head["qlog_format"] != SEQUENCE:
+        raise ValueError(f"qlog_format {head['qlog_format']!r} is not {SEQUENCE}")
+    largest, is_sample = -1, False
+    for record in records:
+        name, data = record["name"], record["data"]
+        if name == METRICS:
+            latest = {"latest_rtt": data["latest_rtt"]} if is_sample else {}
+            window = {"cwnd": data["congestion_window"], "bytes_in_flight": data["bytes_in_flight"]}
+            data, is_sample = window | latest, False
+        elif name == LOST:
+            header = data["header"]
+            data = {"type": header["packet_type"], "packet_number": header["packet_number"]}
+        elif name == RECEIVED:
+            data = {**data, "frames": _frames(data["frames"])}
+            is_protected = data["header"]["packet_type"] == PROTECTED
+            ranges = acknowledged_ranges(data["frames"]) if is_protected else []
+            acknowledged = max((last for _, last in ranges), default=-1)
+            largest, is_sample = max(largest, acknowledged), acknowledged > largest
+        yield {"time": record["time"], "name": name, "data": data}
+
+
+def _records(text: str) -> Iterator[Event]:
+    for number, record in enumerate(text.split(RECORD_SEPARATOR)[1:], start=1):
+        if not record.endswith("\n"):
+            raise ValueError(f"record {number} is cut")
+        yield json.loads(record)
+
+
+def _frames(frames: Sequence[Event]) -> list[Event]:
+    """Return frames whose ranges of acknowledgement have two numbers each.
+
+    In an acknowledgement of ngtcp2 or picoquic a range of one packet has one number, in one of
+    aioquic two. In one of aioquic of 2020 numbers are text.
+    """
+    return [
+        {**frame, "acked_ranges": [[int(ends[0]), int(ends[-1])] for ends in frame["acked_ranges"]]}
+        if frame["frame_type"] == "ack"
+        else frame
+        for frame in frames
+    ]
+
+
+def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:
+    """Return the ranges of packet numbers that a packet's frames acknowledge: first and last."""
+    acks = (frame["acked_ranges"] for frame in frames if frame["frame_type"] == "ack")
+    return [ends for ranges in acks for ends in ranges]
+
+
+def _recovery(events: list[Event]) -> Recovery:
+    metrics = [(event["time"], event["data"]) for event in events if event["name"] == METRICS]
+    windows = pd.DataFrame(
+        [
+            ((time - events[0]["time"]) / 1000, data["cwnd"])
+            for time, data in metrics
+            if "cwnd" in data
+        ],
+        columns=["time_s", "cwnd_bytes"],
+    )
+    changes = windows["cwnd_bytes"].diff()
+    rtts = [data["latest_rtt"] for _, data in metrics if "latest_rtt" in data]
+    return Recovery(
+        window=windows[(changes != 0) | (windows.index == len(windows) - 1)].reset_index(drop=True),
+        lost_packets=sum(event["name"] == LOST for event in events),
+        drop_occasions=int((changes < 0).sum()),
+        rtt_ms=sum(rtts) / len(rtts) if rtts else None,
+    )
 
 
 def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> pd.DataFrame:
     arrived = {
-        event["data"]["header"]["packet_number"]: event["time"] / 1000 - begin
-        for event in _protected(client, "transport:packet_received")
+        data["header"]["packet_number"]: time - begin for time, data in _protected(client, RECEIVED)
     }
     rows = [
-        (number, event["time"] / 1000 - begin, arrived.get(number, math.nan), size)
-        for event in _protected(server, "transport:packet_sent")
-        if any(_is_content(frame) for frame in event["data"]["frames"])
-        for number, size in [
-            (event["data"]["header"]["packet_number"], event["data"]["raw"]["length"])
-        ]
+        (number, time - begin, arrived.get(number, math.nan), data["raw"]["length"])
+        for time, data in _protected(server, SENT)
+        if any(map(_is_content, data["frames"]))
+        for number in [data["header"]["packet_number"]]
     ]
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
 
@@ -68,22 +260,23 @@ def _is_content(frame: Event) -> bool:
 
 
 def _acknowledgements(client: Sequence[Event]) -> int:
-    sent = _protected(client, "transport:packet_sent")
     return sum(
-        {frame["frame_type"] for frame in event["data"]["frames"]} <= {"ack", "padding"}
-        for event in sent
+        {frame["frame_type"] for frame in data["frames"]} <= {"ack", "padding"}
+        for _, data in _protected(client, SENT)
     )
 
 
-def _protected(events: Sequence[Event], name: str) -> Iterator[Event]:
+def _protected(events: Sequence[Event], name: str) -> Iterator[tuple[float, Event]]:
+    """Yield the time (s) and the data of the events of a name on 1-RTT packets."""
     for event in events:
         if event["name"] == name and event["data"]["header"]["packet_type"] == PROTECTED:
-            yield event
+            yield event["time"] / 1000, event["data"]
 
 
 def _metrics(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
+    """Yield the time (s) and the data of the events that have a congestion window."""
     for event in events:
-        if event["name"] == "recovery:metrics_updated" and "cwnd" in event["data"]:
+        if event["name"] == METRICS and "cwnd" in event["data"]:
             yield event["time"] / 1000, event["data"]
 
 
@@ -105,16 +298,11 @@ def _losses(server: Sequence[Event], begin: float) -> tuple[tuple[Cut, ...], tup
         if event["time"] != when:
             pending, when = [], event["time"]
         data = event["data"]
-        if event["name"] == "recovery:packet_lost" and data["type"] == PROTECTED:
+        if event["name"] == LOST and data["type"] == PROTECTED:
             pending.append(data["packet_number"])
             lost.append(data["packet_number"])
-        elif event["name"] == "recovery:metrics_updated" and "cwnd" in data:
+        elif event["name"] == METRICS and "cwnd" in data:
             if pending and data["cwnd"] < window:
                 cuts.append(Cut(when / 1000 - begin, window, tuple(pending)))
             window = data["cwnd"]
     return tuple(cuts), tuple(lost)
-
-
-def _rtt(server: Sequence[Event]) -> float:
-    samples = [data["min_rtt"] for _, data in _metrics(server) if "min_rtt" in data]
-    return float(np.min(samples)) / 1000 if samples else math.nan

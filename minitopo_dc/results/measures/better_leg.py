@@ -12,8 +12,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from minitopo_dc.results.measures.media_verdict import PERCEIVED_MEASURES
+from minitopo_dc.results.run_result import FINE
 from minitopo_dc.results.tables.summary import columns_of, values_of
-from minitopo_dc.runs.results import FINE
 from minitopo_dc.workloads import Column
 
 LEG = re.compile(r"leg [0-9]+")

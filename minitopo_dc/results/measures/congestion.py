@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from minitopo_dc.results.tables.rates import path_series
-from minitopo_dc.results.tables.run_files import read_numbers
+from minitopo_dc.results.files import read_numbers
+from minitopo_dc.results.tables.series import path_series
 
 Numbers = npt.NDArray[np.float64]
 COLUMNS = ("time_s", "path", "cwnd_bytes", "smoothed_rtt_ms")
@@ -31,11 +31,15 @@ def congestion_series(run: Path) -> pd.DataFrame:
         ResultError: a file is broken.
     """
     if (run / "paths.csv").exists():
-        found = path_series(run)
-        found = found[(found["flow"] == 1) & (found["state"] == "open")]
-        return found.assign(path=found["path"] + 1)[[*COLUMNS]].reset_index(drop=True)
+        samples = path_series(run)
+        samples = samples[(samples["flow"] == 1) & (samples["state"] == "open")]
+        return samples.assign(path=samples["path"] + 1)[[*COLUMNS]].reset_index(drop=True)
     if (run / "connections.csv").exists():
-        return _connections(run)
+        numbers = [name for name in COLUMNS if name != "path"]
+        samples = read_numbers(run, "connections.csv", ["flow", *numbers])
+        samples = samples[(samples["flow"] == 1) & samples["cwnd_bytes"].notna()]
+        samples = samples[numbers].astype(float).assign(path=1)
+        return samples[[*COLUMNS]].reset_index(drop=True)
     return pd.DataFrame(columns=[*COLUMNS], dtype=float)
 
 
@@ -74,13 +78,3 @@ def _grouped_series(
     starts = np.flatnonzero(np.diff(keys[order])) + 1
     parted = np.insert(values, starts, np.nan, axis=1)
     return parted[0], parted[1:]
-
-
-def _connections(run: Path) -> pd.DataFrame:
-    """Return the first flow's rows that have a window, as its only path."""
-    columns = [name for name in COLUMNS if name != "path"]
-    table = read_numbers(run, "connections.csv", ["flow", *columns])
-    values = {name: table[name].to_numpy(dtype=float) for name in columns}
-    chosen = (table["flow"].to_numpy() == 1) & ~np.isnan(values["cwnd_bytes"])
-    found = {name: numbers[chosen] for name, numbers in values.items()}
-    return pd.DataFrame({"time_s": found.pop("time_s"), "path": 1, **found})

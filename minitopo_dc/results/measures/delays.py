@@ -1,4 +1,4 @@
-"""Delays of a run's packets: their median and 95th percentile."""
+"""Delays of a run: of its packets, its sender's round trips, and the requests of its client."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from minitopo_dc.results.logs.connection_log import connection_log
+from minitopo_dc.results.files import ResultError, read_numbers
+from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.tables.runs import load_result
 
 PACKETS, ROUND_TRIPS = "packet_delay", "smoothed_rtt"
 QUANTILES = {"median": 0.5, "p95": 0.95}
+DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in (PACKETS, ROUND_TRIPS) for part in QUANTILES)
+REQUESTS = "request-response.csv"
+LATE = 0.95
+KEPT = 1024
+"""The number of runs whose requests are kept: a file has some hundreds of them."""
 
 
 def delay_ms(run: Path, name: str) -> float:
@@ -32,26 +39,52 @@ def delay_ms(run: Path, name: str) -> float:
     return _quantiles(run, what, (run / "result.json").stat().st_mtime_ns)[part]
 
 
+def answer_worst_ms(run: Path) -> float:
+    """Return the longest delay of a request in ms; infinite when one had no answer.
+
+    Raises:
+        ResultError: the run has no table of requests, or a broken one.
+    """
+    return float(_answers(run).max())
+
+
+def answer_p95_ms(run: Path) -> float:
+    """Return the 95th percentile (nearest rank) of the delays of all requests, in ms.
+
+    Raises:
+        ResultError: see `answer_worst_ms`.
+    """
+    return float(np.quantile(_answers(run), LATE, method="inverted_cdf"))
+
+
 @lru_cache(maxsize=4096)
 def _quantiles(run: Path, what: str, _version: int) -> dict[str, float]:
     """Return all quantiles by one reading of the logs, which may be long."""
-    values = _packets(run) if what == PACKETS else _round_trips(run)
-    values = values[np.isfinite(values)]
+    if what == PACKETS:
+        packets = connection_log(run).packets
+        values = 1000 * (packets["received_s"] - packets["sent_s"])
+    else:
+        series, end_s = congestion_series(run), load_result(run).completion_s or math.inf
+        values = series["smoothed_rtt_ms"][series["time_s"] <= end_s]
+    known = values.to_numpy(dtype=float)
+    known = known[np.isfinite(known)]
     return {
-        part: float(np.quantile(values, share)) if len(values) else math.nan
+        part: float(np.quantile(known, share)) if len(known) else math.nan
         for part, share in QUANTILES.items()
     }
 
 
-def _packets(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    packets = connection_log(run).packets
-    return np.asarray(1000 * (packets["received_s"] - packets["sent_s"]), dtype=float)
+def _answers(run: Path) -> npt.NDArray[np.float64]:
+    try:
+        return _answers_ms(run, (run / REQUESTS).stat().st_mtime_ns)
+    except OSError as error:
+        raise ResultError(f"{run / REQUESTS}: {error.strerror}") from None
 
 
-def _round_trips(run: Path) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    series = congestion_series(run)
-    end_s = load_result(run).completion_s or math.inf
-    return np.asarray(series["smoothed_rtt_ms"][series["time_s"] <= end_s], dtype=float)
-
-
-DELAY_MEASURES = tuple(f"{what}_{part}_ms" for what in (PACKETS, ROUND_TRIPS) for part in QUANTILES)
+@lru_cache(KEPT)
+def _answers_ms(run: Path, _version: int) -> npt.NDArray[np.float64]:
+    """Return the delays in ms, infinite without an answer, from a cache: two measures need them."""
+    delays = read_numbers(run, REQUESTS, ["delay_ms"])["delay_ms"].to_numpy(dtype=float)
+    if not len(delays):
+        raise ResultError(f"{run / REQUESTS}: no requests")
+    return np.where(np.isnan(delays), math.inf, delays)

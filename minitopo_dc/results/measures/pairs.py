@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.results.tables.load import SPLIT
+from minitopo_dc.results.tables.runs import SPLIT
 
 WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
 TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}

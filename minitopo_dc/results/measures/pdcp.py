@@ -8,8 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.run_files import read_mapping
+from minitopo_dc.results.files import ResultError, read_mapping
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 
@@ -36,17 +35,15 @@ def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
 
     Several measures of a run ask for them one after the other.
     """
+    summary = read_mapping(path.parent, path)
     try:
-        bearers = read_mapping(path.parent, path)[end]
-        return {int(number): dict(counters) for number, counters in bearers.items()}
-    except ResultError:
-        raise
+        return {int(number): dict(counters) for number, counters in summary[end].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(f"{path}: malformed summary: {error!r}") from None
 
 
-def _of_bearers(
-    run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float
+def _measured(
+    run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float = math.nan
 ) -> float:
     """Return a measure of the downlink bearers' counters, or `without` when there is no bearer."""
     bearers = receive_counters(run).values()
@@ -62,7 +59,7 @@ def given_up(run: Path) -> float:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    return _of_bearers(run, lambda bearers: sum(each["missing"] for each in bearers), math.nan)
+    return _measured(run, lambda bearers: sum(bearer["missing"] for bearer in bearers))
 
 
 def leg_failures(run: Path) -> float:
@@ -73,14 +70,14 @@ def leg_failures(run: Path) -> float:
     Raises:
         ResultError: `gnb-summary.json` or `ue-summary.json` is missing or broken.
     """
-    found: list[int] = []
+    failures: list[int] = []
     for path in (run / "gnb-summary.json", run / "ue-summary.json"):
         for bearer in _counters(path, "transmit").values():
             counts = [count for name, count in bearer.items() if name.startswith("failures_")]
             if not all(isinstance(count, int) for count in counts):
                 raise ResultError(f"{path}: malformed summary: failures are {counts}")
-            found += counts
-    return sum(found) if found else math.nan
+            failures += counts
+    return sum(failures) if failures else math.nan
 
 
 def reordering_wait_ms(run: Path) -> float:
@@ -94,11 +91,11 @@ def reordering_wait_ms(run: Path) -> float:
     """
 
     def wait(bearers: Collection[dict[str, Any]]) -> float:
-        waited: int = sum(each["waiting_total_ns"] for each in bearers)
-        delivered: int = sum(each["delivered"] for each in bearers)
+        waited: int = sum(bearer["waiting_total_ns"] for bearer in bearers)
+        delivered: int = sum(bearer["delivered"] for bearer in bearers)
         return waited / delivered / NS_PER_MS
 
-    return _of_bearers(run, wait, math.nan)
+    return _measured(run, wait)
 
 
 def longest_wait_s(run: Path) -> float:
@@ -109,6 +106,6 @@ def longest_wait_s(run: Path) -> float:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    return _of_bearers(
-        run, lambda bearers: max(each["waiting_maximum_ns"] for each in bearers) / NS_PER_S, 0.0
+    return _measured(
+        run, lambda bearers: max(entity["waiting_maximum_ns"] for entity in bearers) / NS_PER_S, 0.0
     )

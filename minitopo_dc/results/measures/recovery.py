@@ -1,21 +1,33 @@
-"""The time that a flow needs after each change of its paths or legs until it uses what is there."""
+"""The time that a flow needs after a handover or another change until it uses what is there."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.link import Capacity
+from minitopo_dc.results.files import ResultError, read_numbers
+from minitopo_dc.results.kept_scenario import HANDOVERS, load_as_run
+from minitopo_dc.results.measures.utilisation import transfer_window
+from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.tables.series import leg_series
-from minitopo_dc.runs.capacity import available_bits
-from minitopo_dc.runs.results import load_as_run
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings.path_schedule import Period
+from minitopo_dc.trace.drives.handover import Handover
+from minitopo_dc.units import NS_PER_S
 
+COLUMNS = ("time_s", "old_leg", "new_leg")
+"""The columns of `handovers.csv`."""
+HALF = 0.5
+"""The part of the new leg's capacity from which on it is in use."""
 ENOUGH = 0.8
 """The part of the capacity from which on a flow has recovered, chosen by this project: below it a
 flow is in slow start or waits; above it, its window was cut at most once (CUBIC: to 0.7 of it, RFC
@@ -27,6 +39,80 @@ REACTION_S = 1.0
 """A rate that falls within so long after a change falls because of it: the first probe timeout of a
 path whose round trip is not known (RFC 9002, section 6.2.2), and of TCP (RFC 6298, section 2)."""
 Floats = npt.NDArray[np.float64]
+
+
+def run_handovers(run: Path) -> list[Handover]:
+    """Return a handover rule's handovers within a run's transfer; none without a rule.
+
+    Raises:
+        ResultError: `handovers.csv` is broken.
+        ValueError, OSError: the run is not ok, or has no result.
+    """
+    start, end = transfer_window(run)
+    if not (run / HANDOVERS).exists():
+        return []
+    table = read_numbers(run, HANDOVERS, COLUMNS)[[*COLUMNS]]
+    if table.isna().any(axis=None):
+        raise ResultError(f"{run / HANDOVERS}: no list of handovers: a number is missing")
+    rows = table.itertuples(index=False)
+    handovers = [Handover(float(time_s), int(old), int(new)) for time_s, old, new in rows]
+    return [handover for handover in handovers if start <= handover.at_s < end]
+
+
+def handovers_per_minute(run: Path) -> float:
+    """Return the handovers per minute of the transfer; NaN for a run without a handover rule."""
+    if not (run / HANDOVERS).exists():
+        return math.nan
+    start, end = transfer_window(run)
+    return 60 * len(run_handovers(run)) / (end - start)
+
+
+def handover_table(run: Path) -> pd.DataFrame:
+    """Return for each handover in a run's transfer how long it took to use the new leg.
+
+    Columns: `time_s`, `old_leg`, `new_leg`; `took_s`, the time until the new leg carried half of
+    its capacity, in a window of 0.3 s that begins then, at most until it was left again, or the
+    transfer's end; `recovered`, whether it ever did.
+
+    Raises:
+        ResultError, ValueError, OSError: the run's files are broken, or it is not ok.
+    """
+    rows, handovers = [], run_handovers(run)
+    if handovers:
+        (_, end), series, legs = transfer_window(run), leg_series(run), load_as_run(run).legs
+        for handover in handovers:
+            leg = series[series["leg"] == handover.new]
+            capacity = legs[handover.new - 1].downlink.capacity()
+            rows.append((*handover, *_use(handover, _left(handovers, handover, end), leg, capacity)))
+    return pd.DataFrame(rows, columns=[*COLUMNS, "took_s", "recovered"])
+
+
+def handover_recovery_s(run: Path) -> float:
+    """Return the mean of `took_s` in `handover_table`; NaN where there was no handover."""
+    table = handover_table(run)
+    return fmean(table["took_s"]) if len(table) else math.nan
+
+
+def _use(
+    handover: Handover, until: float, rows: pd.DataFrame, capacity: Capacity
+) -> tuple[float, bool]:
+    """Return how long it took until the new leg was in use, and whether it ever was."""
+    time_s, delivered = rows["time_s"].to_numpy(), rows["delivered_bytes"].to_numpy()
+    for begin in (handover.at_s, *time_s[time_s > handover.at_s]):
+        if begin + WINDOW_S > until:
+            break
+        edges = (begin, begin + WINDOW_S)
+        bits = capacity.bits_between(*(round(edge * NS_PER_S) for edge in edges))
+        carried = 8 * float(np.diff(np.interp(edges, time_s, delivered))[0])
+        if bits and carried >= HALF * bits:
+            return float(begin - handover.at_s), True
+    return until - handover.at_s, False
+
+
+def _left(handovers: list[Handover], handover: Handover, end: float) -> float:
+    """Return when the new leg of a handover is left again."""
+    later = (other for other in handovers if other.at_s > handover.at_s)
+    return next((other.at_s for other in later if other.old == handover.new), end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +143,10 @@ def recoveries(run: Path) -> list[Recovery]:
     Raises:
         ResultError, ValueError: the run's files are broken, or it is not ok.
     """
-    scenario, result = load_as_run(run), load_result(run)
-    if result.completion_s is None:
-        raise ValueError(f"{run}: status {result.status}; only a run that is ok has recoveries")
-    end = result.details.get("started_s", 0.0) + result.completion_s
-    time_s, carried = _carried_bits(run)
+    scenario, (_, end) = load_as_run(run), transfer_window(run)
+    series = leg_series(run).pivot_table(index="time_s", columns="leg", values="delivered_bytes")
+    total = series.ffill().fillna(0).sum(axis=1) * 8
+    time_s, carried = total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)
     changes = [moment for moment in _changes(scenario) if 0 < moment < end]
     return [
         _recovery(scenario, time_s, carried, begin, until)
@@ -75,12 +160,12 @@ def worst_recovery_s(run: Path) -> float:
     Raises:
         ResultError, ValueError: see `recoveries`.
     """
-    return max((each.took_s for each in recoveries(run)), default=float("nan"))
+    return max((recovery.took_s for recovery in recoveries(run)), default=math.nan)
 
 
 def _changes(scenario: Scenario) -> list[float]:
     flow = scenario.resolved_flows[0]
-    moments = {each.at_s for each in flow.paths.events} if flow.paths else set()
+    moments = {event.at_s for event in flow.paths.events} if flow.paths else set()
     moments.update(
         moment for leg in flow.legs for outage in _outages(scenario, leg) for moment in outage
     )
@@ -92,7 +177,9 @@ def _recovery(
 ) -> Recovery:
     legs = _usable(scenario, begin)
     fell = False
-    for start in _starts(time_s, begin, until):
+    for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
+        if start + WINDOW_S > min(until, time_s[-1]):
+            break
         bits = available_bits(scenario, start, start + WINDOW_S)
         capacity = sum(bits[leg - 1] for leg in legs)
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
@@ -105,20 +192,15 @@ def _recovery(
     return Recovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
 
 
-def _starts(time_s: Floats, begin: float, until: float) -> Iterator[float]:
-    """Yield where a window may begin: at the change, then at each sample."""
-    yield from (
-        float(start)
-        for start in (begin, *time_s[(time_s > begin)])
-        if start + WINDOW_S <= until and start + WINDOW_S <= time_s[-1]
-    )
-
-
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
     """Return the legs that are up and have a path; backups only when there is nothing else."""
     flow = scenario.resolved_flows[0]
     paths = flow.paths
-    up = [leg for leg in sorted(flow.legs) if not _is_down(_outages(scenario, leg), moment)]
+    up = [
+        leg
+        for leg in sorted(flow.legs)
+        if not any(begin <= moment < end for begin, end in _outages(scenario, leg))
+    ]
     if paths is None:
         return tuple(up)
     status = {leg: paths.status(leg, moment) for leg in up}
@@ -126,16 +208,5 @@ def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:
     return available or tuple(leg for leg in up if status[leg] == "backup")
 
 
-def _outages(scenario: Scenario, leg: int) -> Sequence[tuple[float, float]]:
+def _outages(scenario: Scenario, leg: int) -> Sequence[Period]:
     return scenario.legs[leg - 1].direction("downlink").outages
-
-
-def _is_down(outages: Sequence[tuple[float, float]], moment: float) -> bool:
-    return any(begin <= moment < end for begin, end in outages)
-
-
-def _carried_bits(run: Path) -> tuple[Floats, Floats]:
-    """Return the sample times, and what all downlink legs had delivered by then, in bits."""
-    series = leg_series(run).pivot_table(index="time_s", columns="leg", values="delivered_bytes")
-    total = series.ffill().fillna(0).sum(axis=1) * 8
-    return total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)

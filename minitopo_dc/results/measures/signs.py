@@ -16,12 +16,15 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
-from minitopo_dc.results.measures.open_links import transfer_window
 from minitopo_dc.results.measures.pdcp import longest_wait_s, receive_counters, reordering_wait_ms
-from minitopo_dc.results.measures.utilisation import leg_bytes_per_byte, link_utilisation
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.measures.utilisation import (
+    leg_bytes_per_byte,
+    link_utilisation,
+    transfer_window,
+)
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series
-from minitopo_dc.runs.results import RunResult
 
 FEWEST_SAMPLES = 5
 """The fewest samples of a transfer for a share of its time: fewer are too coarse."""

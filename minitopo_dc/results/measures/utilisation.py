@@ -1,21 +1,27 @@
-"""The utilisation of each leg by a run."""
+"""The utilisation of the legs by a run: what they carried, and could have carried while open."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.results.errors import ResultError
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.pdcp import receive_counters
-from minitopo_dc.results.tables.load import load_result
+from minitopo_dc.results.metrics import available_bits
+from minitopo_dc.results.run_result import RunResult, flow_windows
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series, pdcp_series
-from minitopo_dc.runs.capacity import available_bits
-from minitopo_dc.runs.results import RunResult, flow_windows, load_as_run
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.settings.path_schedule import Period, without
+from minitopo_dc.units import NS_PER_S
 
 END_TOLERANCE = 0.01
 """The part of a bin that may be missing: a client that is told to stop after whole seconds may do
@@ -38,14 +44,16 @@ def link_utilisation(run: Path, result: RunResult | None = None) -> list[float]:
         ResultError, ValueError: the run's files are broken, or it is not ok.
     """
     result = result or load_result(run)
-    starts, ends = zip(*flow_windows(result.details, _completion_s(run, result)), strict=True)
-    scenario = load_as_run(run)
+    (start, end), scenario = transfer_window(run, result), load_as_run(run)
     if all(flow.workload.lasts_s is None for flow in scenario.resolved_flows):
         # This is exact: the last byte of a download is the last that its legs carry before closing.
         carried: Sequence[float] = result.leg_bytes or []
     else:
-        carried = _delivered_bytes(run, max(ends))
-    available = available_bits(scenario, min(starts), max(ends))
+        carried = [
+            float(np.interp(end, rows["time_s"], rows["delivered_bytes"]))
+            for _, rows in leg_series(run).groupby("leg")
+        ]
+    available = available_bits(scenario, start, end)
     return [8 * count / bits for count, bits in zip(carried, available, strict=True)]
 
 
@@ -123,22 +131,6 @@ def arrived_copies(run: Path) -> dict[int, float]:
         raise ResultError(f"{run / 'ue-summary.json'}: malformed summary: {error!r}") from None
 
 
-def leg_rates(run: Path) -> pd.DataFrame:
-    """Return each downlink leg's delivered rate: `time_s` (interval end), `leg`, `rate_mbps`.
-
-    Intervals are those of the scenario's `statistics_ms`.
-
-    Raises:
-        ResultError, OSError: the run's files are broken.
-    """
-    series = leg_series(run)
-    counts = series.groupby("leg")[["time_s", "delivered_bytes"]].diff()
-    rates = series[["time_s", "leg"]].assign(
-        rate_mbps=counts["delivered_bytes"] * 8 / 1e6 / counts["time_s"]
-    )
-    return rates[(counts["time_s"] > 0) & (rates["time_s"] > 0)].reset_index(drop=True)
-
-
 def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
     """Return the mean rate of IP bytes that PDCP delivered of each flow, in whole bins of `bin_s`.
 
@@ -151,9 +143,8 @@ def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
         ResultError, ValueError: the run's files are broken, it is not ok, or no flow has a bearer.
     """
     series, result = pdcp_series(run), load_result(run)
-    completion_s = _completion_s(run, result)
-    edges = np.arange(int(completion_s / bin_s + END_TOLERANCE) + 1) * bin_s
-    windows = flow_windows(result.details, completion_s)
+    windows = _flow_windows(run, result)
+    edges = np.arange(int((result.completion_s or 0) / bin_s + END_TOLERANCE) + 1) * bin_s
     tables = []
     for number, rows in series.groupby(_flow(series["bearer"])):
         start, _ = windows[number - 1]
@@ -163,22 +154,90 @@ def flow_rates(run: Path, bin_s: float = 1.0) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _delivered_bytes(run: Path, end_s: float) -> list[float]:
-    """Return the bytes that each downlink leg had delivered at a moment, by interpolation."""
-    return [
-        float(np.interp(end_s, rows["time_s"], rows["delivered_bytes"]))
-        for _, rows in leg_series(run).groupby("leg")
-    ]
-
-
-def _completion_s(run: Path, result: RunResult) -> float:
-    if result.completion_s is None:
-        raise ValueError(
-            f"{run}: status {result.status}; only a run that is ok has a completion time"
-        )
-    return result.completion_s
-
-
 def _flow(bearer: Bearer) -> Bearer:
-    """Return the flow of a downlink bearer (`run.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
+    """Return the flow of a downlink bearer (`runs.routers`): 1 of bearer 1, 2 of bearer 3, ..."""
     return (bearer + 1) // 2
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCapacity:
+    """Mean capacities over a transfer in Mbit/s, as of Krämer et al. (Electronics 11 (2022) 1492).
+
+    Attributes:
+        mp_mbps: the mean of the sum of the capacities of all open links.
+        sp_mbps: the mean of the largest of them.
+    """
+
+    mp_mbps: float
+    sp_mbps: float
+
+
+def open_capacity(run: Path) -> OpenCapacity:
+    """Return what the open links of a run could have carried downlink, all and the best one.
+
+    A link is open while it is up and a flow uses it: has a path there that is no backup, or a
+    bearer. The largest is that of each second, or of what a change of the open links leaves of it.
+
+    Raises:
+        SettingsError, TraceError, OSError, ValueError: the run's files are broken, or it is not ok.
+    """
+    scenario, (start, end) = load_as_run(run), transfer_window(run)
+    capacities = [leg.downlink.capacity() for leg in scenario.legs]
+    periods = [list(_open(scenario, leg)) for leg in range(1, len(scenario.legs) + 1)]
+    moments = {moment for times in periods for period in times for moment in period}
+    moments.update(range(math.ceil(start), math.ceil(end)))
+    inner = sorted(moment for moment in moments if start < moment < end)
+    total = largest = 0.0
+    for begin, until in pairwise([start, *inner, end]):
+        bits = [
+            capacity.bits_between(round(begin * NS_PER_S), round(until * NS_PER_S))
+            for capacity, times in zip(capacities, periods, strict=True)
+            if any(since <= begin < to for since, to in times)
+        ]
+        total += sum(bits)
+        largest += max(bits, default=0)
+    return OpenCapacity(total / (end - start) / 1e6, largest / (end - start) / 1e6)
+
+
+def mp_share(run: Path) -> float:
+    """Return the goodput divided by the capacity of all open links; NaN without goodput."""
+    return _share(run, open_capacity(run).mp_mbps)
+
+
+def sp_share(run: Path) -> float:
+    """Return the goodput divided by the capacity of the best open link; NaN without goodput."""
+    return _share(run, open_capacity(run).sp_mbps)
+
+
+def transfer_window(run: Path, result: RunResult | None = None) -> Period:
+    """Return the first client's start of connecting and the last one's end, in s of the legs' time.
+
+    Args:
+        run: the run's directory.
+        result: the run's result, where it is at hand.
+
+    Raises:
+        ResultError, ValueError: the run's result is broken, or it is not ok.
+    """
+    starts, ends = zip(*_flow_windows(run, result or load_result(run)), strict=True)
+    return min(starts), max(ends)
+
+
+def _flow_windows(run: Path, result: RunResult) -> list[Period]:
+    if result.completion_s is None:
+        raise ValueError(f"{run}: status {result.status}; only a run that is ok has a transfer")
+    return flow_windows(result.details, result.completion_s)
+
+
+def _share(run: Path, capacity_mbps: float) -> float:
+    goodput = load_result(run).goodput_mbps
+    return goodput / capacity_mbps if goodput is not None and capacity_mbps else math.nan
+
+
+def _open(scenario: Scenario, leg: int) -> Iterator[Period]:
+    """Yield the periods (s) in which a leg is up and used, by any flow."""
+    outages = scenario.legs[leg - 1].direction("downlink").outages
+    for flow in scenario.resolved_flows:
+        always = [(0.0, math.inf)] if leg in flow.legs else []
+        for period in flow.paths.available_periods(leg) if flow.paths is not None else always:
+            yield from without(period, outages)

@@ -20,11 +20,11 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.results.errors import ResultError
+from minitopo_dc.numbers import for_json
+from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.measures.pairs import MULTIPATH, Pair, pairs
 from minitopo_dc.results.measures.sentences import Ratio, difference_sentence, reason_sentence
 from minitopo_dc.results.measures.signs import REASONS, signs, strongest_sign
-from minitopo_dc.numbers import for_json
 from minitopo_dc.statistics import mean_interval
 
 

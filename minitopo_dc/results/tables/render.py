@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.results.tables.load import leg_columns
+from minitopo_dc.numbers import amount, significant, with_spread
+from minitopo_dc.results.tables.runs import leg_columns
 from minitopo_dc.results.tables.sheet import Head, Sheet, status_styles
 from minitopo_dc.results.tables.summary import columns_of, row_name, spread_name
-from minitopo_dc.numbers import amount, significant, with_spread
 from minitopo_dc.workloads import Column
 
 BYTES_PER_MB = 1_000_000

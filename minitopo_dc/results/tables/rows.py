@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.results.tables.run_files import read_numbers
+from minitopo_dc.results.files import read_numbers
 from minitopo_dc.workloads import RowsFigure
 
 

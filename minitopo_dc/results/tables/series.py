@@ -1,24 +1,63 @@
-"""Time series of one run, with time counted from the elements' start (docs/results.md)."""
+"""Time series of one run, with time counted from the elements' start, and of many runs as a table.
+
+docs/results.md has those of a run, docs/data-model.md the tables of many.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.tables.run_files import is_finite, read_csv, read_mapping
+from minitopo_dc.results.files import (
+    ResultError,
+    is_finite,
+    read_csv,
+    read_mapping,
+    read_numbers,
+    to_numbers,
+)
+from minitopo_dc.results.run_result import flow_directory
+from minitopo_dc.results.tables.runs import MEASURED, leg_columns, load_results
 from minitopo_dc.settings import Direction
 from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import workload_names
+from minitopo_dc.workloads.path_reports import COLUMNS
 
+Numbers = npt.NDArray[np.float64]
 BIN_S = 0.5
 """The default width of bins in s: long against a round trip of the papers' legs (20 ms), short
 against a change of an LTE cell's capacity in the traces (sampled once a second)."""
-
+RATE_BIN_S = 0.2
+"""That of legs' and paths' rates, two samples of the default interval: with one, rates would show
+where in it the samples were."""
 MAX_BINS = 10_000_000
 """The most bins, a day at 10 ms: more come from a wrong time."""
+DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
+    {
+        "legs": {"gnb": "downlink", "ue": "uplink"},
+        "transmit": {"gnb": "downlink", "ue": "uplink"},
+        "receive": {"ue": "downlink", "gnb": "uplink"},
+    }
+)
+"""The host and direction of each of an element's series."""
+RUN_SERIES = ("client-rate", "connections", "paths", "handovers", "packets")
+"""Files of a run's directory, without their `.csv`."""
+TCP_INFO = "tcp-info"
+"""The file of each flow with its TCP samples, as a workload's rows are."""
+TEXTS = ("state", "direction", "event")
+"""Columns that hold texts."""
+KEYS = (
+    *("time_s", "sent_s", "direction", "flow", "leg", "backhaul", "bearer", "path", "client_port"),
+    "packet",
+)
+"""Columns that are kept whatever is chosen: the time, and what a row belongs to."""
 
 
 def client_rate(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
@@ -35,10 +74,9 @@ def client_rate(run: Path | str, bin_s: float = BIN_S) -> pd.DataFrame:
         raise ValueError(f"bin_s: {bin_s}; allowed: above 0")
     path = Path(run) / "client-rate.csv"
     samples = _read(path, ["time_s", "received_bytes"])
-    times, counts = (samples[name].to_numpy(dtype=float) for name in ("time_s", "received_bytes"))
+    times, counts = (_ascending(path, samples[name]) for name in ("time_s", "received_bytes"))
     if times.size == 0:
         return pd.DataFrame({"time_s": times, "rate_mbps": counts})
-    _check_order(path, samples)
     edges = bin_edges(path, times[-1], bin_s)
     received = np.interp(edges, times, counts)
     received[0], received[-1] = 0, counts[-1]
@@ -108,6 +146,210 @@ def start_ns(path: Path) -> int:
     return start
 
 
+def leg_rates(
+    run: Path | str, direction: Direction = "downlink", bin_s: float = RATE_BIN_S
+) -> pd.DataFrame:
+    """Return the mean rate of the IP bytes that each leg delivered, in bins of `bin_s`.
+
+    Columns: `time_s`, the begin of a bin, `leg` and `rate_mbps`. Between two samples the bytes are
+    spread evenly; after the last one there are none.
+
+    Raises:
+        ResultError: a file of the element's is missing or broken.
+    """
+    run = Path(run)
+    series = leg_series(run, direction)
+    edges = bin_edges(run, series["time_s"].max() if len(series) else 0.0, bin_s)
+    tables = []
+    for leg, rows in series.groupby("leg"):
+        delivered = np.interp(edges, rows["time_s"], rows["delivered_bytes"])
+        rates = np.diff(delivered) * 8 / bin_s / 1e6
+        tables.append(pd.DataFrame({"time_s": edges[:-1], "leg": leg, "rate_mbps": rates}))
+    return pd.concat(tables, ignore_index=True)
+
+
+def path_series(run: Path | str) -> pd.DataFrame:
+    """Return the rows of `paths.csv` (docs/results.md); NaN for what a transport does not know.
+
+    Raises:
+        ResultError: the file is missing or broken, or lacks a column.
+    """
+    return read_numbers(Path(run), "paths.csv", (name for name in COLUMNS if name != "state"))
+
+
+def path_rates(run: Path | str, bin_s: float = RATE_BIN_S) -> pd.DataFrame:
+    """Return the goodput over the paths of each leg in bins of `bin_s`.
+
+    Columns: `time_s`, the begin of a bin, `flow` and `leg` (1, 2, ...), `rate_mbps`. Bytes count
+    when the sender learns that they arrived (`bytes_acked`). Between two samples of a path they are
+    spread evenly; before its first sample and after its last one there are none.
+
+    Raises:
+        ResultError: `paths.csv` is missing or broken.
+    """
+    series = path_series(run)
+    end = series["time_s"].max() if len(series) else 0.0
+    edges = bin_edges(Path(run) / "paths.csv", end, bin_s)
+    tables = [
+        pd.DataFrame(
+            {"time_s": edges[:-1], "flow": flow, "leg": leg, "rate_mbps": _rates(rows, edges)}
+        )
+        for (flow, leg), rows in series.groupby(["flow", "leg"])
+    ]
+    columns = ["time_s", "flow", "leg", "rate_mbps"]
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+
+
+def _rates(rows: pd.DataFrame, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pd.Series:
+    """Return the rates of one leg, over all paths that it had one after the other."""
+    acked = sum(
+        np.interp(edges, path["time_s"], path["bytes_acked"], left=0.0)
+        for _, path in rows.dropna(subset="bytes_acked").groupby("path")
+    )
+    return pd.Series(np.diff(acked + np.zeros_like(edges)) * 8 / np.diff(edges) / 1e6)
+
+
+def read_segments(run: Path) -> pd.DataFrame:
+    """Return the segments of a run of workload `video`, as `video.csv` has them.
+
+    Raises:
+        ResultError: the file is missing or broken.
+    """
+    return read_numbers(run, "video.csv", ("done_s", "buffer_s", "stall_s", "bitrate_mbps"))
+
+
+def buffer_over_time(segments: pd.DataFrame) -> tuple[Numbers, Numbers]:
+    """Return times (s) and what there is to be played then (s), as corners of a line.
+
+    A segment that arrives adds what it plays. In between the buffer is played out, one second in
+    each second, and stays empty while the picture stands still.
+    """
+    rows = segments[["done_s", "buffer_s", "stall_s"]].to_numpy(dtype=float).tolist()
+    corners = [(rows[0][0], 0.0)] if rows else []
+    for (done, level, _), (after, _, stall) in pairwise(rows):
+        corners.append((done, level))
+        if stall > 0:
+            corners.append((done + level, 0.0))
+        corners.append((after, max(0.0, level - (after - done))))
+    corners += [(done, level) for done, level, _ in rows[-1:]]
+    times, levels = np.array(corners, dtype=float).reshape(-1, 2).T
+    return times, levels
+
+
+def load_series(
+    runs: Path | str | pd.DataFrame, name: str, columns: Sequence[str] | None = None
+) -> pd.DataFrame:
+    """Read a time series of all runs into one table.
+
+    Each row has its run's labels: those of a campaign and `seed`, else the columns of
+    `load_results` without what was measured. A label called like a column of the series has `run.`
+    before its name. Runs that did not record the series have no rows.
+
+    Args:
+        runs: a directory of a run or comparison, of which runs that are ok are read; or rows of
+            `load_results`, or of a campaign's table (`minitopo_dc.load`).
+        name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
+            `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
+        columns: columns of the series; None: all. Those of `KEYS` are there in any case.
+
+    Raises:
+        ResultError: no run has the series, a file is broken, or a column is not there.
+    """
+    if isinstance(runs, Path | str):
+        results = load_results(runs)
+        runs = results[results["status"] == "ok"]
+    known = (*DIRECTIONS, *RUN_SERIES, TCP_INFO, *workload_names())
+    if name not in known:
+        raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
+    labels, frames = _labels(runs), []
+    for row, run in enumerate(_directories(runs)):
+        for frame in _frames(run, name):
+            names = {label: f"run.{label}" for label in labels if label in frame}
+            repeated = labels.iloc[[row] * len(frame)].reset_index(drop=True)
+            chosen = _chosen(frame, columns, run)
+            frames.append(pd.concat([repeated.rename(columns=names), chosen], axis=1))
+    if not frames:
+        raise ResultError(f"{name}: none of {len(runs)} runs recorded it")
+    return pd.concat(frames, ignore_index=True)
+
+
+def _directories(runs: pd.DataFrame) -> Iterator[Path]:
+    """Yield the directories of runs; those of a campaign's table are relative to its own."""
+    if "directory" in runs:
+        yield from map(Path, runs["directory"])
+    else:
+        yield from (Path(runs.attrs["directory"]) / run for run in runs["run"])
+
+
+def _labels(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the labels that tell runs apart, a row each; texts are categories of a byte or two."""
+    if "labels" in runs.attrs:
+        labels = runs[[*runs.attrs["labels"], "seed"]]
+    else:
+        measured = {*MEASURED, *leg_columns(runs)}
+        for details in runs["details"]:
+            measured |= {*details.get("units", {})}
+        labels = runs[[name for name in runs if name not in measured]]
+    texts = [name for name in labels if not pd.api.types.is_numeric_dtype(labels[name])]
+    return labels.astype(dict.fromkeys(texts, "category"))
+
+
+def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd.DataFrame:
+    if columns is None:
+        return frame
+    for name in columns:
+        if name not in frame:
+            raise ResultError(f"{run}: no column {name}; allowed: {', '.join(map(str, frame))}")
+    return frame[[name for name in frame if name in columns or name in KEYS]]
+
+
+def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
+    if name in DIRECTIONS:
+        yield from _element_frames(run, name)
+    elif name in RUN_SERIES:
+        if (run / f"{name}.csv").exists():
+            yield _in_seconds(_table(run, run / f"{name}.csv"), 0)
+    else:
+        for number, directory in _flows(run):
+            path = directory / f"{name}.csv"
+            if path.exists():
+                begin = start_ns(run / "gnb-summary.json") if name == TCP_INFO else 0
+                table = _in_seconds(_table(run, path), begin)
+                table.insert(0, "flow", number)
+                yield table
+
+
+def _element_frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
+    for host, direction in DIRECTIONS[name].items():
+        if (run / f"{host}-{name}.csv").exists():
+            table = element_series(run, host, name, "leg" if name == "legs" else "bearer")
+            both = pd.CategoricalDtype(list(get_args(Direction)))
+            table.insert(1, "direction", pd.Series([direction] * len(table), dtype=both))
+            yield table
+
+
+def _flows(run: Path) -> Iterator[tuple[int, Path]]:
+    """Yield where a flow's files may be: in the run's directory, or in one of its own."""
+    yield 1, run
+    number = 1
+    while (directory := flow_directory(run, number, alone=False)).is_dir():
+        yield number, directory
+        number += 1
+
+
+def _table(run: Path, path: Path) -> pd.DataFrame:
+    table = read_csv(run, path)
+    return to_numbers(path, table, [str(name) for name in table if name not in TEXTS])
+
+
+def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
+    """Convert times in ns to the time since the elements' start in s."""
+    if "time_ns" in table:
+        elapsed = (table.pop("time_ns") - begin_ns) / NS_PER_S
+        table.insert(0, "time_s", elapsed)
+    return table
+
+
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
     """Return a CSV file of numbers with at least these columns."""
     table = read_csv(path.parent, path)
@@ -133,14 +375,14 @@ def _refuse(path: Path, table: pd.DataFrame) -> None:
             )
 
 
-def _check_order(path: Path, samples: pd.DataFrame) -> None:
-    """Refuse times or counts that begin below 0 or decrease."""
-    for column in ("time_s", "received_bytes"):
-        values = samples[column].to_numpy(dtype=float)
-        back = np.diff(values, prepend=0.0) < 0
-        if back.any():
-            row = int(back.argmax())
-            allowed = "no less than the line before, and never below 0"
-            raise ResultError(
-                f"{path}: line {row + 2}: {column}: {values[row]:g}; allowed: {allowed}"
-            )
+def _ascending(path: Path, column: pd.Series[Any]) -> Numbers:
+    """Return times or counts; refuse those that begin below 0 or decrease."""
+    values = column.to_numpy(dtype=float)
+    back = np.diff(values, prepend=0.0) < 0
+    if back.any():
+        row = int(back.argmax())
+        allowed = "no less than the line before, and never below 0"
+        raise ResultError(
+            f"{path}: line {row + 2}: {column.name}: {values[row]:g}; allowed: {allowed}"
+        )
+    return values

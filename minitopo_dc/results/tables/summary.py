@@ -1,17 +1,23 @@
-"""A summary with one row for all runs of a transport in a mode."""
+"""A summary with one row for all runs of a transport in a mode, and notes on them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 import pandas as pd
 
-from minitopo_dc.results.tables.load import leg_columns
-from minitopo_dc.results.tables.notes import notes
-from minitopo_dc.runs.results import Status, mode_and_variant
+from minitopo_dc.results.path_use import PATH_USE
+from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED, Status, mode_and_variant
+from minitopo_dc.results.tables.runs import leg_columns
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
+WORDS = {
+    "over first": "the transfer was over before the path on leg {} carried data",
+    "unused by scheduler": "its scheduler left the path on leg {} unused",
+}
+"""What is said of a path; the other uses of a run that is ok are as they were asked for."""
 UNITS = "units"
 """The key of `details`, and a column of the summary, with what users' programs measure."""
 
@@ -21,7 +27,7 @@ def compare_table(results: pd.DataFrame) -> pd.DataFrame:
 
     Columns: `transport`, `mode`, `variant`; numbers of `runs` and of those `ok`, `failed`,
     `disturbed` and `unsupported`; how many runs were `judged` by what the machine did to them,
-    and how many `repeats` that took (`minitopo_dc.runs.trust`); `workload`; the means of its
+    and how many `repeats` that took (`minitopo_dc.results.trust`); `workload`; the means of its
     columns (of a download `goodput_mbps`, `completion_s`, `capacity_share`), some with a sample
     standard deviation (n - 1; NaN for one run) such as `goodput_sd_mbps`; `leg_bytes_1`, ...
     (means); of users' programs the mean of each measure, and `units`, a dictionary of their units;
@@ -55,10 +61,10 @@ def columns_of(table: pd.DataFrame) -> tuple[Column, ...]:
 def _units(table: pd.DataFrame) -> dict[str, str]:
     """Return the measures of users' programs with their units, of runs or of their summary."""
     if UNITS in table:
-        found = list(table[UNITS])
+        units = list(table[UNITS])
     else:
-        found = [details.get(UNITS) for details in table.get("details", ())]
-    return {name: unit for each in found if isinstance(each, dict) for name, unit in each.items()}
+        units = [details.get(UNITS) for details in table.get("details", ())]
+    return {name: unit for run in units if isinstance(run, dict) for name, unit in run.items()}
 
 
 def spread_name(measure: str) -> str:
@@ -89,13 +95,13 @@ def _summarise(runs: pd.DataFrame, columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def _numbers(ok: pd.DataFrame, columns: Sequence[Column]) -> dict[str, float]:
-    found = {}
+    numbers = {}
     for column in columns:
         values = pd.Series(values_of(ok, column.measure), dtype="float64")
-        found[column.measure] = float(values.mean())
+        numbers[column.measure] = float(values.mean())
         if column.spread:
-            found[spread_name(column.measure)] = float(values.std(ddof=1))
-    return found
+            numbers[spread_name(column.measure)] = float(values.std(ddof=1))
+    return numbers
 
 
 def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
@@ -103,3 +109,35 @@ def values_of(ok: pd.DataFrame, measure: str) -> list[Any]:
     if measure in ok.columns:
         return list(ok[measure])
     return [details.get(measure) for details in ok["details"]]
+
+
+def notes(runs: pd.DataFrame) -> str:
+    """Return what is to be known of runs that are ok; empty: nothing."""
+    counts = Counter(line for details in runs["details"] for line in _lines(details))
+    lines = [f"{words}{_share(count, len(runs))}" for words, count in counts.items()]
+    return "; ".join([*lines, *_desynchronised(runs["details"])])
+
+
+def _desynchronised(details: Collection[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how many PDUs were taken for others, if any were."""
+    numbers = [int(run[DESYNCHRONISED]) for run in details if DESYNCHRONISED in run]
+    if numbers:
+        span = dict.fromkeys(f"{number:,}" for number in (min(numbers), max(numbers)))
+        yield (
+            f"{' to '.join(span)} PDUs were taken for others with the same SN, as the legs' skew "
+            "is more than half the SN space: stale packets were delivered; take sn_bits: 18"
+            f"{_share(len(numbers), len(details))}"
+        )
+
+
+def _share(count: int, runs: int) -> str:
+    return "" if count == runs else f" ({count} of {runs} runs)"
+
+
+def _lines(details: Mapping[str, Any]) -> Iterator[str]:
+    flows = details.get("flows") or [details]
+    uses = (use for flow in flows for use in flow.get(PATH_USE, {}).items())
+    for leg, use in dict.fromkeys(uses):
+        if use in WORDS:
+            yield WORDS[use].format(leg)
+    yield from details.get(CAUTIONS, ())

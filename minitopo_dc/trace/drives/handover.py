@@ -186,7 +186,7 @@ class _Terminal:
 
     def _others(self, row: Sequence[float]) -> list[int]:
         """Return the channels that are there and not in use, the best first."""
-        return _ranked(row, [each for each in range(1, len(row) + 1) if each not in self._used])
+        return _ranked(row, [other for other in range(1, len(row) + 1) if other not in self._used])
 
     def _enter(self, number: int, channel: int) -> None:
         self._used.append(channel)

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minitopo_dc.trace.drives.cells import CellLog, HeardCell
-from minitopo_dc.trace.drives.channels import Capacities
+from minitopo_dc.trace.drives.channels import Capacities, CellLog, HeardCell
 from minitopo_dc.trace.model import MAX_BPS, in_range
 
 Interferers = Literal["all", "carrier"]
@@ -74,8 +73,8 @@ def channels_of(log: CellLog, radio: RadioSettings | None = None) -> Capacities:
     return Capacities(
         name=log.name,
         operators=tuple(operator for operator, _ in carriers),
-        mbps=tuple(tuple(row.get(each, absent)[1] for row in rows) for each in carriers),
-        cells=tuple(tuple(row.get(each, absent)[0] for row in rows) for each in carriers),
+        mbps=tuple(tuple(row.get(carrier, absent)[1] for row in rows) for carrier in carriers),
+        cells=tuple(tuple(row.get(carrier, absent)[0] for row in rows) for carrier in carriers),
     )
 
 

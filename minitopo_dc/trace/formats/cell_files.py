@@ -10,19 +10,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.trace.drives.cells import CellLog, HeardCell
-from minitopo_dc.trace.drives.channels import Capacities
-from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.formats.columns import MBPS, SECONDS, Column, source_of
-from minitopo_dc.trace.formats.fields import Row, number, power_dbm, rate_bps, read_rows
-from minitopo_dc.trace.formats.raca import (
+from minitopo_dc.trace.drives.channels import Capacities, CellLog, HeardCell
+from minitopo_dc.trace.formats.fields import (
+    MBPS,
+    SECONDS,
+    Column,
+    Row,
+    comment_lines,
+    read_rows,
+    source_of,
+)
+from minitopo_dc.trace.formats.table import (
     LONGEST_GAP_S,
     TIMESTAMP,
     Sample,
     check_gaps,
     parse_raca_cells,
 )
-from minitopo_dc.trace.model import RateTrace
+from minitopo_dc.trace.model import RateTrace, TraceError
 
 CELL_COLUMNS = ["time_s", "operator", "carrier", "cell", "rsrp_dbm"]
 
@@ -31,7 +36,7 @@ def read_cells(*paths: str | Path) -> CellLog:
     """Read a log of visible cells, or several that were taken at the same time.
 
     Each file is a long CSV (:func:`parse_cells`) or one of Raca et al.
-    (:func:`~minitopo_dc.trace.formats.raca.parse_raca_cells`). Times of several files count from
+    (:func:`~minitopo_dc.trace.formats.table.parse_raca_cells`). Times of several files count from
     the same moment. Second 0 is the first one with a cell; a second without a row has no visible
     cell; a cell that occurs several times in a second has the mean of its values in dBm.
 
@@ -40,7 +45,7 @@ def read_cells(*paths: str | Path) -> CellLog:
         OSError: one cannot be opened.
     """
     files = [Path(path) for path in paths]
-    samples = [sample for file in files for sample in _samples(file, read_rows(file))]
+    samples = [sample for file in files for sample in _samples(read_rows(file))]
     heard: dict[int, dict[tuple[str, str, str], list[float]]] = {}
     for second, cell in samples:
         heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
@@ -64,35 +69,34 @@ def kind_of_drive(path: str | Path) -> Literal["cells", "channels"] | None:
         TraceError: it is no text, or empty.
         OSError: it cannot be opened.
     """
-    header = read_rows(Path(path))[0][1]
+    header = read_rows(Path(path))[0].fields
     if header == CELL_COLUMNS:
         return "cells"
     return "channels" if _channel_count(header) else None
 
 
-def parse_cells(path: Path, rows: list[Row]) -> Iterator[Sample]:
+def parse_cells(rows: list[Row]) -> Iterator[Sample]:
     """Yield the cells of rows `time_s,operator,carrier,cell,rsrp_dbm`, whose times do not descend.
 
     Raises:
         TraceError: a row is none.
     """
-    line, header = rows[0]
-    if header != CELL_COLUMNS:
-        raise TraceError(path, line, f"header {','.join(header)[:60]!r}", ",".join(CELL_COLUMNS))
+    header, columns = rows[0], ",".join(CELL_COLUMNS)
+    if header.fields != CELL_COLUMNS:
+        raise header.error(f"header {','.join(header.fields)[:60]!r}", columns)
     if len(rows) == 1:
-        raise TraceError(path, line, "no cell", "at least one row")
+        raise header.error("no cell", "at least one row")
     before, samples = Decimal(0), False
-    for line, fields in rows[1:]:
-        if len(fields) != len(CELL_COLUMNS):
-            raise TraceError(path, line, f"{len(fields)} columns", ",".join(CELL_COLUMNS))
-        time = number(path, line, fields[0], "time_s")
+    for row in rows[1:]:
+        row.check_width(len(CELL_COLUMNS), columns)
+        time = row.number(row.fields[0], "time_s")
         if time < before:
-            raise TraceError(path, line, f"time {time} goes backwards", f"{before} s or later")
+            raise row.error(f"time {time} goes backwards", f"{before} s or later")
         if samples and time - before > LONGEST_GAP_S:
             what = f"no row for {time - before} s after {before} s"
-            raise TraceError(path, line, what, f"gaps of at most {LONGEST_GAP_S} s")
+            raise row.error(what, f"gaps of at most {LONGEST_GAP_S} s")
         before, samples = time, True
-        yield int(time), _cell(path, line, fields)
+        yield int(time), _cell(row)
 
 
 def write_cells(log: CellLog, path: str | Path, *, comment: str = "") -> None:
@@ -100,7 +104,7 @@ def write_cells(log: CellLog, path: str | Path, *, comment: str = "") -> None:
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*_comments(comment), ",".join(CELL_COLUMNS)]
+    lines = [*comment_lines(comment), ",".join(CELL_COLUMNS)]
     for second, cells in enumerate(log.seconds):
         lines += [f"{second},{','.join(cell[:3])},{cell.rsrp_dbm:.1f}" for cell in cells]
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -113,11 +117,10 @@ def read_channels(path: str | Path) -> Capacities:
         TraceError: it is none.
         OSError: it cannot be opened.
     """
-    file = Path(path)
-    return parse_channels(file, read_rows(file))
+    return parse_channels(read_rows(Path(path)))
 
 
-def parse_channels(path: Path, rows: list[Row]) -> Capacities:
+def parse_channels(rows: list[Row]) -> Capacities:
     """Return the channels of rows `time_s,channel_1_mbps,...,channel_1_cell,...` for each second.
 
     A rate of 0 is an absent channel, whose cell is empty. A cell that is written as
@@ -126,41 +129,37 @@ def parse_channels(path: Path, rows: list[Row]) -> Capacities:
     Raises:
         TraceError: a row is none.
     """
-    line, header = rows[0]
-    _refuse_cells(path, line, header)
-    count = _channel_count(header)
+    header, path = rows[0], rows[0].path
+    _refuse_cells(header)
+    count = _channel_count(header.fields)
     if not count or len(rows) == 1:
-        raise TraceError(path, line, "no channels", ",".join(_header(1)) + " and a row a second")
-    times = [_whole(path, row, len(header)) for row in rows[1:]]
-    for (row, _), (before, after) in zip(rows[2:], pairwise(times), strict=True):
+        raise header.error("no channels", ",".join(_header(1)) + " and a row a second")
+    times = [_second(row, len(header.fields)) for row in rows[1:]]
+    for row, (before, after) in zip(rows[2:], pairwise(times), strict=True):
         if after != before + 1:
-            raise TraceError(path, row, f"time {after} after {before}", "each second once")
-    columns = list(zip(*(fields for _, fields in rows[1:]), strict=True))
-    cells = columns[1 + count :]
+            raise row.error(f"time {after} after {before}", "each second once")
     rates = [
-        tuple(
-            float(rate_bps(path, n, text, header[1 + k], MBPS) / MBPS.size)
-            for (n, _), text in zip(rows[1:], columns[1 + k], strict=True)
-        )
-        for k in range(count)
+        tuple(float(row.rate_bps(row.fields[place], name, MBPS) / MBPS.size) for row in rows[1:])
+        for place, name in enumerate(header.fields[1 : 1 + count], start=1)
     ]
+    cells = list(zip(*(row.fields[1 + count :] for row in rows[1:]), strict=True))
     if not any(map(any, rates)):
         raise TraceError(path, 0, "no channel has any capacity", "a rate above 0 in any second")
     return Capacities(path.name, tuple(map(_operator, cells)), tuple(rates), tuple(cells))
 
 
-def channel_trace(path: Path, rows: list[Row], column: str) -> RateTrace | None:
+def channel_trace(rows: list[Row], column: str) -> RateTrace | None:
     """Return one channel of a wide CSV by its column's name, None for another file or column.
 
     Raises:
         TraceError: a row of the wide CSV is none, or the file is a log of cells.
     """
-    line, header = rows[0]
-    _refuse_cells(path, line, header)
+    _refuse_cells(rows[0])
+    header = rows[0].fields
     names = [_rate_column(channel) for channel in range(_channel_count(header))]
     if column not in names:
         return None
-    trace = parse_channels(path, rows).trace(names.index(column))
+    trace = parse_channels(rows).trace(names.index(column))
     return replace(trace, source=source_of(Column(header[0], SECONDS), Column(column, MBPS)))
 
 
@@ -169,7 +168,7 @@ def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "
 
     Each line of `comment` becomes a line behind `#` at the top.
     """
-    lines = [*_comments(comment), ",".join(_header(len(capacities.mbps)))]
+    lines = [*comment_lines(comment), ",".join(_header(len(capacities.mbps)))]
     for step in range(capacities.steps):
         rates = [f"{rate:.3f}".rstrip("0").rstrip(".") for rate in capacities.at(step)]
         cells = [row[step] for row in capacities.cells]
@@ -177,34 +176,30 @@ def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _samples(path: Path, rows: list[Row]) -> Iterator[Sample]:
-    if TIMESTAMP in rows[0][1]:
-        return parse_raca_cells(path, rows)
-    return parse_cells(path, rows)
+def _samples(rows: list[Row]) -> Iterator[Sample]:
+    return parse_raca_cells(rows) if TIMESTAMP in rows[0].fields else parse_cells(rows)
 
 
-def _cell(path: Path, line: int, fields: list[str]) -> HeardCell:
-    for column, name in zip(CELL_COLUMNS[1:4], fields[1:4], strict=True):
+def _cell(row: Row) -> HeardCell:
+    _, operator, carrier, cell, power = row.fields
+    for column, name in zip(CELL_COLUMNS[1:4], (operator, carrier, cell), strict=True):
         if not name or "/" in name:
-            raise TraceError(path, line, f"{column} {name!r}", "a name without a slash")
-    operator, carrier, cell, power = fields[1:]
-    return HeardCell(operator, carrier, cell, power_dbm(path, line, power, "rsrp_dbm"))
+            raise row.error(f"{column} {name!r}", "a name without a slash")
+    return HeardCell(operator, carrier, cell, row.power_dbm(power, "rsrp_dbm"))
 
 
-def _whole(path: Path, row: Row, width: int) -> int:
-    line, fields = row
-    if len(fields) != width:
-        raise TraceError(path, line, f"{len(fields)} columns", f"{width} columns, as the header")
-    time = number(path, line, fields[0], "time_s")
+def _second(row: Row, width: int) -> int:
+    row.check_width(width, f"{width} columns, as the header")
+    time = row.number(row.fields[0], "time_s")
     if time != int(time):
-        raise TraceError(path, line, f"time {fields[0]}", "whole seconds")
+        raise row.error(f"time {row.fields[0]}", "whole seconds")
     return int(time)
 
 
-def _refuse_cells(path: Path, line: int, header: list[str]) -> None:
-    if header == CELL_COLUMNS:
+def _refuse_cells(header: Row) -> None:
+    if header.fields == CELL_COLUMNS:
         made = "channels, which `minitopo-dc trace channels` makes of it"
-        raise TraceError(path, line, "a log of cells has no capacity", made)
+        raise header.error("a log of cells has no capacity", made)
 
 
 def _operator(cells: Sequence[str]) -> str:
@@ -225,7 +220,3 @@ def _header(count: int) -> list[str]:
 
 def _rate_column(channel: int) -> str:
     return f"channel_{channel + 1}_mbps"
-
-
-def _comments(comment: str) -> list[str]:
-    return [f"# {line}".rstrip() for line in comment.splitlines()]

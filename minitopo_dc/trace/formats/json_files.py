@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.numbers import Unit, time_unit
-from minitopo_dc.trace.errors import TraceError
-from minitopo_dc.trace.formats.columns import (
+from minitopo_dc.trace.formats.fields import (
     DEFAULT_COLUMN,
     SECONDS,
     Column,
+    Row,
     chosen_rate,
     name_of,
     names_rate,
     source_of,
 )
-from minitopo_dc.trace.formats.fields import rate_bps, time_ns
-from minitopo_dc.trace.model import RateTrace, Source
+from minitopo_dc.trace.model import RateTrace, Source, TraceError
 
 _BEGINNING = re.compile(r"\s*(\{|\[\s*[{\]])")
 _DURATION = re.compile(r"duration_([a-z]+)")
@@ -68,14 +67,15 @@ def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrac
     if not lasting:
         raise TraceError(path, 0, "no entry with a duration and its unit", _FORMS)
     time = Column.time(lasting[0])
-    header = [time.name, *([name for name in names if names_rate(name)] or names)]
-    rate = chosen_rate(path, 0, header, time.name, column)
+    rates = [name for name in names if names_rate(name)] or names
+    file = Row(path, 0, [time.name, *rates])
+    rate = chosen_rate(file, time.name, column)
     periods = []
     for number, entry in enumerate(entries, start=1):
-        length, value = (_number(path, entry, each.name, number) for each in (time, rate))
-        lasting_ns = time_ns(path, 0, length, f"{time.name} of entry {number}", time.unit)
+        length, value = (_number(path, entry, part.name, number) for part in (time, rate))
+        lasting_ns = file.time_ns(length, f"{time.name} of entry {number}", time.unit)
         name = f"{rate.name} of entry {number}"
-        periods.append((lasting_ns, round(rate_bps(path, 0, value, name, rate.unit))))
+        periods.append((lasting_ns, round(file.rate_bps(value, name, rate.unit))))
     return _of_periods(path, periods, source_of(time, rate))
 
 
@@ -85,7 +85,7 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         raise TraceError(path, 0, f"iperf3 failed: {document['error']}"[:200], "a finished test")
     try:
         intervals = [_columns_of(interval) for interval in document["intervals"]]
-        kept = [each for each in intervals if not each[_SUM].get("omitted")]
+        kept = [interval for interval in intervals if not interval[_SUM].get("omitted")]
         names = list(kept[0])
     except (LookupError, TypeError, AttributeError):
         raise TraceError(path, 0, "no intervals of iperf3", _FORMS) from None
@@ -93,6 +93,7 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
         what = f"{_SUM} and {_REVERSE} could be the capacity"
         where = "--trace-column; trace info: --column; in a scenario trace_column"
         raise TraceError(path, 0, what, f"one of {', '.join(names)} ({where})")
+    file = Row(path, 0, names)
     name = _SUM if column == DEFAULT_COLUMN else name_of(column)
     if name not in names:
         raise TraceError(path, 0, f"no column {name!r}", ", ".join(names))
@@ -100,8 +101,8 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
     for number, interval in enumerate(kept, start=1):
         entry = interval.get(name, {})
         numbers = [_number(path, entry, key, number) for key in ("start", "end", "bits_per_second")]
-        start, end = (time_ns(path, 0, text, "start, end", SECONDS) for text in numbers[:2])
-        rate = rate_bps(path, 0, numbers[2], f"{name} of interval {number}", _BPS)
+        start, end = (file.time_ns(text, "start, end", SECONDS) for text in numbers[:2])
+        rate = file.rate_bps(numbers[2], f"{name} of interval {number}", _BPS)
         periods.append((end - start, round(rate)))
     words = Column("start", SECONDS), Column(f"{name} bits_per_second", _BPS)
     return _of_periods(path, periods, source_of(*words))

@@ -14,10 +14,10 @@ import pytest
 
 from minitopo_dc.real.network.testbed import Testbed
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.results.logs.qlog import server_recovery
+from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisation
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 pytestmark = pytest.mark.root

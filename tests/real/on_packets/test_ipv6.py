@@ -13,7 +13,7 @@ from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.runs.addresses import client_address, server_address
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.workloads import Ping
 from tests.real.testbed import INSTANT, Bed, running_testbed, scenario

@@ -17,7 +17,7 @@ import pytest
 
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.runs.addresses import SERVER_PORT
+from minitopo_dc.scenario.addresses import SERVER_PORT
 from tests.real.element.fakes import ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED
 from tests.real.testbed import running_testbed, scenario

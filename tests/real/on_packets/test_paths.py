@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.results.measures.utilisation import leg_rates
+from minitopo_dc.results import leg_rates
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import COLUMNS
 
@@ -59,8 +59,10 @@ PHASES = [
 def test_a_leg_carries_data_while_its_path_is_open_and_available(
     begin_s: float, end_s: float, legs: set[int], whole: tuple[RunResult, Path]
 ) -> None:
-    rates = leg_rates(whole[1]).pivot_table(index="time_s", columns="leg", values="rate_mbps")
-    phase = rates[(rates.index > begin_s + 0.1) & (rates.index <= end_s)]
+    rates = leg_rates(whole[1], bin_s=0.1).pivot_table(
+        index="time_s", columns="leg", values="rate_mbps"
+    )
+    phase = rates[(rates.index > begin_s + 0.05) & (rates.index < end_s - 0.05)]
     for leg in (1, 2):
         if leg in legs:
             assert phase[leg].mean() > CARRIES * RATE_MBPS, f"leg {leg}\n{phase.to_string()}"

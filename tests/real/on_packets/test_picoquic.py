@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.picoquic.extension import needs_picoquic
 

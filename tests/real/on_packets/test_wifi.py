@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.results.logs.connection_log import connection_log, sender_recovery
+from minitopo_dc.results.logs import connection_log, sender_recovery
 from minitopo_dc.topologies.two_path import client_address
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed

@@ -26,9 +26,9 @@ from minitopo_dc.real.run.disturbance import (
     measure,
     plan,
 )
-from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import RunResult
-from minitopo_dc.runs.trust import LIMITS_VARIABLE, Limits
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.trust import LIMITS_VARIABLE, Limits
 from minitopo_dc.scenario import Scenario
 
 RIGHT = Row(

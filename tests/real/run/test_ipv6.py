@@ -12,8 +12,8 @@ from minitopo_dc import cli
 from minitopo_dc.real.network import testbed
 from minitopo_dc.real.run import real
 from minitopo_dc.real.run.real import run_real
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Scenario
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}

@@ -14,7 +14,7 @@ import pytest
 
 from minitopo_dc.real.run import watch
 from minitopo_dc.real.run.watch import Sample, Watch, _part, _Process
-from minitopo_dc.runs.trust import Evidence, Part
+from minitopo_dc.results.trust import Evidence, Part
 
 MS = 1_000_000
 

@@ -19,8 +19,8 @@ from scapy.layers.inet6 import IPv6
 from scapy.packet import Raw
 
 from minitopo_dc.capture import CaptureFile
-from minitopo_dc.results.errors import ResultError
-from minitopo_dc.results.logs.connection_log import connection_log, sender_recovery
+from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.logs import connection_log, sender_recovery
 from minitopo_dc.runners.tcp.info import FIELDS, FILE
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result

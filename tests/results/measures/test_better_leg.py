@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.results import results_table
 from minitopo_dc.results.measures.better_leg import better_legs
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result
 
 

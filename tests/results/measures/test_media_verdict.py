@@ -8,8 +8,8 @@ import math
 import pytest
 
 from minitopo_dc.results.measures.media_verdict import MediaFinding, media_findings
-from minitopo_dc.results.tables.load import results_table
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import results_table
 from tests.results.synthetic_runs import result
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}

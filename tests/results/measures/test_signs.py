@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
 from minitopo_dc.results.measures.signs import Signs, reason, signs
-from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 
 PLAIN = Signs(

@@ -1,54 +1,178 @@
-"""Which leg has how much of a run's bytes from a moment on."""
+"""What the legs and the bearers of a run carried, from files written by hand."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
+from minitopo_dc.results import ResultError
 from minitopo_dc.results.measures import utilisation
-from minitopo_dc.results.measures.utilisation import leg_loss_percent, leg_share
+from minitopo_dc.results.measures.pdcp import leg_failures, reordering_wait_ms
+from minitopo_dc.results.measures.utilisation import (
+    arrived_copies,
+    flow_rates,
+    leg_loss_percent,
+    leg_share,
+    link_utilisation,
+)
+from minitopo_dc.scenario import Scenario
+from tests.results.synthetic_runs import no_result, result, save, save_element
+
+RUN = Path("run")
 
 
-@pytest.fixture(autouse=True)
-def legs(monkeypatch: pytest.MonkeyPatch) -> None:
+def made(monkeypatch: pytest.MonkeyPatch, columns: str, *rows: tuple[int, ...]) -> None:
+    table = pd.DataFrame(rows, columns=columns.split())
+    monkeypatch.setattr(utilisation, "leg_series", lambda _: table)
+
+
+def test_what_is_carried_and_what_is_sent_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leg 1 delivers nothing from 3 s on, but is sent to; leg 2 delivers from 3 s on."""
     rows = [
         (second, leg, pushed, min(pushed, most))
         for second in range(7)
         for leg, pushed, most in ((1, 100 * second, 300), (2, 300 * max(second - 3, 0), 10**9))
     ]
-    columns = ["time_s", "leg", "pushed_bytes", "delivered_bytes"]
-    table = pd.DataFrame(rows, columns=columns)
-    monkeypatch.setattr(utilisation, "leg_series", lambda _: table)
-
-
-def test_what_is_carried_and_what_is_sent_are_told_apart() -> None:
-    run = Path("run")
-    assert leg_share(run, "delivered_bytes", leg=2, from_s=4) == 1
-    assert leg_share(run, "pushed_bytes", leg=2, from_s=4) == 0.75
-    assert leg_share(run, "delivered_bytes", leg=1, from_s=0) == 0.25
-    assert leg_share(run, "delivered_bytes", leg=3, from_s=0) == 0
-
-
-def test_of_nothing_there_is_no_share() -> None:
-    assert math.isnan(leg_share(Path("run"), "delivered_bytes", leg=2, from_s=6))
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, *rows: tuple[int, int, int, int]) -> None:
-    """Rows of leg, packets that reached it, and packets dropped by its queue and on the air."""
-    columns = ["leg", "pushed_packets", "dropped_queue", "dropped_radio"]
-    table = pd.DataFrame(rows, columns=columns)
-    monkeypatch.setattr(utilisation, "leg_series", lambda _: table)
+    made(monkeypatch, "time_s leg pushed_bytes delivered_bytes", *rows)
+    assert leg_share(RUN, "delivered_bytes", leg=2, from_s=4) == 1
+    assert leg_share(RUN, "pushed_bytes", leg=2, from_s=4) == 0.75
+    assert leg_share(RUN, "delivered_bytes", leg=1, from_s=0) == 0.25
+    assert leg_share(RUN, "delivered_bytes", leg=3, from_s=0) == 0
+    assert math.isnan(leg_share(RUN, "delivered_bytes", leg=2, from_s=6))
 
 
 def test_lost_is_what_all_legs_had_dropped_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted(monkeypatch, (1, 10, 0, 0), (2, 10, 5, 0), (1, 300, 1, 2), (2, 100, 5, 0))
-    assert leg_loss_percent(Path("run")) == 2
+    columns = "leg pushed_packets dropped_queue dropped_radio"
+    made(monkeypatch, columns, (1, 10, 0, 0), (2, 10, 5, 0), (1, 300, 1, 2), (2, 100, 5, 0))
+    assert leg_loss_percent(RUN) == 2
+    made(monkeypatch, columns, (1, 0, 0, 0))
+    assert math.isnan(leg_loss_percent(RUN))
 
 
-def test_where_nothing_was_sent_no_share_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    counted(monkeypatch, (1, 0, 0, 0))
-    assert math.isnan(leg_loss_percent(Path("run")))
+def rows_of(series: str, counts: Callable[[int, int], int], tenths: range) -> list[dict[str, int]]:
+    """Rows of two legs or bearers, whose delivered bytes follow from their number and the time."""
+    return [
+        {"time_ns": tenth * 10**8, series: number, "delivered_bytes": counts(number, tenth)}
+        for tenth in tenths
+        for number in ((1, 2) if series == "leg" else (1, 3))
+    ]
+
+
+def run_of(directory: Path, *downlinks: dict[str, Any], **changes: Any) -> Path:
+    fields = changes.pop("fields", {})
+    run = save(directory, result(**changes))
+    legs = [{"downlink": downlink} for downlink in downlinks]
+    values = {"transport": "quic", "mode": "dc", "legs": legs}
+    Scenario.check(values | fields, "test").save(run / "scenario.yaml")
+    return run
+
+
+def test_the_utilisation_is_what_a_leg_carried_of_what_it_could_while_clients_ran(
+    tmp_path: Path,
+) -> None:
+    run = run_of(
+        tmp_path / "steady",
+        {"rate_mbps": 20},
+        {"rate_mbps": 10},
+        completion_s=4.0,
+        leg_bytes=[5_000_000, 1_000_000],
+    )
+    assert link_utilisation(run) == pytest.approx([0.5, 0.2])
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,100\n1,8\n3,100\n4,100\n")
+    late = {"completion_s": 2.0, "leg_bytes": [1_000_000], "details": {"started_s": 1.0}}
+    run = run_of(tmp_path / "late", {"trace": str(trace)}, fields={"mode": "sc"}, **late)
+    assert link_utilisation(run) == pytest.approx([0.5])
+    with pytest.raises(ValueError, match="status failed; only a run that is ok"):
+        link_utilisation(save(tmp_path, no_result("quic", "dc", "failed", "it broke")))
+
+
+def test_what_a_leg_delivers_behind_a_duration_is_not_used(tmp_path: Path) -> None:
+    flows = [{"started_s": 0.5, "completion_s": 2.0}, {"started_s": 0.6, "completion_s": 1.9}]
+    timed = {"mode": "flows", "workload": {"duration_s": 2.0}, "flows": [{"mode": "sc"}] * 2}
+    ok = {"completion_s": 2.0, "leg_bytes": [5_500_000] * 2, "details": {"flows": flows}}
+    run = run_of(tmp_path, {"rate_mbps": 20}, {"rate_mbps": 40}, fields=timed, **ok)
+    # 20 Mbit/s from 0.5 s to the end, and 0.2 s longer from the queue.
+    rows = rows_of("leg", lambda _, tenth: min(22, max(0, tenth - 5)) * 250_000, range(40))
+    save_element(run, "gnb", "legs", rows)
+    assert link_utilisation(run) == pytest.approx([1.0, 0.5])
+
+
+@pytest.mark.parametrize(("starts", "ends"), [((0, 0), (1.999, 1.5)), ((3, 7), (2.0, 2.0))])
+def test_a_flow_s_rate_is_what_its_bearer_delivered_in_each_whole_bin_from_its_start(
+    starts: tuple[int, int], ends: tuple[float, float], tmp_path: Path
+) -> None:
+    flows = [
+        {"started_s": start / 10, "completion_s": end}
+        for start, end in zip(starts, ends, strict=True)
+    ]
+    run = save(tmp_path, result(completion_s=max(ends), details={"flows": flows}))
+
+    def counts(bearer: int, tenth: int) -> int:
+        flow = (bearer + 1) // 2
+        return max(0, tenth - starts[flow - 1]) * flow * 12_500
+
+    save_element(run, "ue", "receive", rows_of("bearer", counts, range(-5, 40)))
+    assert flow_rates(run).to_dict("list") == {
+        "time_s": [0.0, 1.0, 0.0, 1.0],
+        "flow": [1, 1, 2, 2],
+        "rate_mbps": pytest.approx([1.0, 1.0, 2.0, 2.0]),
+    }
+    (run / "ue-receive.csv").unlink()
+    with pytest.raises(ResultError, match=r"ue-receive\.csv"):
+        flow_rates(run)
+
+
+def summarised(run: Path, host: str, content: object) -> None:
+    text = content if isinstance(content, str) else json.dumps(content)
+    (run / f"{host}-summary.json").write_text(text)
+
+
+def test_copies_are_what_arrived_for_each_pdu_delivered(tmp_path: Path) -> None:
+    duplicated = {"pdus_1": 90, "pdus_2": 100, "delivered": 100, "duplicates": 90}
+    alone = {"pdus_1": 50, "delivered": 50}
+    summarised(tmp_path, "ue", {"receive": {"11": alone, "1": duplicated}})
+    assert arrived_copies(tmp_path) == {1: 1.9, 6: 1.0}
+
+
+def test_the_waiting_time_is_the_mean_over_all_that_the_bearers_delivered(tmp_path: Path) -> None:
+    waited = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
+    at_once = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
+    summarised(tmp_path, "ue", {"receive": {"1": waited, "3": at_once}})
+    assert reordering_wait_ms(tmp_path) == 1.5
+
+
+def test_failures_of_legs_are_those_of_both_directions(tmp_path: Path) -> None:
+    for host, counts in (("gnb", {"failures_1": 2, "failures_2": 1}), ("ue", {"failures_1": 4})):
+        summarised(tmp_path, host, {"transmit": {"1": counts | {"pdus_1": 9}}})
+    assert leg_failures(tmp_path) == 7
+
+
+def test_without_bearers_or_when_nobody_looks_there_is_no_number(tmp_path: Path) -> None:
+    for host in ("gnb", "ue"):
+        summarised(tmp_path, host, {"transmit": {"1": {"pdus_1": 1}}, "receive": {}})
+    assert math.isnan(reordering_wait_ms(tmp_path))
+    assert math.isnan(leg_failures(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("measure", "host", "spoilt"),
+    [
+        (reordering_wait_ms, "ue", '{"receive": {"1": {"delivered": 5}}}'),
+        (leg_failures, "gnb", '{"transmit": {"1": {"failures_1": "x"}}}'),
+        (arrived_copies, "ue", '{"receive": {"1": {"pdus_1": 1, "delivered": 0}}}'),
+    ],
+)
+def test_a_spoilt_summary_is_an_error_that_names_it(
+    measure: Callable[[Path], Any], host: str, spoilt: str, tmp_path: Path
+) -> None:
+    for text in ("{", "[]", "{}", spoilt):
+        summarised(tmp_path, host, text)
+        with pytest.raises(ResultError, match=rf"{host}-summary\.json: malformed"):
+            measure(tmp_path)

@@ -12,8 +12,8 @@ import pytest
 from minitopo_dc.results.measures import signs
 from minitopo_dc.results.measures.sentences import REASONS, reason_sentence
 from minitopo_dc.results.measures.verdict import Finding, findings
-from minitopo_dc.results.tables.load import results_table
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import results_table
 from tests.results.measures.test_signs import PLAIN
 from tests.results.synthetic_runs import no_result, result
 

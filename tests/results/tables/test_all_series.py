@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.results import ResultError, load_results, load_series
 from minitopo_dc.campaign.campaign import Campaign
-from tests.results.synthetic_runs import no_result, result, save, save_element, save_rate
+from minitopo_dc.results import ResultError, load_results, load_series
 from tests.campaign.cases import batches
+from tests.results.synthetic_runs import no_result, result, save, save_element, save_rate
 
 SETTINGS: dict[str, Any] = {"leg": 2, "pdcp.split": "", "pdcp.t_reordering_ms": None}
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.results import load_results
-from minitopo_dc.results.tables.labels import ID
-from minitopo_dc.runs.judge import blank_result
-from minitopo_dc.runs.results import SETTINGS, RunResult
+from minitopo_dc.results.judge import blank_result
+from minitopo_dc.results.run_result import SETTINGS, RunResult
+from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.scenario import Scenario
 
 BASE: dict[str, Any] = {"transport": "quic", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}

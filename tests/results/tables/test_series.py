@@ -1,14 +1,27 @@
+"""Rates and counters of a run over time, from files written by hand."""
+
 from __future__ import annotations
 
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.results import ResultError, client_rate, leg_series, pdcp_series
+from minitopo_dc.results import (
+    ResultError,
+    client_rate,
+    leg_rates,
+    leg_series,
+    path_rates,
+    path_series,
+    pdcp_series,
+)
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.path_reports import PathFile, PathSample
 from tests.results.synthetic_runs import START_NS, save_element, save_rate
 
 LEG_ROWS = [
@@ -24,31 +37,19 @@ def write_rate(run: Path, *lines: str) -> Path:
     return path
 
 
-def test_a_constant_rate_is_flat(tmp_path: Path) -> None:
-    save_rate(tmp_path, 3.0, lambda time: time * 2_500_000)
+def test_a_steady_rate_is_flat_and_the_last_bin_low_when_the_transfer_ends_in_it(
+    tmp_path: Path,
+) -> None:
+    save_rate(tmp_path, 1.1, lambda time: time * 2_500_000)
     rate = client_rate(tmp_path)
-    assert list(rate["time_s"]) == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
-    assert list(rate["rate_mbps"]) == pytest.approx([20.0] * 6)
-
-
-def test_a_step_of_the_rate_is_in_its_bin(tmp_path: Path) -> None:
+    assert list(rate["time_s"]) == [0.0, 0.5, 1.0]
+    assert list(rate["rate_mbps"]) == pytest.approx([20.0, 20.0, 4.0])
+    write_rate(tmp_path, "0,0", "0.3,300000", "1.7,1700000", "2,2000000")  # samples come late
+    assert list(client_rate(tmp_path)["rate_mbps"]) == pytest.approx([8.0] * 4)
     save_rate(tmp_path, 2.0, lambda time: max(0.0, time - 1) * 1_250_000)
     assert list(client_rate(tmp_path)["rate_mbps"]) == pytest.approx([0, 0, 10, 10])
-
-
-def test_samples_that_come_late_do_not_change_a_constant_rate(tmp_path: Path) -> None:
-    write_rate(tmp_path, "0,0", "0.3,300000", "1.7,1700000", "2,2000000")
-    assert list(client_rate(tmp_path)["rate_mbps"]) == pytest.approx([8.0] * 4)
-
-
-def test_the_last_bin_is_low_when_the_transfer_ends_in_it(tmp_path: Path) -> None:
-    save_rate(tmp_path, 1.1, lambda time: time * 2_500_000)
-    assert list(client_rate(tmp_path)["rate_mbps"]) == pytest.approx([20.0, 20.0, 4.0])
-
-
-def test_bytes_before_the_first_sample_are_counted(tmp_path: Path) -> None:
-    write_rate(tmp_path, "0.2,1000", "0.4,1000")
-    assert list(client_rate(tmp_path)["rate_mbps"]) == pytest.approx([0.016])
+    write_rate(tmp_path)
+    assert client_rate(tmp_path).empty
 
 
 @given(
@@ -60,7 +61,7 @@ def test_bytes_before_the_first_sample_are_counted(tmp_path: Path) -> None:
 def test_the_bins_hold_every_byte(
     tmp_path_factory: pytest.TempPathFactory, samples: list[tuple[int, int]], bin_s: float
 ) -> None:
-    run = tmp_path_factory.mktemp("run")
+    run = tmp_path_factory.getbasetemp()
     times = accumulate(time for time, _ in samples)
     counts = list(accumulate(count for _, count in samples))
     write_rate(run, *(f"{time / 1000},{count}" for time, count in zip(times, counts, strict=True)))
@@ -69,52 +70,27 @@ def test_the_bins_hold_every_byte(
     assert rate.sum() * bin_s * 1e6 / 8 == pytest.approx(counts[-1])
 
 
-def test_a_transfer_that_never_began_has_no_rate(tmp_path: Path) -> None:
-    write_rate(tmp_path)
-    assert client_rate(tmp_path).empty
-
-
 @pytest.mark.parametrize(
-    ("lines", "message"),
+    ("text", "message"),
     [
-        (["0,0", "0.1,x"], "line 3: received_bytes: x is no number"),
-        (["0,0", "0.1"], "line 3: received_bytes"),
-        (["0,0", "0.2,5", "0.1,6"], "line 4: time_s"),
-        (["0,5", "0.1,4"], "line 3: received_bytes"),
-        (["-0.1,0"], "line 2: time_s"),
-        (["0,0", "0.1,1,2"], "line 3"),
+        ("time_s,received_bytes\n0,0\n0.1,x\n", "line 3: received_bytes: x is no number"),
+        ("time_s,received_bytes\n0,0\n0.1\n", "line 3: received_bytes"),
+        ("time_s,received_bytes\n0,0\n0.2,5\n0.1,6\n", "line 4: time_s"),
+        ("time_s,received_bytes\n0,5\n0.1,4\n", "line 3: received_bytes"),
+        ("time_s,received_bytes\n-0.1,0\n", "line 2: time_s"),
+        ("time_s,received_bytes\n0,0\n0.1,1,2\n", "line 3"),
+        ("time_s,received_bytes\n0,0,7\n1,9,8\n", "its rows are longer than its header"),
+        ("time_s,bytes\n0,0\n", "no column received_bytes; has: time_s, bytes"),
+        ("", ""),
     ],
 )
-def test_a_broken_sample_is_an_error_that_names_file_line_and_column(
-    tmp_path: Path, lines: list[str], message: str
+def test_a_broken_file_is_an_error_that_names_it_and_the_place(
+    text: str, message: str, tmp_path: Path
 ) -> None:
-    path = write_rate(tmp_path, *lines)
+    path = tmp_path / "client-rate.csv"
+    path.write_text(text)
     with pytest.raises(ResultError, match=f"^{path}: .*{message}"):
         client_rate(tmp_path)
-
-
-def test_an_empty_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "client-rate.csv").touch()
-    with pytest.raises(ResultError, match=r"client-rate\.csv"):
-        client_rate(tmp_path)
-
-
-def test_a_missing_column_is_an_error_that_names_it(tmp_path: Path) -> None:
-    (tmp_path / "client-rate.csv").write_text("time_s,bytes\n0,0\n")
-    with pytest.raises(ResultError, match="no column received_bytes; has: time_s, bytes"):
-        client_rate(tmp_path)
-
-
-def test_rows_that_are_longer_than_the_header_are_an_error_and_not_shifted(tmp_path: Path) -> None:
-    (tmp_path / "client-rate.csv").write_text("time_s,received_bytes\n0,0,7\n1,9,8\n")
-    with pytest.raises(ResultError, match=r"client-rate\.csv: its rows are longer than its header"):
-        client_rate(tmp_path)
-
-
-def test_legs_that_counted_no_bytes_are_an_error_that_names_the_column(tmp_path: Path) -> None:
-    save_element(tmp_path, "gnb", "legs", [{"time_ns": 0, "leg": 1, "delivered": 5}])
-    with pytest.raises(ResultError, match=r"gnb-legs\.csv: no column delivered_bytes; has: "):
-        leg_series(tmp_path)
 
 
 @pytest.mark.parametrize("bin_s", [0.0, -1.0, float("nan")])
@@ -123,42 +99,107 @@ def test_a_bin_must_have_a_length(tmp_path: Path, bin_s: float) -> None:
         client_rate(tmp_path, bin_s)
 
 
-def test_the_time_of_legs_counts_from_the_start_of_the_transfer(tmp_path: Path) -> None:
+def test_the_time_of_legs_and_bearers_counts_from_the_start_of_the_elements(
+    tmp_path: Path,
+) -> None:
     save_element(tmp_path, "gnb", "legs", LEG_ROWS)
-    series = leg_series(tmp_path)
-    assert list(series["time_s"]) == [-0.5, -0.5, 0.0, 0.0, 1.0, 1.0]
-    assert list(series["leg"]) == [1, 2] * 3
-    assert "time_ns" not in series.columns
-
-
-def test_columns_of_legs_keep_their_names(tmp_path: Path) -> None:
-    save_element(tmp_path, "gnb", "legs", LEG_ROWS)
-    assert list(leg_series(tmp_path).columns) == ["time_s", "leg", "delivered_bytes"]
-
-
-def test_a_nanosecond_survives_a_clock_that_a_float_cannot_hold(tmp_path: Path) -> None:
-    assert float(START_NS) + 1 == float(START_NS)
-    save_element(tmp_path, "gnb", "legs", [{"time_ns": 1, "leg": 1, "delivered_bytes": 0}])
-    assert list(leg_series(tmp_path)["time_s"]) == [1e-9]
-
-
-def test_the_time_of_a_bearer_counts_from_the_start_of_the_transfer(tmp_path: Path) -> None:
+    assert leg_series(tmp_path).to_dict("list") == {
+        "time_s": [-0.5, -0.5, 0.0, 0.0, 1.0, 1.0],
+        "leg": [1, 2] * 3,
+        "delivered_bytes": [1000, 2000] * 3,
+    }
     save_element(tmp_path, "ue", "receive", [{"time_ns": NS_PER_S, "bearer": 1, "delivered": 7}])
     assert pdcp_series(tmp_path).to_dict("records") == [
         {"time_s": 1.0, "bearer": 1, "delivered": 7}
     ]
+    assert float(START_NS) + 1 == float(START_NS)  # and yet no nanosecond is lost
+    save_element(tmp_path, "gnb", "legs", [{"time_ns": 1, "leg": 1, "delivered_bytes": 0}])
+    assert list(leg_series(tmp_path)["time_s"]) == [1e-9]
 
 
-def test_a_run_whose_element_left_no_summary_has_no_series(tmp_path: Path) -> None:
+def test_legs_that_counted_no_bytes_are_an_error_that_names_the_column(tmp_path: Path) -> None:
+    save_element(tmp_path, "gnb", "legs", [{"time_ns": 0, "leg": 1, "delivered": 5}])
+    with pytest.raises(ResultError, match=r"gnb-legs\.csv: no column delivered_bytes; has: "):
+        leg_series(tmp_path)
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}", '{"start_ns": null}'])
+def test_a_missing_or_broken_summary_is_an_error_that_names_it(
+    tmp_path: Path, content: str | None
+) -> None:
     save_element(tmp_path, "gnb", "legs", LEG_ROWS)
     (tmp_path / "gnb-summary.json").unlink()
+    if content is not None:
+        (tmp_path / "gnb-summary.json").write_text(content)
     with pytest.raises(ResultError, match=r"gnb-summary\.json"):
         leg_series(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"start_ns": null}'])
-def test_a_broken_summary_is_an_error_that_names_it(tmp_path: Path, content: str) -> None:
-    save_element(tmp_path, "gnb", "legs", LEG_ROWS)
-    (tmp_path / "gnb-summary.json").write_text(content)
-    with pytest.raises(ResultError, match=r"gnb-summary\.json"):
-        leg_series(tmp_path)
+def test_each_leg_has_its_rate_and_nothing_from_before_the_start(tmp_path: Path) -> None:
+    for host, mbps in (("gnb", {1: 8.0, 2: 16.0}), ("ue", {1: 1.0})):
+        rows = [
+            {
+                "time_ns": tenth * NS_PER_S // 10,
+                "leg": leg,
+                "delivered_bytes": round(max(0, tenth) / 10 * rate * 1e6 / 8),
+            }
+            for tenth in range(-5, 11)
+            for leg, rate in mbps.items()
+        ]
+        save_element(tmp_path, host, "legs", rows)
+    rates = leg_rates(tmp_path)
+    assert rates["leg"].tolist() == [1] * 5 + [2] * 5
+    assert rates["time_s"].tolist() == pytest.approx([0, 0.2, 0.4, 0.6, 0.8] * 2)
+    assert rates["rate_mbps"].tolist() == pytest.approx([8.0] * 5 + [16.0] * 5)
+    assert list(leg_rates(tmp_path, "uplink", bin_s=0.5)["rate_mbps"]) == pytest.approx([1.0] * 2)
+
+
+# Paths.
+
+LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
+SCHEDULE = {"initial": [1], "schedule": [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}]}
+
+
+def samples(path: int, leg: int, begin_s: float, end_s: float, mbps: float) -> list[PathSample]:
+    """A path at a steady rate, sampled each 100 ms."""
+    return [
+        PathSample(begin_s + n / 10, leg, path, "open", bytes_acked=round(n / 10 * mbps * 125_000))
+        for n in range(round((end_s - begin_s) * 10) + 1)
+    ]
+
+
+def saved(run: Path, *paths: list[PathSample]) -> Path:
+    values = {"transport": "mptcp", "mode": "multipath", "legs": [LEG, LEG], "paths": SCHEDULE}
+    Scenario.check(values, "test").save(run / "scenario.yaml")
+    with PathFile(run / "paths.csv") as file:
+        for path in paths:
+            file.write(1, path)
+    return run
+
+
+def test_a_leg_s_rate_is_that_of_its_paths_one_after_the_other(tmp_path: Path) -> None:
+    first, second, third = samples(0, 1, 0, 2, 8), samples(1, 2, 1, 4, 4), samples(2, 1, 3, 4, 2)
+    rates = path_rates(saved(tmp_path, first, second, third), bin_s=1.0)
+    assert list(rates.columns) == ["time_s", "flow", "leg", "rate_mbps"]
+    assert list(rates[rates["leg"] == 1]["rate_mbps"]) == pytest.approx([8, 8, 0, 2])
+    assert list(rates[rates["leg"] == 2]["rate_mbps"]) == pytest.approx([0, 4, 4, 4])
+    rows = path_series(tmp_path)
+    assert set(rows["state"]) == {"open"}
+    assert rows["cwnd_bytes"].isna().all()  # an empty field is no number
+    assert rows["bytes_acked"].notna().all()
+    assert path_rates(saved(tmp_path)).empty
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "paths.csv"),
+        ("time_s,flow\n0,1\n", "no column leg"),
+        ("a,b\n1\n2,3,4\n", "paths.csv"),
+    ],
+)
+def test_a_broken_file_of_paths_is_named(text: str | None, words: str, tmp_path: Path) -> None:
+    if text is not None:
+        (tmp_path / "paths.csv").write_text(text)
+    with pytest.raises(ResultError, match=words):
+        path_series(tmp_path)

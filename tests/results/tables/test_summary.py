@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
 from minitopo_dc.results import compare_table, load_results, render_table, results_table
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, save
 
 
@@ -30,27 +30,31 @@ def rendered(
     return capture.get()
 
 
-@given(st.lists(st.floats(0.1, 1000), min_size=2, max_size=6))
-def test_mean_and_sample_deviation_are_those_of_the_runs(
-    tmp_path_factory: pytest.TempPathFactory, goodputs: list[float]
-) -> None:
-    runs = [result(goodput_mbps=value, repetition=i) for i, value in enumerate(goodputs)]
-    (row,) = summarise(tmp_path_factory.mktemp("runs"), *runs).to_dict("records")
-    assert row["goodput_mbps"] == pytest.approx(statistics.mean(goodputs))
-    assert row["goodput_sd_mbps"] == pytest.approx(statistics.stdev(goodputs), abs=1e-9)
+@settings(max_examples=20)
+@given(st.lists(st.floats(0.1, 1000), min_size=1, max_size=6))
+def test_numbers_are_means_and_sample_deviations_of_the_runs(goodputs: list[float]) -> None:
+    runs = [
+        result(goodput_mbps=value, completion_s=value, repetition=n, leg_bytes=[n, 2])
+        for n, value in enumerate(goodputs)
+    ]
+    (row,) = compare_table(results_table(runs)).to_dict("records")
+    mean = statistics.mean(goodputs)
+    assert (row["goodput_mbps"], row["completion_s"]) == (pytest.approx(mean),) * 2
+    assert (row["leg_bytes_1"], row["leg_bytes_2"]) == ((len(runs) - 1) / 2, 2)
+    if len(runs) == 1:
+        assert math.isnan(row["goodput_sd_mbps"])
+    else:
+        deviation = statistics.stdev(goodputs)
+        assert row["goodput_sd_mbps"] == pytest.approx(deviation, abs=1e-9)
+    assert (row["capacity_share"], row["reason"]) == (pytest.approx(0.625), "")
 
 
-def test_one_run_has_no_deviation(tmp_path: Path) -> None:
-    (row,) = summarise(tmp_path, result()).to_dict("records")
-    assert math.isnan(row["goodput_sd_mbps"])
-
-
-def test_times_bytes_and_shares_are_means(tmp_path: Path) -> None:
-    other = result(completion_s=6.0, leg_bytes=[5_300_002, 0], capacity_share=0.425, repetition=2)
-    (row,) = summarise(tmp_path, result(), other).to_dict("records")
-    assert row["completion_s"] == 5.0
-    assert (row["leg_bytes_1"], row["leg_bytes_2"]) == (5_300_001, 2_600_000)
-    assert row["capacity_share"] == pytest.approx(0.525)
+def test_without_a_good_run_there_is_no_number_and_the_first_reason(tmp_path: Path) -> None:
+    runs = [no_result("quic", "dc", "failed", f"reason {i}", repetition=i) for i in (1, 2)]
+    (row,) = summarise(tmp_path, *runs).to_dict("records")
+    numbers = ("goodput_mbps", "goodput_sd_mbps", "completion_s", "leg_bytes_1", "capacity_share")
+    assert all(math.isnan(row[name]) for name in numbers if name in row)
+    assert row["reason"] == "reason 1"
 
 
 def test_each_transport_and_mode_is_a_row_in_the_order_of_first_appearance() -> None:
@@ -66,23 +70,6 @@ def test_a_run_that_failed_is_counted_and_in_no_mean(tmp_path: Path) -> None:
     (row,) = summarise(tmp_path, result(), failed).to_dict("records")
     assert (row["runs"], row["ok"], row["failed"], row["unsupported"]) == (2, 1, 1, 0)
     assert (row["goodput_mbps"], row["leg_bytes_1"]) == (20.0, 5_300_000)
-
-
-def test_a_transport_without_a_good_run_has_no_number(tmp_path: Path) -> None:
-    failed = no_result("quic", "dc", "failed", "one path only", leg_bytes=[9, 9])
-    (row,) = summarise(tmp_path, failed).to_dict("records")
-    numbers = ("goodput_mbps", "goodput_sd_mbps", "completion_s", "leg_bytes_1", "capacity_share")
-    assert all(math.isnan(row[name]) for name in numbers)
-
-
-def test_the_reason_is_the_first_one(tmp_path: Path) -> None:
-    runs = [no_result("quic", "dc", "failed", f"reason {i}", repetition=i) for i in (1, 2)]
-    (row,) = summarise(tmp_path, *runs).to_dict("records")
-    assert row["reason"] == "reason 1"
-
-
-def test_runs_that_are_all_ok_have_no_reason(tmp_path: Path) -> None:
-    assert list(summarise(tmp_path, result())["reason"]) == [""]
 
 
 def test_the_terminal_shows_mean_and_deviation(tmp_path: Path) -> None:

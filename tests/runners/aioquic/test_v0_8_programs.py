@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.logs.qlog import read_recovery
+from minitopo_dc.results.logs.quic import read_recovery
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Download

@@ -53,16 +53,16 @@ def test_the_cap_is_reached_at_20_76_db() -> None:
     assert capacity_mbps(mw(20.77)) == pytest.approx(CAP_MBPS)
 
 
-@given(RATIOS, RATIOS)
-def test_capacity_does_not_fall_with_the_sinr_and_is_capped(one: float, other: float) -> None:
-    assert 0 <= capacity_mbps(min(one, other)) <= capacity_mbps(max(one, other)) <= CAP_MBPS
+PAIRS = st.tuples(RATIOS, RATIOS).map(sorted)
 
 
-@given(POWERS, POWERS, st.floats(0, 1), st.floats(0, 1))
-def test_more_load_is_no_more_capacity(
-    serving: float, interferer: float, one: float, other: float
+@given(PAIRS, POWERS, POWERS, st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted))
+def test_capacity_grows_with_the_sinr_to_its_cap_and_load_lowers_that(
+    ratios: list[float], serving: float, interferer: float, loads: list[float]
 ) -> None:
-    low, high = sorted((one, other))
+    worse, better = map(capacity_mbps, ratios)
+    assert 0 <= worse <= better <= CAP_MBPS
+    low, high = loads
     assert sinr(mw(serving), mw(interferer), high) <= sinr(mw(serving), mw(interferer), low)
 
 
@@ -107,35 +107,21 @@ def test_a_scale_multiplies_each_capacity() -> None:
         assert part[0] == pytest.approx(whole[0] / 2, abs=0.001)
 
 
-@given(LOGS, st.sampled_from(["all", "carrier"]))
-def test_there_are_no_more_channels_than_carriers_and_none_is_above_the_cap(
-    log: CellLog, interferers: Interferers
-) -> None:
-    capacities = channels_of(log, RadioSettings(interferers=interferers))
-    assert len(capacities.mbps) == len(log.carriers())
-    for step, second in enumerate(log.seconds):
-        present = {(cell.operator, cell.carrier) for cell in second}
-        assert sum(rate > 0 for rate in capacities.at(step)) == len(present)
-        assert max(capacities.at(step)) <= round(CAP_MBPS, 3)
-
-
 @given(LOGS)
-def test_interferers_of_other_carriers_take_and_do_not_give(log: CellLog) -> None:
+def test_channels_and_their_levels_in_any_drive(log: CellLog) -> None:
     everyone, own = (channels_of(log, RadioSettings(interferers=i)) for i in ("all", "carrier"))
+    for capacities in (everyone, own):
+        assert len(capacities.mbps) == len(log.carriers())
+        for step, second in enumerate(log.seconds):
+            present = {(cell.operator, cell.carrier) for cell in second}
+            assert sum(rate > 0 for rate in capacities.at(step)) == len(present)
+            assert max(capacities.at(step)) <= round(CAP_MBPS, 3)
     for row, more in zip(everyone.mbps, own.mbps, strict=True):
         assert all(a <= b for a, b in zip(row, more, strict=True))
-
-
-@given(LOGS)
-def test_all_paths_give_at_least_the_best_and_the_best_at_least_each_operator_s(
-    log: CellLog,
-) -> None:
-    found = levels(channels_of(log))
+    rates = levels(everyone)
     for step in range(len(log.seconds)):
-        best = found["Best Single Path"][step]
-        assert found["Multipath"][step] >= best
-        operators = [row[step] for level, row in found.items() if level.endswith(" SP")]
-        assert best == max(operators)
+        operators = [row[step] for level, row in rates.items() if level.endswith(" SP")]
+        assert rates["Multipath"][step] >= rates["Best Single Path"][step] == max(operators)
 
 
 @pytest.mark.parametrize(

@@ -68,14 +68,10 @@ def test_a_file_s_header_tells_what_it_has_of_a_drive(
     assert kind_of_drive(written(tmp_path / "d.csv", text)) == kind
 
 
-def test_a_second_without_a_row_has_no_cell(tmp_path: Path) -> None:
-    path = written(tmp_path / "d.csv", HEADER + "7,A,1,x,-90\n9.5,A,1,x,-91\n")
-    assert read_cells(path).seconds == (heard(("A/1/x", -90)), (), heard(("A/1/x", -91)))
-
-
-def test_several_values_of_a_cell_in_a_second_are_averaged(tmp_path: Path) -> None:
-    path = written(tmp_path / "d.csv", HEADER + "0.1,A,1,x,-90\n0.6,A,1,x,-93\n")
-    assert read_cells(path).seconds == (heard(("A/1/x", -91.5)),)
+def test_a_second_has_the_mean_of_a_cell_s_values_and_none_without_a_row(tmp_path: Path) -> None:
+    rows = "7,A,1,x,-90\n7.6,A,1,x,-93\n9.5,A,1,x,-91\n"
+    log = read_cells(written(tmp_path / "d.csv", HEADER + rows))
+    assert log.seconds == (heard(("A/1/x", -91.5)), (), heard(("A/1/x", -91)))
 
 
 def test_logs_of_two_operators_are_one_drive(tmp_path: Path) -> None:
@@ -136,6 +132,8 @@ def test_another_header_is_refused_with_the_right_one(tmp_path: Path) -> None:
         (WIDE + "0.5,1,2,a,b\n", 2, "time 0.5"),
         (WIDE + "0,1,-2,a,b\n", 2, "'-2' is out of range"),
         (WIDE + "0,fast,2,a,b\n", 2, "'fast' is not a number"),
+        (WIDE + "3,1,2,a,b\n1,1,2,a,b\n", 3, "time 1 after 3"),
+        (WIDE + "0,0,0,,\n1,0,0,,\n", 0, "no channel has any capacity"),
     ],
 )
 def test_what_has_no_channels_is_named_with_its_line(
@@ -172,25 +170,16 @@ def test_a_file_of_raca_has_the_serving_cell_and_a_neighbour(tmp_path: Path) -> 
         ("2018.01.25_16.33.46,B,3,LTE,-96", "5 columns"),
         ("2018.01.25,B,3,LTE,-96,-", "time stamp"),
         ("2018.01.25_16.33.46,B,3,LTE,-960,-", "'-960' is out of range"),
+        ("2038.01.25_16.33.46,B,3,LTE,-96,-", "gaps of at most 86400 s"),
     ],
 )
 def test_a_row_of_raca_that_cannot_be_read_is_named(tmp_path: Path, row: str, what: str) -> None:
     first = "2018.01.25_16.33.45,B,3,LTE,-96,-102.0\n"
     with pytest.raises(TraceError, match=what) as caught:
         read_cells(written(tmp_path / "b.csv", RACA + first + row + "\n"))
-    assert caught.value.line == 3
-
-
-def test_a_file_of_raca_with_two_drives_in_it_is_refused(tmp_path: Path) -> None:
-    rows = "2018.01.25_16.33.45,B,3,LTE,-96,-102.0\n2038.01.25_16.33.45,B,3,LTE,-96,-102.0\n"
-    with pytest.raises(TraceError, match="gaps of at most 86400 s"):
-        read_cells(written(tmp_path / "b.csv", RACA + rows))
-
-
-def test_a_file_of_raca_without_lte_is_refused(tmp_path: Path) -> None:
-    row = "2018.01.25_16.33.45,B,3,UMTS,-96,-102.0\n"
+    assert caught.value.line == (0 if "gaps" in what else 3)
     with pytest.raises(TraceError, match="no cell"):
-        read_cells(written(tmp_path / "b.csv", RACA + row))
+        read_cells(written(tmp_path / "b.csv", RACA + first.replace("LTE", "UMTS")))
 
 
 @needs_measured
@@ -201,9 +190,3 @@ def test_two_operators_measured_together_are_a_drive_of_two_channels() -> None:
     assert set(statistics.capacity) == {"A SP", "B SP", "Best Single Path", "Multipath"}
     assert statistics.available_mean == pytest.approx(2, abs=0.01)
     assert statistics.visible_mean == pytest.approx(3.63, abs=0.01)
-
-
-@needs_measured
-def test_all_measured_files_have_cells() -> None:
-    for path in sorted(MEASURED.glob("*.csv")):
-        assert {carrier for _, carrier in read_cells(path).carriers()} == {"LTE"}

@@ -1,224 +1,265 @@
+"""Trace files of all formats but JSON: what is taken of them, and what is refused where."""
+
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minitopo_dc.trace import OpportunityTrace, RateTrace, TraceError, TraceFormat, read_trace
+from minitopo_dc.trace import OpportunityTrace, RateTrace, TraceError, read_trace, write_csv
 
-RACA_HEADER = "Timestamp,Speed,DL_bitrate,UL_bitrate,State"
+RACA = "Timestamp,Speed,DL_bitrate,UL_bitrate,State"
+RACA_5G = (
+    "Timestamp,Longitude,Latitude,Speed,Operatorname,CellID,NetworkMode,RSRP,RSRQ,SNR,CQI,RSSI,"
+    "DL_bitrate,UL_bitrate,State,PINGAVG,PINGMIN,PINGMAX,PINGSTDEV,PINGLOSS,CELLHEX,NODEHEX,"
+    "LACHEX,RAWCELLID,NRxRSRP,NRxRSRQ"
+)
+"""Of the 5G data set of Raca et al. 2020."""
+ROW_5G = "-8.38,51.93,0,B,12,5G,-100,-10,8.0,12,-,{},50,D,-,-,-,-,-,C,A,B,1,-100,-1"
+TABLE = "time_s,cell,dl"
+Lines = list[str]
 
 
-def write(tmp_path: Path, *lines: str) -> Path:
-    path = tmp_path / "trace.txt"
+def write(directory: Path, lines: Lines) -> Path:
+    path = directory / "trace.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
-def rates(path: Path, **options: str) -> RateTrace:
-    trace = read_trace(path, column=options.get("column", "DL_bitrate"))
+def taken(path: Path, **options: Any) -> tuple[list[float], list[int], float]:
+    """Times (s) and rates (bit/s) that are read, and the length (s)."""
+    trace = read_trace(path, **options)
     assert isinstance(trace, RateTrace)
-    return trace
+    return [time / 1e9 for time in trace.times_ns], [*trace.rates_bps], trace.duration_ns / 1e9
 
 
-def raca(tmp_path: Path, *samples: str) -> Path:
-    """A file with samples "seconds after 23:59:50, down, up"."""
-    lines = []
+def raca(*samples: str) -> Lines:
+    """Lines with samples "seconds after 23:59:50, down, up"."""
+    lines = [RACA]
     for sample in samples:
         second, down, up = sample.split()
-        clock = 50 + int(second)
-        day, clock = (28, clock) if clock < 60 else (1, clock - 60)
-        month, time = (2, "23.59") if day == 28 else (3, "00.00")
-        lines.append(f"2018.{month:02}.{day:02}_{time}.{clock:02},0,{down},{up},D")
-    return write(tmp_path, RACA_HEADER, *lines)
-
-
-def error_of(path: Path, format: TraceFormat = "auto") -> TraceError:
-    with pytest.raises(TraceError) as caught:
-        read_trace(path, format=format)
-    return caught.value
-
-
-def test_raca_takes_kbit_per_second_at_the_time_stamps(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 1000 10", "1 2500 20"))
-    assert trace.times_ns == (0, 1_000_000_000)
-    assert trace.rates_bps == (1_000_000, 2_500_000)
-    assert trace.duration_ns == 2_000_000_000
-
-
-def test_raca_takes_the_column_that_is_asked_for(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 1000 10", "1 2500 20"), column="UL_bitrate")
-    assert trace.rates_bps == (10_000, 20_000)
-
-
-def test_raca_holds_a_value_over_a_gap_and_over_midnight(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 1000 0", "15 3000 0"))
-    assert trace.times_ns == (0, 15_000_000_000)
-    assert trace.duration_ns == 16_000_000_000
-
-
-def test_raca_gives_a_repeated_second_the_mean_of_its_rows(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 1000 0", "1 1000 0", "1 2000 0", "1 4500 0", "2 7 0"))
-    assert trace.times_ns == (0, 1_000_000_000, 2_000_000_000)
-    assert trace.rates_bps == (1_000_000, 2_500_000, 7_000)
-
-
-def test_raca_holds_the_previous_value_over_a_missing_one(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 1000 0", "1 - 0", "2 2000 0", "3 - 0"))
-    assert trace.times_ns == (0, 2_000_000_000)
-    assert trace.duration_ns == 4_000_000_000
-
-
-def test_raca_averages_only_the_values_of_a_repeated_second(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 - 0", "0 1000 0"))
-    assert trace.rates_bps == (1_000_000,)
-
-
-def test_raca_begins_at_the_first_value(tmp_path: Path) -> None:
-    trace = rates(raca(tmp_path, "0 - 0", "3 1000 0"))
-    assert trace.times_ns == (0,)
-    assert trace.duration_ns == 1_000_000_000
+        over, seconds = divmod(50 + int(second), 60)
+        day = "2018.03.01_00.00" if over else "2018.02.28_23.59"
+        lines.append(f"{day}.{seconds:02},0,{down},{up},D")
+    return lines
 
 
 @pytest.mark.parametrize(
-    ("lines", "line", "fragments"),
+    ("samples", "times", "kbps", "seconds"),
     [
-        (["Timestamp,Speed"], 1, ["DL_bitrate"]),
-        ([RACA_HEADER], 0, ["DL_bitrate"]),
-        ([RACA_HEADER, "2018-02-28 10:00:00,0,1,1,D"], 2, ["2018-02-28", "%Y.%m.%d_%H.%M.%S"]),
-        ([RACA_HEADER, "2018.02.28_10.00.00,0,fast,1,D"], 2, ["'fast'", "DL_bitrate"]),
-        ([RACA_HEADER, "2018.02.28_10.00.00,0,-5,1,D"], 2, ["'-5'", ">= 0"]),
-        ([RACA_HEADER, "2018.02.28_10.00.00,0,nan,1,D"], 2, ["'nan' is not a number", "-"]),
-        ([RACA_HEADER, "2018.02.28_10.00.00,0"], 2, ["2 columns", "5 columns"]),
+        (["0 1000 0", "1 2500 0"], [0, 1], [1000, 2500], 2),
+        (["0 1000 0", "15 3000 0"], [0, 15], [1000, 3000], 16),  # over a gap and over midnight
+        (["0 1000 0", "1 1000 0", "1 2000 0", "1 4500 0", "2 7 0"], [0, 1, 2], [1000, 2500, 7], 3),
+        (["0 1000 0", "1 - 0", "2 2000 0", "3 - 0"], [0, 2], [1000, 2000], 4),
+        (["0 - 0", "0 1000 0"], [0], [1000], 1),
+        (["0 - 0", "3 1000 0"], [0], [1000], 1),
+    ],
+)
+def test_raca_s_values_hold_until_the_next_one_and_equal_times_have_their_mean(
+    samples: Lines, times: list[float], kbps: list[int], seconds: float, tmp_path: Path
+) -> None:
+    rates = [1000 * rate for rate in kbps]
+    assert taken(write(tmp_path, raca(*samples))) == (times, rates, seconds)
+
+
+@pytest.mark.parametrize(
+    ("lines", "column", "rates"),
+    [
+        (raca("0 1000 10", "1 2500 20"), "UL_bitrate", [10_000, 20_000]),
         (
-            [RACA_HEADER, "2018.02.28_10.00.01,0,1,1,D", "2018.02.28_10.00.00,0,1,1,D"],
-            3,
-            ["backwards"],
+            [RACA_5G] + [f"2019.11.28_07.27.5{n},{ROW_5G.format(120_000 * n)}" for n in (8, 9)],
+            "DL_bitrate",
+            [960_000_000, 1_080_000_000],
         ),
-        ([RACA_HEADER, "2018.02.28_10.00.01,0,-,1,D"], 0, ["DL_bitrate"]),
+        (["time_ms,cell,dl", "0,7,1500", "1000,7,2500"], "dl:kbps", [1_500_000, 2_500_000]),
+        (["time_s,a_mbps,b_mbps", "0,1,5", "1,0,6"], "a_mbps", [1_000_000, 0]),
+        (["time_s,a_mbps,b_mbps", "0,1,5", "1,0,6"], "b_mbps", [5_000_000, 6_000_000]),
+        (["seconds,cell,dl_mbps", "0,1,4", "1,1,6"], "dl_mbps", [4_000_000, 6_000_000]),
+        (["time (s),cell,DL [Mbit/s]", "0,1,4", "1,1,6"], "DL [Mbit/s]", [4_000_000, 6_000_000]),
+        (["t_sec,cell,down mbps", "0,1,4", "1,1,6"], "down mbps", [4_000_000, 6_000_000]),
+        (["time_s,Mbit/s", "0,4", "1,5"], "Mbit/s:mbps", [4_000_000, 5_000_000]),
+        (["time_s,Mbit/s", "0,4", "1,5"], "DL_bitrate", [4_000_000, 5_000_000]),
+        (["Time (s),Throughput (Mbit/s)", "0,4", "1,5"], "DL_bitrate", [4_000_000, 5_000_000]),
+        (["seconds;Mbps", "0;4", "1;5"], "Mbps", [4_000_000, 5_000_000]),
+        (["time_s\tcell\tdl_mbps", "0\t7\t12.5", "1\t7\t8"], "dl_mbps", [12_500_000, 8_000_000]),
+        (["time_s cell  dl_mbps", "0   7 12.5", " 1 7  8"], "dl_mbps", [12_500_000, 8_000_000]),
+        (["time_s;cell;dl_mbps", "0;7;12,5", "1,0;7;8"], "dl_mbps", [12_500_000, 8_000_000]),
+        (['"time (s)","c, d","x (Mbit/s)"', '0,"a, b",2', '1,"a, b",8'], "x (Mbit/s)", [2e6, 8e6]),
+        (['"time (s)"; "x (Mbit/s)"', '"0";"12,5"', '"1,0";"8"'], "x (Mbit/s)", [12.5e6, 8e6]),
+        (["0 12.5", "1 8"], "DL_bitrate", [12_500_000, 8_000_000]),
+        (["0\t12.5", "1\t8"], "DL_bitrate", [12_500_000, 8_000_000]),
+        (["0;12,5", "1,0;8"], "DL_bitrate", [12_500_000, 8_000_000]),
+        (["# a comment", "time_s,rate_mbps", "0,1", "1.0,0.25"], "DL_bitrate", [1e6, 250_000]),
+        (["time_ms,rate_kbps", "0,1", "1000,0.25"], "DL_bitrate", [1000, 250]),
+        (["time_s, rate_bps", "0,1", "1, 7"], "DL_bitrate", [1, 7]),
+        (["1518451442,1", "", "1518451443.0,3"], "DL_bitrate", [1_000_000, 3_000_000]),
+        (["\ufefftime_s,rate_mbps", "0,1", "1,2"], "DL_bitrate", [1_000_000, 2_000_000]),
     ],
 )
-def test_a_bad_raca_file_is_refused_with_its_line(
-    tmp_path: Path, lines: list[str], line: int, fragments: list[str]
+def test_a_column_has_its_name_unit_and_separator_in_many_ways(
+    lines: Lines, column: str, rates: list[int], tmp_path: Path
 ) -> None:
-    path = write(tmp_path, *lines)
-    error = error_of(path)
-    assert error.line == line
-    assert str(error).startswith(f"{path}:{line}:" if line else f"{path}:")
-    assert all(fragment in str(error) for fragment in fragments)
-
-
-def test_raca_refuses_a_column_that_is_no_bit_rate(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match="DL_bitrate or UL_bitrate"):
-        read_trace(raca(tmp_path, "0 1 1"), column="Speed")
+    assert taken(write(tmp_path, lines), column=column) == ([0, 1], rates, 2)
 
 
 @pytest.mark.parametrize(
-    ("header", "row", "time_ns", "rate_bps"),
+    ("lines", "times", "seconds"),
     [
-        ("time_s,rate_mbps", "1.5,0.25", 1_500_000_000, 250_000),
-        ("time_ms,rate_kbps", "1.5,0.25", 1_500_000, 250),
-        ("time_s, rate_bps", "2, 7", 2_000_000_000, 7),
+        (["0,1", "1,2", "3,4"], [0, 1, 3], 5),  # the last one as long as the one before
+        (["0,1"], [0], 1),
+        (["0,1", "1,2", "1.25,"], [0, 1], 1.25),
+        (["time_s,down_mbps", "0,4", "2,5", "3,"], [0, 2], 3),
+        (["time_s,cell,dl_bps", "0,1,", "1,1,4", "1,1,6", "2,1,-", "3,1,7", "5,1,8"], [0, 2, 4], 6),
     ],
 )
-def test_csv_takes_its_units_from_the_header(
-    tmp_path: Path, header: str, row: str, time_ns: int, rate_bps: int
+def test_the_end_is_said_or_follows_from_the_row_before(
+    lines: Lines, times: list[float], seconds: float, tmp_path: Path
 ) -> None:
-    trace = rates(write(tmp_path, "# a comment", header, "0,1", row))
-    assert trace.times_ns == (0, time_ns)
-    assert trace.rates_bps[1] == rate_bps
-
-
-def test_csv_without_a_header_is_seconds_and_mbps(tmp_path: Path) -> None:
-    trace = rates(write(tmp_path, "0,1", "", "2,3"))
-    assert trace.times_ns == (0, 2_000_000_000)
-    assert trace.rates_bps == (1_000_000, 3_000_000)
-
-
-def test_csv_times_begin_at_the_first_row(tmp_path: Path) -> None:
-    trace = rates(write(tmp_path, "1518451442,1", "1518451443.5,2"))
-    assert trace.times_ns == (0, 1_500_000_000)
-
-
-def test_csv_without_an_end_lets_the_last_rate_last_as_long_as_the_one_before(
-    tmp_path: Path,
-) -> None:
-    assert rates(write(tmp_path, "0,1", "1,2", "3,4")).duration_ns == 5_000_000_000
-
-
-def test_csv_with_one_row_lasts_a_second(tmp_path: Path) -> None:
-    assert rates(write(tmp_path, "0,1")).duration_ns == 1_000_000_000
-
-
-def test_csv_ends_at_a_last_row_without_a_rate(tmp_path: Path) -> None:
-    trace = rates(write(tmp_path, "0,1", "1,2", "1.25,"))
-    assert trace.times_ns == (0, 1_000_000_000)
-    assert trace.duration_ns == 1_250_000_000
-
-
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
-    path = tmp_path / "trace.csv"
-    path.write_bytes(b"\xef\xbb\xbftime_s,rate_mbps\r\n0,1\r\n")
-    assert rates(path).rates_bps == (1_000_000,)
+    column = "dl_bps" if "dl_bps" in lines[0] else "DL_bitrate"
+    read_times, _, length = taken(write(tmp_path, lines), column=column)
+    assert (read_times, length) == (times, seconds)
 
 
 @pytest.mark.parametrize(
-    ("lines", "line", "fragments"),
+    ("first", "second", "time_column", "gap_s"),
     [
-        (["time,rate_mbps", "0,1"], 1, ["'time' names no unit", "time:UNIT", "s, min"]),
-        (["time_s,rate", "0,1"], 1, ["'rate' names no unit", "rate:UNIT", "Mbit/s, Gbit/s"]),
-        (["time_s,rate_mbps"], 1, ["no row"]),
-        (["0,1", "1,2,3"], 2, ["3 columns", "two columns"]),
-        (["0,1", "0,2"], 2, ["does not ascend"]),
-        (["0,1", "1,", "2,3"], 2, ["''", "the rate"]),
-        (["0,1", "1,-2"], 2, ["'-2'", ">= 0"]),
-        (["0,1", "x,2"], 2, ["'x'", "the time"]),
-        (["1,"], 1, ["no row"]),
-        (["# only a comment", ""], 0, ["no data"]),
+        ("2026-01-31T23:59:59", "2026-02-01T00:00:01", "when:iso", 2),
+        ("2026-01-31 23:59:59.25", "2026-02-01 00:00:01.25", "when:iso", 2),
+        ("2026-01-31T23:59:59+01:00", "2026-01-31T23:00:01Z", "when:iso", 2),
+        ("2026-01-31T12:00:00", "2026-01-31T12:00:02.5", None, 2.5),  # a first column of dates
+        ("100", "103", "when:s", 3),
+        ("1700000000000000001", "1700000000000000004", "when:ns", 3e-9),
     ],
 )
-def test_a_bad_csv_file_is_refused_with_its_line(
-    tmp_path: Path, lines: list[str], line: int, fragments: list[str]
+def test_times_may_be_dates_and_in_any_column(
+    first: str, second: str, time_column: str | None, gap_s: float, tmp_path: Path
 ) -> None:
-    error = error_of(write(tmp_path, *lines))
-    assert error.line == line
-    assert all(fragment in str(error) for fragment in fragments)
+    columns = ["cell,dl,when", f"1,8,{first}", f"1,9,{second}"]
+    if time_column is None:
+        columns = [",".join(reversed(line.split(","))) for line in columns]
+    path = write(tmp_path, columns)
+    times, rates, _ = taken(path, column="dl:mbps", time_column=time_column)
+    assert (times, rates) == ([0, gap_s], [8_000_000, 9_000_000])
+
+
+@pytest.mark.parametrize(
+    ("header", "bps"),
+    [
+        ("DL_MBps", 40_000_000),
+        ("DL_mbps", 5_000_000),
+        ("down (kB/s)", 40_000),
+        ("downlink_Kibps", 5_120),
+        ("bits_per_second", 5),
+        ("throughput MByte/s", 40_000_000),
+        ("rateKbps", 5_000),
+    ],
+)
+def test_the_case_of_a_unit_in_a_name_is_part_of_it(tmp_path: Path, header: str, bps: int) -> None:
+    path = write(tmp_path, [f"time_s,cell,{header}", "0,1,5", "2,1,6"])
+    assert taken(path, column=header)[1][0] == bps
+
+
+@pytest.mark.parametrize("header", ["DL_MBPS", "rate_mb", "dl KB/s", "down (mb/s)"])
+def test_an_ambiguous_unit_in_a_name_is_refused_with_known_spellings(
+    tmp_path: Path, header: str
+) -> None:
+    path = write(tmp_path, [f"time_s,cell,{header}", "0,1,5", "2,1,6"])
+    with pytest.raises(TraceError, match=r":1: .*of no one unit: .*Mbit/s.*MB/s.*MBps"):
+        read_trace(path, column=header)
+
+
+def test_a_table_can_become_a_trace_of_two_columns(tmp_path: Path) -> None:
+    trace = read_trace(write(tmp_path, [TABLE, "0,1,4", "2,1,6"]), column="dl:mbps")
+    assert isinstance(trace, RateTrace)
+    write_csv(trace, tmp_path / "regular.csv")
+    assert taken(tmp_path / "regular.csv") == ([0, 2], [4_000_000, 6_000_000], 4)
 
 
 def test_mahimahi_is_one_opportunity_a_line(tmp_path: Path) -> None:
-    trace = read_trace(write(tmp_path, "0", "3", "3", "10"))
+    trace = read_trace(write(tmp_path, ["0", "3", "3", "10"]))
     assert trace == OpportunityTrace("trace.txt", (0, 3, 3, 10))
 
 
+FIRST = "2018.02.28_10.00.01,0,1,1,D"
+
+
 @pytest.mark.parametrize(
-    ("lines", "line", "fragments"),
+    ("lines", "line", "words"),
     [
-        (["1", "2.5"], 2, ["'2.5'", "whole number"]),
-        (["1", "-2"], 2, ["'-2'"]),
-        (["5", "4"], 2, ["backwards", "5 ms or later"]),
-        (["0", "0"], 2, ["0 ms", "above 0"]),
-        (["1", "2,3"], 2, ["'2,3'"]),
+        (["Timestamp,Speed"], 1, "DL_bitrate"),
+        ([RACA], 0, "DL_bitrate"),
+        ([RACA, "2018-02-28 10:00:00,0,1,1,D"], 2, r"2018-02-28.*%Y\.%m\.%d_%H\.%M\.%S"),
+        ([RACA, "2018.02.28_10.00.00,0,fast,1,D"], 2, "'fast'.*DL_bitrate"),
+        ([RACA, "2018.02.28_10.00.00,0,-5,1,D"], 2, "'-5'.*>= 0"),
+        ([RACA, "2018.02.28_10.00.00,0,nan,1,D"], 2, "'nan' is not a number.*-"),
+        ([RACA, "2018.02.28_10.00.00,0"], 2, "2 columns.*5 columns"),
+        ([RACA, FIRST, "2018.02.28_10.00.00,0,1,1,D"], 3, "backwards"),
+        ([RACA, "2018.02.28_10.00.01,0,-,1,D"], 0, "DL_bitrate"),
+        (["time,rate_mbps", "0,1"], 1, "'time' names no unit.*time:UNIT.*s, min"),
+        (["time_s,rate", "0,1"], 1, "'rate' names no unit.*rate:UNIT.*Mbit/s, Gbit/s"),
+        (["time_s,rate_mbps"], 1, "no row"),
+        (["0,1", "1,2,3"], 2, "3 columns.*two columns"),
+        (["0,1", "0,2"], 2, "does not ascend"),
+        (["0,1", "1,", "2,3"], 2, "''.*the rate"),
+        (["0,1", "1,-2"], 2, "'-2'.*>= 0"),
+        (["0,1", "x,2"], 2, "'x'.*the time"),
+        (["1,"], 1, "no row"),
+        (["# only a comment", ""], 0, "no data"),
+        (["1", "2.5"], 2, "'2.5'.*whole number"),
+        (["1", "-2"], 2, "'-2'"),
+        (["5", "4"], 2, "backwards.*5 ms or later"),
+        (["0", "0"], 2, "0 ms.*above 0"),
+        (["1", "2,3"], 2, "'2,3'"),
+        (["1;2;3"], 1, "raca.*csv.*mahimahi"),
+        (["time_s\tdl_mbps", "0\t12,5"], 2, "'12,5' is not a number"),  # no decimal commas here
+        ([TABLE, "0,1,2"], 1, "no column of 3 .*--column"),
+        (
+            ["time_s,down_mbps,up_mbps,cell", "0,40,8,1"],
+            1,
+            r"2 columns name a rate .allowed: one of down_mbps, up_mbps .--trace-column;",
+        ),
     ],
 )
-def test_a_bad_mahimahi_file_is_refused_with_its_line(
-    tmp_path: Path, lines: list[str], line: int, fragments: list[str]
+def test_a_bad_file_is_refused_with_its_line(
+    lines: Lines, line: int, words: str, tmp_path: Path
 ) -> None:
-    error = error_of(write(tmp_path, *lines))
-    assert error.line == line
-    assert all(fragment in str(error) for fragment in fragments)
+    path = write(tmp_path, lines)
+    where = f"{path}:{line}:" if line else f"{path}:"
+    with pytest.raises(TraceError, match=f"^{where} .*{words}") as caught:
+        read_trace(path)
+    assert caught.value.line == line
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    error = error_of(write(tmp_path, "1;2;3"))
-    assert error.line == 1
-    assert all(name in str(error) for name in ("raca", "csv", "mahimahi"))
+@pytest.mark.parametrize(
+    ("lines", "column", "time_column", "message"),
+    [
+        ([TABLE, "0,1,2"], "ul:kbps", None, ":1: no column 'ul'.*time_s, cell, dl"),
+        ([TABLE, "0,1,2"], "dl", None, ":1: .*'dl' names no unit.*trace_column.*bit/s, kbit/s"),
+        ([TABLE, "0,1,2"], "dl:MBPS", None, "'dl:MBPS' is of no one unit: MBPS could be of bits"),
+        (["stamp,cell,dl", "0,1,2"], "dl:kbps", None, "'stamp' names no unit.*ns, us, ms, s"),
+        ([TABLE, "0,1,2"], "dl:kbps", "at:s", ":1: no column 'at'"),
+        (["time_s,dl,dl", "0,1,2"], "dl:kbps", None, ":1: 2 columns 'dl' .*different names"),
+        ([TABLE, "0,1"], "dl:kbps", None, ":2: 2 columns .*3 columns"),
+        ([TABLE, "0,1,2", "-1,1,2"], "dl:kbps", None, ":3: '-1' is out of range"),
+        ([TABLE, "2,1,2", "1,1,2"], "dl:kbps", None, ":3: time goes backwards"),
+        (["when,cell,dl", "noon,1,2"], "dl:kbps", "when:iso", ":2: time stamp 'noon'.*ISO 8601"),
+        ([TABLE, "0,1,-"], "dl:kbps", None, "no value in column 'dl'"),
+        ([TABLE, "0,1,4", "1,1,NaN"], "dl:kbps", None, ":3: 'NaN' is not a number .*for dl; noth"),
+        (raca("0 1 1"), "Speed", None, "DL_bitrate or UL_bitrate"),
+    ],
+)
+def test_a_column_that_cannot_be_taken_is_named(
+    lines: Lines, column: str, time_column: str | None, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TraceError, match=message):
+        read_trace(write(tmp_path, lines), column=column, time_column=time_column)
 
 
-def test_a_format_that_is_given_is_not_guessed(tmp_path: Path) -> None:
-    assert error_of(write(tmp_path, "1", "2"), format="csv").line == 1
-
-
-def test_a_binary_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "trace.bin"
-    path.write_bytes(b"\xff\xfe\x00")
-    assert "UTF-8" in str(error_of(path))
+def test_a_format_that_is_given_is_not_guessed_and_a_binary_file_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TraceError) as caught:
+        read_trace(write(tmp_path, ["1", "2"]), format="csv")
+    assert caught.value.line == 1
+    (tmp_path / "trace.bin").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(TraceError, match="UTF-8"):
+        read_trace(tmp_path / "trace.bin")

@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.native import library
 from minitopo_dc.pdcp import LegView, split_policy
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
 from tests.native.extension import needs_native

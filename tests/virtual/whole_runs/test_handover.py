@@ -12,13 +12,13 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results import path_rates
-from minitopo_dc.results.measures.handovers import (
-    handover_recoveries,
+from minitopo_dc.results.measures.recovery import (
+    handover_table,
     handovers_per_minute,
     run_handovers,
 )
-from minitopo_dc.results.measures.open_links import mp_share, open_capacity, sp_share
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.measures.utilisation import mp_share, open_capacity, sp_share
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import scenario
@@ -75,11 +75,10 @@ def test_a_hard_handover_moves_the_data_to_the_better_leg(tmp_path: Path) -> Non
     result = run(tmp_path, legs=legs, workload={"size_mb": 3}, handover={"case": 1})
     assert result.goodput_mbps is not None
     assert [path["leg"] for path in result.details["paths"]] == [1, 2]
-    found = run_handovers(tmp_path / "run")
-    assert [tuple(each) for each in found] == [(3.0, 1, 2)]
-    (recovery,) = handover_recoveries(tmp_path / "run")
-    assert recovery.recovered
-    assert recovery.took_s < 1
+    assert run_handovers(tmp_path / "run") == [(3.0, 1, 2)]
+    (recovery,) = handover_table(tmp_path / "run").to_dict("records")
+    assert recovery["recovered"]
+    assert recovery["took_s"] < 1
     assert handovers_per_minute(tmp_path / "run") == pytest.approx(60 / (result.completion_s or 0))
 
 

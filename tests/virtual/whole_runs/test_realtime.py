@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario

@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.media.abr import make_abr
 from minitopo_dc.media.player import Player, PlayerSettings
 from minitopo_dc.media.video_files import read_video
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.media.fluid import FluidNetwork, Period, play
 from tests.picoquic.extension import needs_picoquic

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.results.measures.utilisation import link_utilisation
-from minitopo_dc.runs.results import RunResult
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import leg, scenario
 

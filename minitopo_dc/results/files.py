@@ -1,0 +1,251 @@
+"""A run's files: their digests, and how they are read, as they may be damaged or somebody else's.
+
+A file is opened if it is a regular one of a bounded size below the run's directory: a pipe may wait
+for ever, a device has no end, a link may lead anywhere. Whatever is wrong with a file is a
+ResultError that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from minitopo_dc.data_model import RENAMED, UNVERSIONED, check_version
+from minitopo_dc.errors import InputError
+from minitopo_dc.files import UnreadableError, opened, parse_json, read_text, write_whole
+from minitopo_dc.results.run_result import MAX_BYTES
+
+DATA_ERRORS = (OSError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError)
+"""The errors that numbers and names that do not fit each other raise in a computation."""
+CHECKSUMS = "checksums.json"
+"""SHA-256 of each other file of a run's directory, in hexadecimal, by its path there; of those
+that are no longer than a capture may be."""
+MAX_CAPTURE = 4 << 30
+"""The most bytes of a capture: 4 GB that were carried; it is read packet by packet, and what
+analysis keeps is in memory. A longer file has no digest."""
+MAX_SERIES = 256 << 20
+"""The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
+bytes."""
+WHOLE = b"0123456789-,\n"
+"""The characters of rows of whole numbers."""
+MAX_QLOG = 1 << 30
+"""The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
+times as much."""
+
+
+class ResultError(InputError):
+    """A file of a run that lacks something or is not what it should be; the message names it."""
+
+
+@contextmanager
+def naming(run: Path) -> Iterator[None]:
+    """Turn an error in a computation from a run's files into a ResultError that names the run.
+
+    Each file may be as it should be, and yet not fit the others.
+    """
+    try:
+        yield
+    except InputError as error:
+        raise ResultError(str(error)) from error
+    except (*DATA_ERRORS, RecursionError, MemoryError) as error:
+        raise ResultError(f"{run}: its files do not fit together: {error!r}") from error
+
+
+@contextmanager
+def opened_in(run: Path, path: Path, max_bytes: int) -> Iterator[BufferedReader]:
+    """Open a file of a run, whose version of the data model this program reads.
+
+    Args:
+        run: the directory that the file must be in.
+        path: the file's path, the directory's included.
+        max_bytes: the most bytes that the file may have.
+
+    Raises:
+        ResultError: it is missing, or may not be read.
+        DataModelError: the run has another version.
+    """
+    check_version(run)
+    try:
+        with opened(path, max_bytes, within=run) as file:
+            yield file
+    except UnreadableError as error:
+        raise ResultError(f"{path}: {error}") from None
+    except OSError as error:
+        raise ResultError(f"{path}: {error.strerror or error}") from None
+
+
+def read_text_in(run: Path, path: Path, max_bytes: int) -> str:
+    """Return the text of a file of a run; arguments and errors are those of `opened_in`."""
+    with opened_in(run, path, max_bytes) as file:
+        content = file.read(max_bytes)
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ResultError(f"{path}: not UTF-8 text") from None
+
+
+def read_mapping(run: Path, path: Path) -> dict[str, Any]:
+    """Return a mapping that a file of a run holds as JSON.
+
+    Raises:
+        ResultError: it is missing or broken, or holds something else.
+    """
+    text = read_text_in(run, path, MAX_BYTES)
+    try:
+        values = parse_json(text)
+    except ValueError as error:
+        raise ResultError(f"{path}: malformed: {error}") from None
+    if not isinstance(values, dict):
+        raise ResultError(f"{path}: malformed: no mapping of names to values")
+    return values
+
+
+def read_numbers(run: Path, name: str | Path, columns: Iterable[str]) -> pd.DataFrame:
+    """Read a CSV file of a run, of which these columns are numbers, NaN where one is not known.
+
+    Args:
+        run: the run's directory.
+        name: the file's name in it.
+        columns: the columns that are numbers; there may be others.
+
+    Raises:
+        ResultError: the file is missing or broken, lacks a column, or has an infinite number.
+    """
+    return to_numbers(run / name, read_csv(run, run / name), columns)
+
+
+def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """Convert these columns of a table to numbers, NaN where one is not known.
+
+    Raises:
+        ResultError: the table lacks a column, or has something else, or an infinite number; the
+            message names the file.
+    """
+    names = list(columns)
+    if set(names) <= set(table.columns) and all(_are_numbers(table[name]) for name in names):
+        return table
+    for column in names:
+        try:
+            table[column] = pd.to_numeric(table[column])
+        except KeyError:
+            raise ResultError(f"{path}: no column {column}") from None
+        except (ValueError, TypeError, OverflowError) as error:
+            raise ResultError(f"{path}: {column}: {error}") from None
+        if np.isinf(table[column].to_numpy(dtype=float)).any():
+            raise ResultError(f"{path}: {column}: an infinite number")
+    return table
+
+
+def _are_numbers(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds nothing but numbers and NaN."""
+    values = column.to_numpy()
+    return values.dtype.kind in "iuf" and not bool(np.isinf(values).any())
+
+
+def is_finite(table: pd.DataFrame) -> bool:
+    """Return whether a table holds nothing but finite numbers."""
+    values = table.to_numpy()
+    return values.dtype.kind in "iuf" and bool(np.isfinite(values).all())
+
+
+def read_csv(run: Path, path: Path) -> pd.DataFrame:
+    """Read a CSV file of a run, with the present names of its columns.
+
+    Raises:
+        ResultError: it is missing, or no table.
+    """
+    with opened_in(run, path, MAX_SERIES) as file:
+        content = file.read(MAX_SERIES)
+    table = _whole_numbers(content)
+    if table is None:
+        table = _any_table(path, content)
+    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)
+
+
+def _whole_numbers(content: bytes) -> pd.DataFrame | None:
+    """Return a table of whole numbers in a third of the time of `_any_table`; None for any other.
+
+    Most series have nothing else, and a report reads hundreds of them.
+    """
+    header, _, rows = content.replace(b"\r\n", b"\n").partition(b"\n")
+    names = header.decode("ascii", "replace").split(",")
+    known = len(set(names)) == len(names) and all(map(str.isidentifier, names))
+    if not known or not rows or rows.translate(None, WHOLE):
+        return None
+    try:
+        values = np.loadtxt(io.BytesIO(rows), dtype=np.int64, delimiter=",", ndmin=2)
+    except (ValueError, OverflowError):
+        return None
+    return pd.DataFrame(values, columns=names) if values.shape[1] == len(names) else None
+
+
+def _any_table(path: Path, content: bytes) -> pd.DataFrame:
+    """Return the table of a CSV file, or raise the ResultError that says why there is none."""
+    try:
+        with warnings.catch_warnings():
+            # Where all rows are longer than the header, pandas would drop their first fields.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(io.BytesIO(content), index_col=False)
+    except pd.errors.ParserWarning:
+        raise ResultError(f"{path}: its rows are longer than its header") from None
+    except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
+        raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def seal(directory: Path) -> None:
+    """Write the digests of a run's files into its directory."""
+    digests = {
+        str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
+    }
+    write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
+
+
+def damage(directory: Path, only: str | None = None) -> str | None:
+    """Return the first file that was changed since the run was recorded, and why; None without one.
+
+    Args:
+        directory: that of a run; one that was recorded without digests counts as whole.
+        only: look at this file alone.
+    """
+    try:
+        digests = parse_json(read_text(directory / CHECKSUMS, MAX_BYTES, within=directory))
+        named = [(str(name), str(digest)) for name, digest in digests.items()]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        return f"{CHECKSUMS}: {error}"
+    for name, digest in named:
+        if only is not None and name != only:
+            continue
+        try:
+            if _digest(directory, directory / name) != digest:
+                return f"{name}: changed since the run was recorded"
+        except (OSError, ValueError) as error:
+            return f"{name}: {getattr(error, 'strerror', None) or error}"
+    return None
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    """Yield a run's regular files of limited length.
+
+    Opening what else a program left may take for ever.
+    """
+    for path in sorted(directory.rglob("*")):
+        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
+        if regular and path.stat().st_size <= MAX_CAPTURE:
+            yield path
+
+
+def _digest(directory: Path, path: Path) -> str:
+    with opened(path, MAX_CAPTURE, within=directory) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

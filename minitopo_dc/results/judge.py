@@ -1,0 +1,225 @@
+"""The result of a run from the measurements of its flows, on either clock.
+
+A run fails if a client started too late for the scenario's changes, if a multipath transport could
+not use a path although there was time for it (`path_use`), or if it used a leg on which its
+schedule opens no path.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from minitopo_dc.interruption import raise_if_interrupted
+from minitopo_dc.plugins import place_in_plugins
+from minitopo_dc.results.metrics import available_bits, capacity_share, goodput_mbps, jain_index
+from minitopo_dc.results.path_use import PATH_USE, FlowPaths
+from minitopo_dc.results.run_result import RunResult, flow_directory, flow_windows, settings_of
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, ResolvedFlow, Scenario
+from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads.path_reports import PathFile, bytes_of_legs
+
+LATEST_START_S: Final = 1.0
+"""The latest start of a client on a healthy machine: a Python client takes some tenths of a second
+on a quiet one (docs/results.md, "Two clocks in a run")."""
+
+
+def blank_result(scenario: Scenario, directory: Path) -> RunResult:
+    """Return a failed result, to be completed, with the size that was asked for.
+
+    A workload that lasts a given time has size 0.
+    """
+    flows = scenario.resolved_flows
+    return RunResult(
+        transport=scenario.transport,
+        mode=scenario.mode,
+        status="failed",
+        reason="",
+        seed=scenario.seed,
+        size_bytes=sum(flow.workload.size_bytes for flow in flows),
+        congestion_control=scenario.congestion_control,
+        workload=scenario.workload.kind,
+        clock=scenario.clock,
+        directory=str(directory),
+        settings=settings_of(
+            scenario.mode,
+            {
+                "leg": scenario.leg,
+                "pdcp.split": scenario.pdcp.split,
+                "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms,
+            },
+        ),
+    )
+
+
+def judge(
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+) -> RunResult:
+    """Return the result of flows that measured what was asked for, and save their rows as files."""
+    _save_rows(scenario, measurements, Path(blank.directory))
+    flows = list(zip(scenario.resolved_flows, measurements, strict=True))
+    late = (late_start_reason(scenario, flow, measured) for flow, measured in flows)
+    if (reason := _first_fault(scenario, late)) is not None:
+        return replace(blank, reason=reason, leg_bytes=leg_bytes)
+    paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
+    measurements = list(map(_with_path_use, measurements, paths))
+    if (reason := _first_fault(scenario, map(_wrong_path, paths))) is not None:
+        own = {} if scenario.flows else measurements[0].details
+        details = {name: value for name, value in own.items() if name == PATH_USE}
+        return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
+    return ok_result(blank, scenario, measurements, leg_bytes)
+
+
+def _save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
+    """Write each flow's rows as `KIND.csv` of its workload, and samples of paths as `paths.csv`."""
+    for number, (flow, measured) in enumerate(
+        zip(scenario.resolved_flows, measurements, strict=True), start=1
+    ):
+        if measured.rows:
+            directory = flow_directory(run, number, alone=not scenario.flows)
+            directory.mkdir(parents=True, exist_ok=True)
+            path = directory / f"{flow.workload.kind}.csv"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                table = csv.DictWriter(file, list(measured.rows[0]))
+                table.writeheader()
+                table.writerows(measured.rows)
+    if any(measured.path_samples for measured in measurements):
+        with PathFile(run / "paths.csv") as file:
+            for number, measured in enumerate(measurements, start=1):
+                file.write(number, measured.path_samples)
+
+
+def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | None:
+    """Return the first flow's fault, with the flow where there are several; None: there is none."""
+    for number, reason in enumerate(reasons, start=1):
+        if reason is not None:
+            return f"flow-{number}: {reason}" if scenario.flows else reason
+    return None
+
+
+def _paths_of(
+    scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
+) -> FlowPaths | None:
+    """Return the paths of a flow that has a plan of them, with what its legs carried for it."""
+    if flow.paths is None:
+        return None
+    # Beside other flows the legs' counters do not show what this one used.
+    legs = len(scenario.legs)
+    carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
+    return FlowPaths(scenario, flow, flow.paths, measured, carried)
+
+
+def _wrong_path(paths: FlowPaths | None) -> str | None:
+    """Return what is wrong with the paths of a flow, or None."""
+    if paths is None:
+        return None
+    what = paths.fault()
+    if (closed := paths.forbidden()) is not None:
+        what = f"leg {closed} carried data, although the schedule opens no path on it"
+    return None if what is None else f"{what}: bytes per leg {list(paths.carried)}"
+
+
+def _with_path_use(measured: Measurement, paths: FlowPaths | None) -> Measurement:
+    """Return a flow's measurement with what became of each of its paths in the details."""
+    if paths is None or not paths.uses:
+        return measured
+    uses = {str(leg): use for leg, use in paths.uses.items()}
+    return replace(measured, details={**measured.details, PATH_USE: uses})
+
+
+def ok_result(
+    blank: RunResult,
+    scenario: Scenario,
+    measurements: Sequence[Measurement],
+    leg_bytes: list[int],
+) -> RunResult:
+    """Return the result of a run in which every flow received what was asked for.
+
+    The goodput is over all flows that have one: their bytes together, in the time of the longest
+    flow. The legs' capacity counts from the first client's start of connecting to the last one's
+    end.
+    """
+    flows = scenario.resolved_flows
+    seconds = max(measured.completion_s for measured in measurements)
+    details = dict(_per_flow(flows, measurements) if scenario.flows else measurements[0].details)
+    result = replace(
+        blank,
+        status="ok",
+        size_bytes=sum(measured.bytes_received for measured in measurements),
+        completion_s=seconds,
+        leg_bytes=leg_bytes,
+        details=details,
+    )
+    if not all(flow.workload.has_goodput for flow in flows):
+        return result
+    starts, ends = zip(*flow_windows(details, seconds), strict=True)
+    available = sum(available_bits(scenario, min(starts), max(ends)))
+    return replace(
+        result,
+        goodput_mbps=goodput_mbps(result.size_bytes, seconds),
+        capacity_share=capacity_share(result.size_bytes, available),
+    )
+
+
+def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]) -> dict[str, Any]:
+    """Return each flow's own goodput over its own time, and Jain's index where two have one."""
+    rows = []
+    for flow, measured in zip(flows, measurements, strict=True):
+        size, seconds = measured.bytes_received, measured.completion_s
+        has_legs = flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+        rows.append(
+            {
+                **measured.details,
+                "mode": flow.mode,
+                "leg": flow.leg,
+                **({"legs": list(flow.legs)} if has_legs else {}),
+                "transport": flow.transport,
+                "workload": flow.workload.kind,
+                "congestion_control": flow.congestion_control,
+                "bytes_received": size,
+                "completion_s": seconds,
+                "goodput_mbps": goodput_mbps(size, seconds) if flow.workload.has_goodput else None,
+            }
+        )
+    goodputs = [row["goodput_mbps"] for row in rows if row["goodput_mbps"] is not None]
+    return {"flows": rows, "jain_index": jain_index(goodputs) if len(goodputs) > 1 else None}
+
+
+def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
+    """Save the traceback of an error as `crash.txt`, and return the failed result of its run.
+
+    Raises:
+        KeyboardInterrupt: a signal has arrived, of which the error is a consequence.
+    """
+    raise_if_interrupted()
+    with contextlib.suppress(OSError):
+        directory.mkdir(parents=True, exist_ok=True)
+        text = "".join(traceback.format_exception(error))
+        (directory / "crash.txt").write_text(text, encoding="utf-8")
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    reason = words + place_in_plugins(error, scenario.plugins)
+    return replace(blank_result(scenario, directory), reason=reason)
+
+
+def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
+    """Return what a flow's client started too late for, as a failed run's reason; None: nothing."""
+    started_s = measured.started_s
+    if started_s <= LATEST_START_S:
+        return None
+    moments = [moment for leg in scenario.legs for moment in leg.moments()]
+    moments += [event.at_s for event in flow.paths.events] if flow.paths is not None else []
+    last = max((at_s for at_s in moments if at_s <= started_s), default=0.0)
+    if last == 0:
+        return None
+    return (
+        f"client started {started_s:.2f} s after time zero, later than the scenario's change at "
+        f"{last:g} s: the machine gave it too little processor time"
+    )

@@ -1,0 +1,197 @@
+"""The scenario that a run's directory keeps, with copies of its traces.
+
+With them results can be read wherever they are moved. A run's directory has `scenario.yaml`, and,
+where a handover rule or a trace offset made another scenario of it, `as-run.yaml`. `traces.json`
+has for each path of a trace in the scenario the name of a copy, which begins with the first digits
+of its SHA-256. The copy is in `traces/` of that directory, or, for the runs of a campaign, in the
+one `traces/` that they share beside `runs/`.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import re
+import shutil
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_args
+
+from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
+from minitopo_dc.scenario import Leg, ResolvedScenario, Scenario
+from minitopo_dc.scenario.own_files import file_digest, trace_paths
+from minitopo_dc.settings import Direction, LegSettings, SettingsError, read_yaml
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.trace.model import LONGEST_FILE
+
+GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
+RECORD, FOLDER = "traces.json", "traces"
+DIGITS = 16
+"""Hexadecimal digits of a copy's SHA-256 in its name."""
+MAX_BYTES = 1 << 20
+"""The most bytes of `traces.json`: thousands of paths."""
+MAX_NAME = 100
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def save_as_run(derived: ResolvedScenario, run: Path) -> None:
+    """Write the scenario, which can be run by itself, and the handovers of a rule."""
+    derived.scenario.save(run / DERIVED)
+    if derived.handovers is not None:
+        with (run / HANDOVERS).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file)
+            rows.writerow(["time_s", "old_leg", "new_leg"])
+            rows.writerows(derived.handovers)
+
+
+def load_as_run(run: Path) -> Scenario:
+    """Return the scenario that a run's numbers belong to, with the traces that the run kept.
+
+    Raises:
+        SettingsError: see `load_recorded`, or the record of the kept traces is damaged.
+    """
+    recorded = load_recorded(run, DERIVED if (run / DERIVED).exists() else GIVEN)
+    return with_kept_traces(recorded, run)
+
+
+def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
+    """Read a scenario that a run kept, as data: what it names as plugins is not imported.
+
+    Whoever made the run may have named any file there. Only plugins that the reader has registered
+    before can be used.
+
+    Raises:
+        SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
+    """
+    values, plugins = read_yaml(run / name, within=run), ()
+    if isinstance(values, dict):
+        plugins = values.pop("plugins", ())
+    try:
+        return Scenario.check(values, str(run / name))
+    except SettingsError as error:
+        if not plugins:
+            raise
+        raise SettingsError(
+            f"{error}\n{run / name}: its plugins are not imported; "
+            f"if they are yours, give --plugin (in Python import them first): {quoted(plugins)}"
+        ) from None
+
+
+def keep_traces(scenario: Scenario, run: Path) -> None:
+    """Copy the traces of a scenario into its run's directory, and write `traces.json`.
+
+    Raises:
+        SettingsError: a trace cannot be read.
+        OSError: the directory cannot be written.
+    """
+    names = {path: _name(path) for path in dict.fromkeys(trace_paths(scenario))}
+    if not names:
+        return
+    (run / FOLDER).mkdir(exist_ok=True)
+    for path, name in names.items():
+        with replacing(run / FOLDER / name) as partial:
+            shutil.copyfile(path, partial)
+    write_whole(run / RECORD, json.dumps(names, indent=1))
+
+
+def share_traces(run: Path, root: Path) -> None:
+    """Move the copies of a run's traces to the one folder that all runs of a campaign share."""
+    if not (run / FOLDER).is_dir():
+        return
+    (root / FOLDER).mkdir(exist_ok=True)
+    for path in (run / FOLDER).iterdir():
+        path.replace(root / FOLDER / path.name)
+    (run / FOLDER).rmdir()
+
+
+def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
+    """Return a recorded scenario with the traces that were kept with its results.
+
+    Results of versions that kept none have the traces at the recorded paths, or, where there are
+    none, in a folder `traces/` that somebody has put there, by their names. A path that is nowhere
+    stays, and whatever needs the trace names it.
+    """
+    if next(trace_paths(scenario), None) is None:
+        return scenario
+    places = {path: _place(path, run) for path in dict.fromkeys(trace_paths(scenario))}
+    legs = tuple(_moved(leg, places) for leg in scenario.legs)
+    links = tuple(_moved(link, places) for link in scenario.real.backhaul)
+    # Copies without validation, as all else is valid.
+    real = scenario.real.model_copy(update={"backhaul": links})
+    return scenario.model_copy(update={"legs": legs, "real": real})
+
+
+def _name(path: str) -> str:
+    try:
+        digest = file_digest(path)
+    except OSError as error:
+        raise SettingsError(f"trace {quoted(path)}: {error.strerror}") from None
+    return f"{digest[:DIGITS]}-{_OTHER.sub('_', Path(path).name)[-MAX_NAME:]}"
+
+
+def _place(path: str, run: Path) -> str:
+    """Return where a trace of a recorded scenario is now."""
+    name = _recorded(run).get(path)
+    if name is None:  # of a version that kept none
+        files = (folder / Path(path).name for folder in _folders(run))
+        return next((str(file) for file in files if file.is_file()), path)
+    for copy in (folder / name for folder in _folders(run)):
+        if not copy.is_symlink() and _is_same(str(copy), name):
+            return str(copy)
+    return path if _is_same(path, name) else str(_folders(run)[-1] / name)
+
+
+def _folders(run: Path) -> tuple[Path, Path]:
+    """Return where the copies may be: the run's own folder, and that of its campaign."""
+    run = run.absolute()
+    return run / FOLDER, run.parent.parent / FOLDER
+
+
+def _recorded(run: Path) -> dict[str, str]:
+    """Return the names of the copies by the traces' paths; empty where none were kept.
+
+    Raises:
+        SettingsError: the file is damaged.
+    """
+    path = run / RECORD
+    try:
+        names = parse_json(read_text(path, MAX_BYTES, within=run))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    if not isinstance(names, dict) or not all(map(_is_name, names.values())):
+        raise SettingsError(f"{path}: malformed; allowed: names of files by the traces' paths")
+    return names
+
+
+def _is_name(value: Any) -> bool:
+    """Return whether a value is the name of a file, which leads to no other folder."""
+    return isinstance(value, str) and not _OTHER.search(value) and value[:DIGITS].isalnum()
+
+
+def _is_same(path: str, name: str) -> bool:
+    """Return whether a file has the digest that a copy's name begins with."""
+    try:
+        file = Path(path).stat()
+        return _digest(path, file.st_ino, file.st_mtime_ns) == name[:DIGITS]
+    except (OSError, ValueError):
+        return False
+
+
+@lru_cache(maxsize=256)
+def _digest(path: str, _inode: int, _changed: int) -> str:
+    """Digest a file through a cache, as the runs of a campaign have the same traces."""
+    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()[:DIGITS]
+
+
+def _moved(link: Leg, places: dict[str, str]) -> Leg:
+    """Return a link whose traces are where their copies are."""
+    radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
+    moved = {
+        name: radio.model_copy(update={"trace": Path(places[str(radio.trace)])})
+        for name, radio in radios.items()
+        if radio.trace is not None
+    }
+    return link.model_copy(update=moved)

@@ -1,0 +1,206 @@
+"""The result of a run, and the directory that keeps it.
+
+A run's directory holds:
+
+* `scenario.yaml`, `environment.json` (versions, kernel) and `result.json`
+* `client-rate.csv`: `time_s`, and `received_bytes`, the IP bytes that have reached the client
+* `KIND.csv` for a workload with rows (requests, echoes)
+* for each of gnb and ue the files of its element: `*-legs.csv`, `*-transmit.csv`, `*-receive.csv`,
+  `*-summary.json`
+* the logs of all processes
+
+With several flows, the rows and logs of each are in `flow-1`, `flow-2`, ...
+
+Time zero is the start of the elements and of all traces. It is `start_ns` of an element's summary,
+so that `time_ns - start_ns` is the time since then. A client begins to connect `started_s` after
+time zero (in `details`; 0 if it is not known, as on the virtual clock).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from minitopo_dc.data_model import write_version
+from minitopo_dc.files import parse_json, read_text, write_whole
+from minitopo_dc.scenario import Scenario
+
+MAX_BYTES = 16 << 20
+"""The most bytes of `result.json` and its like: 64 flows with all their numbers have less than 1
+MB."""
+Status = Literal["ok", "failed", "disturbed", "unsupported"]
+"""The outcome of a run; `disturbed`: the machine had too much part in the numbers
+(`minitopo_dc.results.trust`)."""
+
+
+NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
+"""Fields of a result that only a run with status `ok` has; a download has all of them."""
+SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "leg": ("sc",),
+    "pdcp.split": ("dc",),
+    "pdcp.t_reordering_ms": ("dc", "dc-duplicate"),
+}
+"""Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""
+DESYNCHRONISED: Final = "desynchronised_pdus"
+"""The detail that tells how many PDUs, of both directions, were taken for others with the same SN.
+Only the virtual clock knows them; there a run without this detail has none."""
+CAUTIONS: Final = "cautions"
+"""The detail that has what is to be known of the scenario (`minitopo_dc.runs.cautions`)."""
+ATTEMPTS: Final = {"failed": "failed_attempts", "disturbed": "disturbed_attempts"}
+"""The details with the reasons of the attempts before the one that counts."""
+FINE: Final = ("ok", "unsupported")
+"""The statuses with which a command ends well: for an unsupported run the reason was printed."""
+NOTHING_RAN: Final = 3
+"""The exit status of a command whose runs are all unsupported here."""
+
+
+def exit_status(statuses: Collection[str]) -> int:
+    """Return 0 when all runs are ok or unsupported, 1 when one is neither, 3 when none is ok."""
+    if not all(status in FINE for status in statuses):
+        return 1
+    return NOTHING_RAN if statuses and "ok" not in statuses else 0
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One row of results; without status `ok` it has no numbers, only a reason."""
+
+    transport: str
+    mode: str
+    status: Status
+    reason: str
+    seed: int
+    size_bytes: int
+    """The bytes that all flows asked for together; for an ok run those that arrived. 0 for a timed
+    workload."""
+    congestion_control: str
+    workload: str = "download"
+    clock: Literal["real", "virtual"] = "real"
+    repetition: int = 1
+    variant: str = ""
+    """A text that sets it apart from other rows of its transport and mode in a comparison."""
+    goodput_mbps: float | None = None
+    """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
+    completion_s: float | None = None
+    """From the client's start of connecting to its last byte or its duration's end, in s."""
+    leg_bytes: list[int] | None = None
+    """The IP bytes that each leg delivered downlink, until connections are closed."""
+    capacity_share: float | None = None
+    """Bits of the content divided by what all legs together could have carried meanwhile."""
+    directory: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """The `settings_of` its scenario; empty in results of the first data model."""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """Return the numbers of a run that is ok, by the names that a table's columns have.
+
+        These are `NUMBERS`, `leg_bytes_1`, ..., the numbers in `details`, and those of several
+        flows as `flow_1_goodput_mbps`, ... A detail that has the name of another column is
+        `client_NAME`: the HTTP `status` that a client got is `client_status`.
+        """
+        if self.status != "ok":
+            return {}
+        own = {name: value for name, value in self.details.items() if name not in NUMBERS}
+        values = {f"client_{k}" if k in COLUMNS else k: v for k, v in own.items()}
+        for number, flow in enumerate(self.details.get("flows", ()), start=1):
+            values |= {f"flow_{number}_{name}": value for name, value in flow.items()}
+        for number, count in enumerate(self.leg_bytes or (), start=1):
+            values[f"leg_bytes_{number}"] = count
+        values |= {name: getattr(self, name) for name in NUMBERS}
+        return {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
+    def without_numbers(self, status: Status, reason: str) -> RunResult:
+        """Return the same run with another status than `ok`."""
+        return replace(
+            self,
+            status=status,
+            reason=reason,
+            goodput_mbps=None,
+            completion_s=None,
+            capacity_share=None,
+        )
+
+    def save(self, directory: Path) -> None:
+        """Write `result.json` at once: a reader sees all of it or none."""
+        write_version(directory)
+        write_whole(directory / "result.json", json.dumps(asdict(self), indent=1))
+
+    @classmethod
+    def load(cls, directory: Path) -> RunResult:
+        """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
+        text = read_text(directory / "result.json", MAX_BYTES, within=directory)
+        return cls(**parse_json(text))
+
+
+COLUMNS: Final = frozenset(field.name for field in fields(RunResult)) | {
+    *("id", "run", "experiments", "configuration", "trust", "repeats")
+}
+"""Columns of every table of runs, whose names no detail takes."""
+
+
+SIZE: Final = "size_bytes"
+"""The bytes of use: of a download, of what was watched, of frames in time."""
+DETAILS: Final = ("started_s", "client_cpu_s", "server_cpu_s", "wall_s")
+"""Measures of most runs that are none of their workload."""
+
+
+def measure_names(scenario: Scenario) -> Iterator[str]:
+    """Yield the names of the measures that a scenario's runs are known to have, some maybe twice.
+
+    A runner may report more of them.
+    """
+    yield from NUMBERS
+    yield from (f"leg_bytes_{number}" for number in range(1, len(scenario.legs) + 1))
+    yield SIZE
+    if not scenario.flows:
+        yield from (name for name in scenario.workload.reported_measures if name not in COLUMNS)
+        yield from DETAILS
+        return
+    for number, flow in enumerate(scenario.resolved_flows, start=1):
+        names = ("goodput_mbps", "completion_s", "bytes_received", *flow.workload.reported_measures)
+        yield from (f"flow_{number}_{name}" for name in names)
+    yield from ("jain_index", "wall_s")
+
+
+def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a scenario's values of the fields in `SETTINGS`; None for those of other modes."""
+    return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
+
+
+def mode_and_variant(mode: str, variant: str) -> str:
+    """Return how a row of a comparison is named beside its transport: `dc least-delay`."""
+    return f"{mode} {variant}".strip()
+
+
+def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:
+    """Return when each flow's client began to connect and ended, in s since the elements' start.
+
+    Args:
+        details: the details of a result that is ok.
+        completion_s: its completion time.
+    """
+    flows = details.get("flows") or [{**details, "completion_s": completion_s}]
+    starts = [float(flow.get("started_s", 0.0)) for flow in flows]
+    return [
+        (start, start + flow["completion_s"]) for start, flow in zip(starts, flows, strict=True)
+    ]
+
+
+def flow_directory(run: Path, number: int, *, alone: bool) -> Path:
+    """Return where a flow (1, 2, ...) keeps its logs: in the run's directory when it is `alone`."""
+    return run if alone else run / f"flow-{number}"
+
+
+def of_first_flow(run: Path, name: str) -> Path | None:
+    """Return the path of a file or directory that a run's first flow kept; None if it has not."""
+    paths = (flow_directory(run, 1, alone=alone) / name for alone in (True, False))
+    return next((path for path in paths if path.exists()), None)

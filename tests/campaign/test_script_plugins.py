@@ -1,0 +1,145 @@
+"""What a script registers itself: known to its workers, and part of a run's identity."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc import plugins
+from minitopo_dc.plugin_source import SourceError, source_of
+from minitopo_dc.runs.script_plugins import plugin_file, plugin_files, restored
+from tests.campaign.cases import program, run, scenario
+
+POLICY = """
+import itertools
+from collections.abc import Sequence
+
+FIRST = 1
+legs = object()  # a name that the method has for itself
+
+def turns(legs):
+    return itertools.cycle([(leg,) for leg in range(FIRST, legs)])
+
+@dc.split_policy("mine")
+class Mine:
+    def __init__(self, legs: int) -> None:
+        self._turns = turns(legs)
+
+    def legs(self, *, now: int, size: int, views: Sequence[dc.LegView]) -> tuple[int, ...]:
+        return next(self._turns)
+
+one = dc.Scenario(**base, pdcp={"split": "mine"})
+"""
+RUN = """
+runs = dc.Campaign(NAME, [(one, {})], seeds=(1, 2)).run(jobs=JOBS, progress=False)
+for row in runs.itertuples():
+    print(row.status, row.reason, row.leg_bytes_1 < 1000, row.run)
+"""
+
+
+def ran(text: str, directory: Path, *, stdin: bool = False) -> list[str]:
+    return run(program(*text.split("---")), directory, stdin=stdin).splitlines()
+
+
+def test_workers_know_it_and_its_source_is_in_the_digest(tmp_path: Path) -> None:
+    again = POLICY.replace("FIRST = 1", "FIRST = 0")
+    lines = ran(
+        POLICY
+        + RUN.replace("NAME", "'a'").replace("JOBS", "2")
+        + RUN.replace("NAME", "'b'").replace("JOBS", "1")
+        + again  # as a notebook's cell that is run again
+        + RUN.replace("NAME", "'c'").replace("JOBS", "2"),
+        tmp_path,
+    )
+    first, serial, other = lines[:2], lines[2:4], lines[4:]
+    assert all(line.startswith("ok  True runs/") for line in first)
+    assert serial == first
+    assert all(line.startswith("ok  False runs/") for line in other)
+    assert not set(other) & set(first)
+
+
+def test_a_comparison_s_workers_know_it(tmp_path: Path) -> None:
+    more = """
+import pickle
+from pathlib import Path
+rows = [{"pdcp": {"split": "mine"}}, {"transport": "mpquic-picoquic", "mode": "multipath"}]
+for result in dc.run_comparison(dc.Scenario(**base), rows, Path("c"), jobs=2):
+    print(result.status, result.reason, result.leg_bytes[0] < 1000)
+"""
+    assert ran(POLICY + more, tmp_path) == ["ok  True", "ok  False"]
+
+
+def test_a_program_from_standard_input_has_workers(tmp_path: Path) -> None:
+    more = RUN.replace("NAME", "'a'").replace("JOBS", "2")
+    lines = ran("one = dc.Scenario(**base)\n" + more, tmp_path, stdin=True)
+    assert [line.split()[0] for line in lines] == ["ok", "ok"]
+
+
+def test_a_policy_of_standard_input_is_refused_as_nobody_can_read_it(tmp_path: Path) -> None:
+    more = """
+try:
+    dc.Campaign("a", [(one, {})])
+except dc.InputError as error:
+    print(error)
+"""
+    (line,) = ran(POLICY + more, tmp_path, stdin=True)
+    assert line.startswith("split policy 'mine': other processes cannot know it, as it uses Mine")
+
+
+HANDLE = Path(__file__).open(encoding="utf-8")  # noqa: SIM115
+HANDLE.close()
+
+
+class Uses:
+    def legs(self) -> object:
+        return HANDLE
+
+
+def test_what_cannot_be_written_into_a_file_is_named() -> None:
+    with pytest.raises(SourceError, match="it uses HANDLE, of the kind TextIOWrapper; write it"):
+        source_of("split policy", "mine", Uses)
+
+    class Inside:
+        def legs(self) -> None: ...
+
+    with pytest.raises(SourceError, match="defined inside a function"):
+        source_of("split policy", "mine", Inside)
+
+
+def test_a_built_in_name_is_not_replaced() -> None:
+    table = plugins.TABLES["split policy"]
+    before = table["batch"]
+    with pytest.raises(ValueError, match="there is a split policy 'batch' already"):
+        plugins.enter("split policy", table, "batch", Uses)
+    assert table["batch"] is before
+
+
+def test_registrations_inside_a_block_are_undone() -> None:
+    table = plugins.TABLES["split policy"]
+    before = dict(table)
+    with plugins.registrations_kept():
+        plugins.enter("split policy", table, "test-undone", Uses)
+        assert "test-undone" in table
+    assert table == before
+
+
+def test_a_scenario_brings_its_plugin_to_another_machine() -> None:
+    text = """from minitopo_dc import split_policy
+
+@split_policy("test-brought")
+class Brought:
+    def __init__(self, legs): ...
+    def legs(self, *, now, size, views):
+        return (0,)
+"""
+    with plugins.registrations_kept():
+        path = plugin_file("test-brought", text)
+        one = scenario(plugins=(str(path),), pdcp={"split": "test-brought"})
+        sent = pickle.dumps((one.model_dump(mode="json"), plugin_files(one)))
+        path.unlink()
+    with plugins.registrations_kept():  # where nobody has heard of it
+        assert restored(*pickle.loads(sent)) == one
+        assert path.read_text() == text
+        assert "test-brought" in plugins.TABLES["split policy"]
