@@ -9,6 +9,7 @@ from pathlib import Path
 
 from minitopo_dc.native.library import missing
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
+from minitopo_dc.runs.judge import crashed
 from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.scenario import Clock, Core, Scenario
@@ -46,6 +47,14 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
     from minitopo_dc.real.run.real import run_real
 
     return run_real(with_own_plugins(scenario, own_things()), directory)
+
+
+def attempt(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a checked scenario; an unexpected error fails the run, and no other one."""
+    try:
+        return run_checked(scenario, directory)
+    except Exception as error:
+        return crashed(scenario, directory, error)
 
 
 def default_clock() -> Clock:

@@ -32,7 +32,7 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.measures.sentences import Ratio, difference_sentence
+from minitopo_dc.results.measures.verdict import Ratio, difference_sentence
 from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
 from minitopo_dc.scenario import Scenario

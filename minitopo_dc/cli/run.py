@@ -23,8 +23,7 @@ from minitopo_dc.cli.options.scenario import (
     with_capture,
 )
 from minitopo_dc.cli.screen import Progress, new_directory, save_figure
-from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
-from minitopo_dc.comparison_runs import attempt
+from minitopo_dc.clocks import attempt, default_clock, require_clock, require_real
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
@@ -75,9 +74,8 @@ def execute(arguments: argparse.Namespace) -> int:
         return open_command_line(scenario, new_directory(arguments.output, "run"))
     require_clock(clock, scenario.virtual.core)
     directory = new_directory(arguments.output, "run")
-    with Progress(1) as progress:
-        progress.begin(scenario)
-        result = attempt(run_checked, scenario, directory)
+    with Progress([scenario]) as progress:
+        result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=arguments.json)
     if result.status == "ok" and (directory / "paths.csv").exists():

@@ -17,17 +17,18 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.campaign.table import FACTS, load, row_of
-from minitopo_dc.cli.advise import ADVICE, tell_advice
+from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import tell_comparison
+from minitopo_dc.cli.compare import print_comparison
 from minitopo_dc.cli.options.scenario import add_plugin_option
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import resume_text
-from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
+from minitopo_dc.cli.screen import print_runs, resume_text, say
+from minitopo_dc.comparison import ASKED, differing_fields, load_runs, number_of_runs
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.results import results_table
 from minitopo_dc.results.tables.load import load_result
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.results.tables.summary import columns_of
@@ -104,18 +105,18 @@ def _show(root: Path, *, as_json: bool) -> None:
 
 
 def _show_comparison(root: Path, *, as_json: bool) -> None:
-    results = _results(root)
+    results = load_runs(root)
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
         return
     if (root / ADVICE).exists():
-        tell_advice(results, _advice(root / ADVICE))
+        print_runs(results_table(results), _advice(root / ADVICE))
         return
-    tell_comparison(results, root)
-    asked = runs_asked(root)
+    print_comparison(results, root)
+    asked = number_of_runs(root)
     if asked is not None and len(results) < asked:
         words = resume_text(len(results), asked)
-        Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
+        say(f"{words} with --output {root}")
 
 
 def _advice(path: Path) -> list[str]:
@@ -160,22 +161,6 @@ def _results_below(root: Path) -> str:
         return f"looked for result.json, */result.json and {FACTS}"
     latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
     return f"the directories below it have some: {', '.join(map(quoted, latest))}"
-
-
-def _results(root: Path) -> list[RunResult]:
-    """Return the results of a run, or of a comparison in the order of its runs.
-
-    Raises:
-        SettingsError: a run is a link to another directory.
-        ResultError: a result is broken.
-    """
-    if (root / "result.json").exists():
-        return [load_result(root)]
-    runs = [each for each in sorted(root.glob("*")) if (each / "result.json").exists()]
-    for run in runs:
-        if run.is_symlink():
-            raise SettingsError(f"{quoted(run)}: a link; allowed: a directory of this comparison's")
-    return sorted(map(load_result, runs), key=lambda each: each.repetition)
 
 
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
@@ -230,7 +215,13 @@ _COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
 
 def _table(root: Path) -> pd.DataFrame:
     """Return all runs: `row`, `seed`, `status`, `directory`, `workload`, `measures`."""
-    runs = _labelled_runs(root) if _kind(root) == "campaign" else map(_row, _results(root))
+    match _kind(root):
+        case "campaign":
+            runs = list(_labelled_runs(root))
+        case "comparison":
+            runs = list(map(_row, load_runs(root)))
+        case "run":
+            runs = [_row(load_result(root))]
     table = pd.DataFrame(runs)
     if table.empty:
         raise SettingsError(f"{quoted(root)}: no run is done")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.results.measures.media_verdict import PERCEIVED_MEASURES
+from minitopo_dc.results.measures.verdict import PERCEIVED_MEASURES
 from minitopo_dc.results.tables.summary import columns_of, values_of
 from minitopo_dc.runs.results import FINE
 from minitopo_dc.workloads import Column
