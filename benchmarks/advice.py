@@ -11,15 +11,16 @@ import json
 import statistics
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice import Limits, advise_on, base_of
-from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.advice import Adviser
+from minitopo_dc.advice.candidates import QUIC, candidates_of
+from minitopo_dc.advice.criterion import Criterion, criterion
 from minitopo_dc.advice.sequence import Runs
-from minitopo_dc.advice.sides import QUIC, Sides, sides_of
 from minitopo_dc.campaign.designs import Factor, latin_hypercube
+from minitopo_dc.campaign.executors import local
+from minitopo_dc.comparison import Comparison
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import Interval, Outcome, outcome
 
@@ -41,8 +42,8 @@ FACTORS: dict[str, Factor] = {
 """About those of the study (docs/study.md)."""
 
 
-def network(point: dict[str, Any]) -> Scenario:
-    """Return the legs and the download of a point."""
+def network(point: dict[str, Any]) -> dict[str, Any]:
+    """Return the legs and the download of a point, as fields of a scenario."""
     legs = [
         {
             "downlink": {
@@ -58,34 +59,39 @@ def network(point: dict[str, Any]) -> Scenario:
         )
     ]
     workload = {"kind": "download", "size_mb": point["size"]}
-    return base_of(legs, workload=workload, congestion_control=point["control"])
+    return {"legs": legs, "workload": workload, "congestion_control": point["control"]}
 
 
-def reference(sides: Sides, judged: Runs) -> tuple[Outcome, float]:
+def reference(base: Scenario, judged: Criterion, root: Path) -> tuple[Outcome, float]:
     """Return the outcome of the mean scores of `SEEDS` seeds, and the difference in its unit."""
-    base = judged.base.model_copy(update={"seed": FIRST_SEED})
-    runs = replace(judged, base=base, root=judged.root / "reference")
-    runs.make((*sides.dual, *sides.multipath), range(1, SEEDS + 1))
+    base = base.model_copy(update={"seed": FIRST_SEED})
+    (stack,) = candidates_of(base, QUIC)
+    rows = [*stack.dual, *stack.multipath]
+    variants = [row.variant for row in rows]
+    comparison = Comparison(root, [row.scenario(base) for row in rows], variants=variants)
+    with comparison.held(), local(1) as workers:
+        runs = Runs(comparison, rows, judged, workers)
+        runs.make(rows, range(1, SEEDS + 1))
     dual, multipath = (
-        runs.scores(*rows).mean(skipna=False).max() for rows in (sides.dual, sides.multipath)
+        runs.scores[[row.name for row in side]].mean(skipna=False).max()
+        for side in (stack.dual, stack.multipath)
     )
     difference = float(dual - multipath)
     as_it_is = Interval(difference, difference, "none")
-    return outcome(as_it_is, runs.criterion.limit), runs.criterion.in_unit(difference)
+    return outcome(as_it_is, judged.limit), judged.in_unit(difference)
 
 
 def measure(number: int, seed: int, seconds: float, skip: int = 0) -> list[dict[str, Any]]:
     """Return of each network but the first ones both outcomes, and what the first one took."""
     found = []
     for point in latin_hypercube(number, FACTORS, seed=seed)[skip:]:
-        base = network(point)
-        (sides,) = sides_of(base, QUIC)
-        with tempfile.TemporaryDirectory() as name:
-            runs = Runs(base, criterion(base.workload), Path(name))
+        adviser = Adviser(QUIC, seconds, None, 1, real=False, **network(point))
+        with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other:
             wall, cpu = time.monotonic(), time.process_time()
-            (verdict,) = advise_on(runs, [sides], Limits(seconds, jobs=1)).verdicts
+            (verdict,) = adviser.advise(Path(root)).verdicts
             took = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
-            right, difference = reference(sides, runs)
+            judged = criterion(adviser.base.workload)
+            right, difference = reference(adviser.base, judged, Path(other))
         told = {
             "outcome": verdict.outcome,
             "sentence": verdict.sentence,

@@ -170,9 +170,8 @@ def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives
 SWALLOWING = """
 import sys, time
 from pathlib import Path
-from minitopo_dc import cli
+from minitopo_dc import cli, clocks
 from minitopo_dc.cli import run
-from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.scenario import Scenario
 
 def execute(scenario, directory):
@@ -185,9 +184,9 @@ def execute(scenario, directory):
 def run_it(parsed):
     leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
     scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
-    return attempt(execute, scenario, parsed.output).status != "ok"
+    return clocks.attempt(scenario, parsed.output).status != "ok"
 
-run.execute = run_it
+clocks.run_checked, run.execute = execute, run_it
 sys.exit(cli.main())
 """
 
