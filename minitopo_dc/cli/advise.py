@@ -15,16 +15,9 @@ from pathlib import Path
 from minitopo_dc.advice import SECONDS, Advice, Adviser
 from minitopo_dc.advice.candidates import QUIC
 from minitopo_dc.advice.criterion import CRITERIA
-from minitopo_dc.cli.options import quantities
-from minitopo_dc.cli.options.pdcp import listed
-from minitopo_dc.cli.options.scenario import (
-    add_jobs_option,
-    add_leg_options,
-    add_load_options,
-    add_output_option,
-    add_plugin_option,
-    base_fields,
-)
+from minitopo_dc.cli import options
+from minitopo_dc.cli.options.legs import add_legs
+from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields
 from minitopo_dc.cli.screen import (
     StatusLine,
     new_directory,
@@ -47,7 +40,7 @@ HELP = "decide whether Dual Connectivity or multipath is better over your legs, 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
-    add_leg_options(parser)
+    add_legs(parser)
     group = parser.add_argument_group("transfer")
     group.add_argument(
         "--transports",
@@ -57,13 +50,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="for each stack its single-path and its multipath transport, such as "
         f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
     )
-    add_load_options(group)
-    add_plugin_option(parser)
-    add_jobs_option(parser)
+    add_load(group, (*CHOSEN, *OF_ROWS, "split_uplink"))
+    options.add(parser, "--plugin", "--jobs")
     group = parser.add_argument_group("advice")
     group.add_argument(
         "--time",
-        type=quantities.of("s"),
+        type=options.quantity("s"),
         default=SECONDS,
         metavar="S",
         help="time limit for the verdict on each stack in s, or with a unit: 5min "
@@ -72,7 +64,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     margins = ", ".join(f"{name} {100 * judged.margin:g}" for name, judged in CRITERIA.items())
     group.add_argument(
         "--margin",
-        type=quantities.of("percent"),
+        type=options.quantity("percent"),
         metavar="PERCENT",
         help="difference within which the verdict is a tie (docs/advise.md; default by workload: "
         f"{margins})",
@@ -80,8 +72,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--real", action="store_true", help="run both on the real clock as well; needs root"
     )
-    add_output_option(parser, "advise", "new, or that of unfinished advice, which is resumed")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of sentences")
+    options.add_output(parser, "advise", "new, or that of unfinished advice, which is resumed")
+    options.add(parser, "--json", help="print JSON instead of sentences")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -91,7 +83,7 @@ def execute(arguments: argparse.Namespace) -> int:
         SettingsError, TraceError: an option is wrong, or something cannot run here.
     """
     adviser = Adviser(
-        transports=listed(arguments.transports),
+        transports=options.listed(arguments.transports),
         seconds=arguments.time,
         margin_percent=arguments.margin,
         real=arguments.real,

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import assignments, quantities
-from minitopo_dc.cli.options.scenario import add_leg_options, add_seed_option, leg_settings
+from minitopo_dc.cli import options
+from minitopo_dc.cli.options.legs import add_legs, leg_settings
+from minitopo_dc.cli.options.scenario import add_set, assignments, put
 from minitopo_dc.cli.screen import resume_text
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.numbers import significant, whole
@@ -33,17 +34,17 @@ HELP = "measure the rate, delay, jitter and loss of each leg and compare them wi
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    add_leg_options(parser, legs=("20", "20"))
+    add_legs(parser, legs=("20", "20"))
     parser.add_argument(
         "--seconds",
-        type=quantities.of("s"),
+        type=options.quantity("s"),
         default=10,
         metavar="S",
         help="duration of each of the two measurements of a leg (at least 2; default: 10)",
     )
-    add_seed_option(parser)
-    assignments.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
+    options.add(parser, "--seed")
+    add_set(parser)
+    options.add(parser, "--json", help="print the quantities as JSON")
     disturb = parser.add_argument_group(
         "limits of trust: what a disturbance of this machine does to a run (docs/trust.md)"
     )
@@ -75,9 +76,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
 
     fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
-    values = assignments.assignments(arguments)
     own = {"transport": "tcp", "mode": "sc"}
-    scenario = Scenario.check({**assignments.put(fields, values), **own}, "options")
+    scenario = Scenario.check({**put(fields, assignments(arguments)), **own}, "options")
     try:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)

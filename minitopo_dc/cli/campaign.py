@@ -19,7 +19,7 @@ from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
-from minitopo_dc.cli.options.scenario import add_jobs_option, add_retry_option
+from minitopo_dc.cli import options
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.runs.attempts import Retries, check_retries
@@ -129,8 +129,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check the file, count the runs and estimate their time",
     )
-    add_jobs_option(parser)
-    add_retry_option(parser)
+    options.add(parser, "--jobs", "--retry-disturbed")
 
 
 def execute(arguments: argparse.Namespace) -> int:

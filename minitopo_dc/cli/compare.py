@@ -12,20 +12,10 @@ from typing import Any
 import pandas as pd
 
 from minitopo_dc.campaign.executors import local
-from minitopo_dc.cli.options.scenario import (
-    add_capture_option,
-    add_clock_option,
-    add_jobs_option,
-    add_leg_options,
-    add_output_option,
-    add_plugin_option,
-    add_retry_option,
-    add_transfer_options,
-    base_scenario,
-    check_capture,
-    over_each_leg,
-    rows,
-)
+from minitopo_dc.cli import options
+from minitopo_dc.cli.options.legs import add_legs
+from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
     Progress,
     new_directory,
@@ -60,27 +50,21 @@ HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    add_leg_options(parser)
-    add_transfer_options(parser)
-    add_clock_option(parser)
-    add_capture_option(parser)
-    add_plugin_option(parser)
-    add_jobs_option(parser)
+    add_legs(parser)
+    add_transfer(parser)
+    options.add(parser, "--clock", "--pcap", "--plugin", "--jobs")
     parser.add_argument(
         "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
     )
-    add_retry_option(parser)
-    add_output_option(
-        parser, "compare", "new, or that of an unfinished comparison, which is resumed"
-    )
+    options.add(parser, "--retry-disturbed")
+    condition = "new, or that of an unfinished comparison, which is resumed"
+    options.add_output(parser, "compare", condition)
     parser.add_argument(
         "--dry-run",
         action="store_true",
         help="check the options, count the runs and say which this machine cannot do",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print the rows as a JSON list instead of the table"
-    )
+    options.add(parser, "--json", help="print the rows as a JSON list instead of the table")
 
 
 def execute(arguments: argparse.Namespace) -> int:

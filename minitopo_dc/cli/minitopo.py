@@ -10,10 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
-from minitopo_dc.cli.options.scenario import (
-    add_minitopo_options,
-    add_output_option,
-)
+from minitopo_dc.cli import options
 from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import whole
@@ -34,7 +31,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="Minitopo checkout (core/, topos/)",
     )
-    add_minitopo_options(parser, required=True)
+    options.add(parser, "-t --topo_param_file", required=True)
+    options.add(parser, "-x --experiment_param_file")
     parser.add_argument(
         "--ip",
         dest="ip_version",
@@ -43,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=4,
         help="IP version of the transports' addresses (default: 4)",
     )
-    add_output_option(parser, "minitopo")
+    options.add_output(parser, "minitopo")
 
 
 def execute(arguments: argparse.Namespace) -> int:

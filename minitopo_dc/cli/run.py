@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import assignments
+from minitopo_dc.cli import options
 from minitopo_dc.cli.options.scenario import (
-    add_capture_option,
-    add_clock_option,
-    add_minitopo_options,
-    add_output_option,
-    add_plugin_option,
+    add_set,
     check_capture,
+    with_assignments,
     with_capture,
 )
 from minitopo_dc.cli.screen import Progress, new_directory, save_figure
@@ -51,20 +48,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO.yaml",
         help="scenario file (docs/scenarios.md)",
     )
-    add_minitopo_options(parser, required=False)
-    add_clock_option(parser)
-    assignments.add(parser)
-    add_capture_option(parser)
-    add_plugin_option(parser)
-    add_output_option(parser, "run")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    options.add(parser, "-t --topo_param_file", "-x --experiment_param_file", "--clock")
+    add_set(parser)
+    options.add(parser, "--pcap", "--plugin")
+    options.add_output(parser, "run")
+    options.add(parser, "--json", help="print the result as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
-    scenario = assignments.with_assignments(scenario, arguments)
+    scenario = with_assignments(scenario, arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)

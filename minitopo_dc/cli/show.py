@@ -17,10 +17,10 @@ import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.campaign.table import FACTS, load, row_of
+from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
 from minitopo_dc.cli.compare import print_comparison
-from minitopo_dc.cli.options.scenario import add_plugin_option
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
@@ -70,8 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="measure that --compare compares (default: goodput_mbps, or the workload's first "
         "measure)",
     )
-    add_plugin_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    options.add(parser, "--plugin", "--json")
 
 
 def execute(arguments: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ import pytest
 
 from minitopo_dc import cli, clocks
 from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.assignments import with_assignments
-from minitopo_dc.cli.options.scenario import MODES, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.options.scenario import MODES, rows
+from minitopo_dc.cli.options.rows import rows
+from minitopo_dc.cli.options.scenario import MODES
 from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields

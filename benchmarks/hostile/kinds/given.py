@@ -22,7 +22,7 @@ from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
 from minitopo_dc.cli import entry
 from minitopo_dc.cli import run as run_command
-from minitopo_dc.cli.options import scenario as options
+from minitopo_dc.cli.options import rows as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
-from minitopo_dc.cli.options import quantities
+from minitopo_dc.cli.options import quantity
 from minitopo_dc.cli.trace import cells
 from minitopo_dc.numbers import real, whole
 from minitopo_dc.settings import SettingsError
@@ -45,7 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     convert.add_argument("output", type=Path, metavar="OUTPUT", help="file to write")
     convert.add_argument(
         "--step",
-        type=quantities.of("ms"),
+        type=quantity("ms"),
         metavar="MS",
         help="resample to steps of this length, whole ms",
     )
@@ -106,8 +106,8 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
         "--seed", type=whole, default=1, help="seed of shadowing and of other users (default: 1)"
     )
     for option, metavar, value, of, what in (
-        ("--seconds", "S", 60.0, quantities.of("s"), "duration"),
-        ("--mean", "MBPS", 10.0, quantities.of("mbps"), "mean rate"),
+        ("--seconds", "S", 60.0, quantity("s"), "duration"),
+        ("--mean", "MBPS", 10.0, quantity("mbps"), "mean rate"),
         ("--sinr", "DB", cell.sinr_mean_db, real, "mean SINR"),
         ("--speed", "KMH", cell.speed_kmh, real, "speed of the terminal"),
         ("--users", "N", cell.other_users, real, "mean number of other users"),

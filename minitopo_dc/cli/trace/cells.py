@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import quantities
+from minitopo_dc.cli.options import quantity
 from minitopo_dc.cli.screen import save_figure
 from minitopo_dc.numbers import real, significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -66,7 +66,7 @@ def add(actions: Any) -> None:
     drive.add_argument("--seed", type=whole, default=1, help="seed of the drive (default: 1)")
     drive.add_argument(
         "--seconds",
-        type=quantities.of("s"),
+        type=quantity("s"),
         default=1800,
         metavar="S",
         help="duration in whole s (default: 1800)",
@@ -124,7 +124,7 @@ def _add_radio(parser: argparse.ArgumentParser) -> None:
     floor = "capacity in Mbit/s below which a channel is absent"
     for option, of, value, what in (
         ("--scale", real, radio.scale, "factor of all capacities"),
-        ("--floor", quantities.of("mbps"), radio.floor_mbps, floor),
+        ("--floor", quantity("mbps"), radio.floor_mbps, floor),
     ):
         parser.add_argument(option, type=of, default=value, help=f"{what} (default: {value:g})")
 
