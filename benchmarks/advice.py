@@ -14,13 +14,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice import Adviser
+from minitopo_dc.advice import advise, base_of
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import Criterion, criterion
-from minitopo_dc.advice.sequence import Runs
+from minitopo_dc.advice.sequence import Runs, comparison_of
 from minitopo_dc.campaign.designs import Factor, latin_hypercube
 from minitopo_dc.campaign.executors import local
-from minitopo_dc.comparison import Comparison
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import Interval, Outcome, outcome
 
@@ -67,8 +66,7 @@ def reference(base: Scenario, judged: Criterion, root: Path) -> tuple[Outcome, f
     base = base.model_copy(update={"seed": FIRST_SEED})
     (stack,) = candidates_of(base, QUIC)
     rows = [*stack.dual, *stack.multipath]
-    variants = [row.variant for row in rows]
-    comparison = Comparison(root, [row.scenario(base) for row in rows], variants=variants)
+    comparison = comparison_of(root, rows)
     with comparison.held(), local(1) as workers:
         runs = Runs(comparison, rows, judged, workers)
         runs.make(rows, range(1, SEEDS + 1))
@@ -85,13 +83,13 @@ def measure(number: int, seed: int, seconds: float, skip: int = 0) -> list[dict[
     """Return of each network but the first ones both outcomes, and what the first one took."""
     found = []
     for point in latin_hypercube(number, FACTORS, seed=seed)[skip:]:
-        adviser = Adviser(QUIC, seconds, None, 1, real=False, **network(point))
+        fields = network(point)
         with tempfile.TemporaryDirectory() as root, tempfile.TemporaryDirectory() as other:
             wall, cpu = time.monotonic(), time.process_time()
-            (verdict,) = adviser.advise(Path(root)).verdicts
+            (verdict,) = advise(**fields, output=Path(root), seconds=seconds).verdicts
             took = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
-            judged = criterion(adviser.base.workload)
-            right, difference = reference(adviser.base, judged, Path(other))
+            base = base_of(**fields)
+            right, difference = reference(base, criterion(base.workload), Path(other))
         told = {
             "outcome": verdict.outcome,
             "sentence": verdict.sentence,

@@ -51,7 +51,7 @@ class Comparison:
     """Rows, each repeated with one seed after the other, and the directory of their runs.
 
     Args:
-        directory: an existing one, new or to be gone on with.
+        directory: new, or to be gone on with.
         rows: the scenario of each row, with the seed of its first repetition.
         repetitions: how often each row is run.
         variants: what sets each row apart; none: what `variants_of` finds.
@@ -91,13 +91,14 @@ class Comparison:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold the directory, and write there which comparison is asked for.
+        """Hold the directory, new or resumed; it says which comparison is asked for.
 
         Raises:
             SettingsError, StoreError: another comparison is there, or another process runs this
                 one; or nothing can be written.
         """
         try:
+            self.directory.mkdir(parents=True, exist_ok=True)
             self._check_asked()
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error

@@ -18,11 +18,10 @@ from typing import Any
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.neighbours import neighbours_of
-from minitopo_dc.advice.sequence import Progress, Runs, decide, on_packets
+from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide, on_packets
 from minitopo_dc.advice.verdict import Verdict
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
-from minitopo_dc.comparison import Comparison
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError, defaults
 
@@ -54,64 +53,6 @@ class Advice:
         return {"sentences": self.sentences, "verdicts": verdicts, "neighbours": self.neighbours}
 
 
-class Adviser:
-    """Legs and what competes over them; making one checks everything and runs nothing.
-
-    Its arguments are those of `advise`.
-
-    Raises:
-        SettingsError, TraceError: something is wrong, or cannot run here.
-    """
-
-    def __init__(
-        self,
-        transports: Sequence[str],
-        seconds: float,
-        margin_percent: float | None,
-        jobs: int | None,
-        *,
-        real: bool,
-        **fields: Any,
-    ) -> None:
-        self.base = base_of(**fields)
-        self._criterion = criterion(self.base.workload, margin_percent)
-        self._stacks = candidates_of(self.base, transports)
-        if not MIN_S <= seconds <= MAX_S:
-            raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
-        self._limit_s, self._real = max(seconds - OVERHEAD_S, seconds / 2), real
-        self._jobs = chosen_jobs(jobs, "virtual")
-        if real:
-            require_clock("real")
-
-    def advise(self, root: Path, progress: Progress = str) -> Advice:
-        """Return the advice by runs that are kept in an existing directory, which goes on."""
-        rows = [row for stack in self._stacks for row in stack.rows]
-        scenarios = [row.scenario(self.base) for row in rows]
-        comparison = Comparison(root, scenarios, variants=[row.variant for row in rows])
-        with comparison.held():
-            verdicts = []
-            for stack in self._stacks:
-                until = time.monotonic() + self._limit_s
-                with local(self._jobs, until) as workers:
-                    runs = Runs(comparison, rows, self._criterion, workers, until, progress)
-                    verdict = decide(stack, runs)
-                if self._real:
-                    with local(1) as workers:
-                        packets = on_packets(verdict, self.base, root / "real", workers)
-                    verdict = replace(verdict, real=packets)
-                verdicts.append(verdict)
-        margin = self._criterion.margin
-        near = (neighbours_of(self.base, verdict.stack, margin) for verdict in verdicts)
-        return Advice(tuple(verdicts), tuple(filter(None, near)))
-
-
-def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
-    """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
-    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
-    own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
-    return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")
-
-
 def advise(
     legs: Sequence[Mapping[str, Any]],
     *,
@@ -140,8 +81,35 @@ def advise(
     Raises:
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
-    fields |= {"legs": legs}
-    adviser = Adviser(transports, seconds, margin_percent, jobs, real=real, **fields)
-    with nullcontext(output) if output is not None else TemporaryDirectory() as root:
-        Path(root).mkdir(parents=True, exist_ok=True)
-        return adviser.advise(Path(root), progress)
+    base = base_of(legs, **fields)
+    judged, stacks = criterion(base.workload, margin_percent), candidates_of(base, transports)
+    if not MIN_S <= seconds <= MAX_S:
+        raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
+    jobs = chosen_jobs(jobs, "virtual")
+    require_clock("virtual", base.virtual.core)
+    if real:
+        require_clock("real")
+    rows = [row for stack in stacks for row in stack.rows]
+    verdicts = []
+    with nullcontext(output) if output is not None else TemporaryDirectory() as name:
+        comparison = comparison_of(Path(name), rows)
+        with comparison.held():
+            for stack in stacks:
+                until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
+                with local(jobs, until) as workers:
+                    runs = Runs(comparison, rows, judged, workers, until, progress)
+                    verdict = decide(stack, runs)
+                if real:
+                    with local(1) as workers:
+                        packets = on_packets(verdict, Path(name, "real"), workers)
+                    verdict = replace(verdict, real=packets)
+                verdicts.append(verdict)
+    near = (neighbours_of(base, verdict.stack, judged.margin) for verdict in verdicts)
+    return Advice(tuple(verdicts), tuple(filter(None, near)))
+
+
+def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
+    """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
+    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
+    own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
+    return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")

@@ -6,7 +6,7 @@ of variants competes, in an order that is fixed here before anything is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -36,12 +36,7 @@ class Row:
     """In sentences: `DC (least delay)`."""
     variant: str
     """In tables and names of directories: `least-delay`."""
-    fields: Mapping[str, Any]
-    """Of a scenario: what differs from the base."""
-
-    def scenario(self, base: Scenario) -> Scenario:
-        """Return the scenario of its runs; SettingsError if the fields do not fit the base."""
-        return scenario_of_row(base, self.fields)
+    scenario: Scenario
 
 
 class Candidates(NamedTuple):
@@ -76,17 +71,17 @@ def candidates_of(base: Scenario, transports: Sequence[str]) -> list[Candidates]
         stacks.setdefault(runner.stack or runner.name, []).append(runner)
     candidates = [_of_stack(base, stack, runners) for stack, runners in stacks.items()]
     for row in (row for stack in candidates for row in stack.rows):
-        scenario = row.scenario(base)
-        check_scenario(scenario)
-        if (reason := unavailable_reason(scenario)) is not None:
-            raise SettingsError(f"--transports: {scenario.transport} cannot run here: {reason}")
+        check_scenario(row.scenario)
+        if (reason := unavailable_reason(row.scenario)) is not None:
+            name = row.scenario.transport
+            raise SettingsError(f"--transports: {name} cannot run here: {reason}")
     return candidates
 
 
 def _of_stack(base: Scenario, stack: str, runners: Sequence[Runner]) -> Candidates:
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     alone = [
-        Row(f"leg {leg} alone", f"leg {leg}", {**_own(base, single), "mode": "sc", "leg": leg})
+        _row(base, single, f"leg {leg} alone", f"leg {leg}", mode="sc", leg=leg)
         for leg in range(1, len(base.legs) + 1)
     ]
     dual, multipath = list(_dual(base, single)), list(_multipath(base, several))
@@ -105,11 +100,12 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
     return able[0]
 
 
-def _own(base: Scenario, runner: Runner) -> dict[str, Any]:
-    """Return a row's transport, with the options of the base that it knows."""
+def _row(base: Scenario, runner: Runner, name: str, variant: str, **fields: Any) -> Row:
+    """Return a row with the options of the base that its transport knows."""
     known = runner.options_type.model_fields
     options = {name: value for name, value in base.options.items() if name in known}
-    return {"transport": runner.name, "options": options}
+    fields = {"transport": runner.name, "options": options, **fields}
+    return Row(name, variant, scenario_of_row(base, fields))
 
 
 def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -124,7 +120,7 @@ def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
     for split, name in SPLITS.items():
         adaptive = {"pdcp": {"split": split, **late}, **uplink}
         fields = {"pdcp": {}} if split == "batch" else adaptive
-        yield Row(f"DC ({name})", split, {**_own(base, runner), "mode": "dc", **fields})
+        yield _row(base, runner, f"DC ({name})", split, mode="dc", **fields)
 
 
 def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -133,10 +129,10 @@ def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
     A path that carries nothing fails no run: over very unequal legs it is what a scheduler may do.
     """
     paths = {"initial": list(range(1, len(base.legs) + 1)), "each_carries": False}
-    name = TRANSPORTS.get(runner.name, runner.name)
     fields = {"mode": "multipath", "paths": paths if runner.takes_paths else None}
-    yield Row(name, "", {**_own(base, runner), **fields})
+    name = TRANSPORTS.get(runner.name, runner.name)
+    yield _row(base, runner, name, "", **fields)
     for control in COUPLED:
         if control in runner.congestion_controls and control != base.congestion_control:
-            own = {**_own(base, runner), **fields, "congestion_control": control}
-            yield Row(f"{name} ({control.upper()})", control, own)
+            own = {**fields, "congestion_control": control}
+            yield _row(base, runner, f"{name} ({control.upper()})", control, **own)

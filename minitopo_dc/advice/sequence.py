@@ -23,7 +23,6 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.results import RunResult
-from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
 
 CHOOSING = 2
@@ -41,6 +40,12 @@ REAL_SEEDS = 3
 """A run on packets takes as long as it takes, and seconds beside it."""
 Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
+
+
+def comparison_of(root: Path, rows: Sequence[Row]) -> Comparison:
+    """Return the comparison of rows whose runs are kept in a directory."""
+    scenarios, variants = [row.scenario for row in rows], [row.variant for row in rows]
+    return Comparison(root, scenarios, variants=variants)
 
 
 @dataclass
@@ -91,24 +96,22 @@ class Runs:
         scores = self.scores.reindex(columns=[row.name for row in rows]).sort_index()
         return scores.loc[after + 1 :].dropna()
 
-    def means(self, rows: Sequence[Row]) -> dict[Row, float]:
-        """Return the mean scores on the first seeds, of the rows whose runs are all ok."""
+    def best(self, rows: Sequence[Row]) -> tuple[Row | None, float]:
+        """Return the best row on the first seeds, and its mean score; None: none has all runs."""
         first = self.scores.reindex(range(1, CHOOSING + 1), columns=[row.name for row in rows])
         means = first.mean(skipna=False).dropna()
-        return {row: float(means[row.name]) for row in rows if row.name in means}
-
-    def best(self, rows: Sequence[Row]) -> Row | None:
-        """Return the best row on the first seeds; None where none has all its runs."""
-        means = self.means(rows)
-        return max(means, key=means.__getitem__, default=None)
+        known = [row for row in rows if row.name in means]
+        if not known:
+            return None, -math.inf
+        best = max(known, key=lambda row: means[row.name])
+        return best, float(means[best.name])
 
     def failures(self, rows: Sequence[Row]) -> tuple[str, ...]:
         """Say of each row how many of its runs failed, and the first reason."""
         sentences = []
         for row in rows:
             own = [run for (name, _), run in self.results.items() if name == row.name]
-            failed = [run for run in own if math.isnan(self.criterion.score(run))]
-            if failed:
+            if failed := [run for run in own if math.isnan(self.criterion.score(run))]:
                 why = failed[0].reason or "a request had no answer"
                 many = f"{len(failed)} of {len(own)} runs failed and are left out"
                 sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
@@ -138,18 +141,15 @@ def decide(stack: Candidates, runs: Runs) -> Verdict:
         ResultError: a file of a run is broken.
     """
     runs.make(stack.rows, range(1, CHOOSING + 1))
-    dual, multipath = runs.best(stack.dual), runs.best(stack.multipath)
+    (dual, dual_score), (multipath, score) = runs.best(stack.dual), runs.best(stack.multipath)
     verdict = Verdict(stack.stack, runs.criterion, dual, multipath, "time")
     if dual is not None and multipath is not None:
-        both = dual, multipath
-        difference, stopped = _sampled(runs, both)
-        verdict = replace(
-            verdict,
-            stopped=stopped,
-            difference=difference,
-            why=_why(runs, both, difference),
-            alone=_warning(runs, stack.alone, both),
-        )
+        difference, stopped = _sampled(runs, (dual, multipath))
+        why = _why(runs, (dual, multipath), difference)
+        verdict = replace(verdict, stopped=stopped, difference=difference, why=why)
+        leg, alone = runs.best(stack.alone)
+        if leg is not None and alone - max(dual_score, score) > runs.criterion.limit:
+            verdict = replace(verdict, alone=_warning(leg, alone, runs.criterion))
     elif runs.is_late:
         return verdict
     else:
@@ -157,26 +157,20 @@ def decide(stack: Candidates, runs: Runs) -> Verdict:
     return replace(verdict, failed=runs.failures([*stack.dual, *stack.multipath]))
 
 
-def on_packets(verdict: Verdict, base: Scenario, root: Path, workers: Workers) -> Difference | None:
+def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | None:
     """Return by how much the verdict's rows differ on the real clock; None: no seed has both.
 
-    A run that the machine disturbed is in no pair. There is no limit of time.
-
-    Args:
-        verdict: that on the virtual clock.
-        base: what the runs have in common.
-        root: where they are kept, made if it is not there.
-        workers: make the runs.
+    A run that the machine disturbed is in no pair. There is no limit of time. The runs are kept in
+    `root`, which goes on.
     """
     if verdict.dual is None or verdict.multipath is None:
         return None
-    rows = verdict.dual, verdict.multipath
-    root.mkdir(exist_ok=True)
-    base = base.on_clock("real").of_its_clock()
-    scenarios = [row.scenario(base) for row in rows]
-    comparison = Comparison(root, scenarios, variants=[row.variant for row in rows])
-    runs = Runs(comparison, rows, verdict.criterion, workers)
-    with comparison.held():
+    rows = [
+        replace(row, scenario=row.scenario.on_clock("real").of_its_clock())
+        for row in (verdict.dual, verdict.multipath)
+    ]
+    runs = Runs(comparison_of(root, rows), rows, verdict.criterion, workers)
+    with runs.comparison.held():
         runs.make(rows, range(1, REAL_SEEDS + 1))
     return runs.difference(rows, CONFIDENCE, after=0, fewest=1)
 
@@ -199,12 +193,8 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     return difference, "most seeds"
 
 
-def _warning(runs: Runs, legs: Sequence[Row], both: Sequence[Row]) -> str:
-    """Say that a leg alone is better than both by more than the margin; else nothing."""
-    means, leg = runs.means([*legs, *both]), runs.best(legs)
-    if leg is None or means[leg] - max(means[row] for row in both) <= runs.criterion.limit:
-        return ""
-    number = f"{significant(runs.criterion.value(means[leg]))} {runs.criterion.unit}"
+def _warning(leg: Row, score: float, judged: Criterion) -> str:
+    number = f"{significant(judged.value(score))} {judged.unit}"
     return f"Warning: {leg.name} was better than both with the first {CHOOSING} seeds: {number}."
 
 

@@ -12,26 +12,15 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from minitopo_dc.advice import SECONDS, Advice, Adviser
+from minitopo_dc.advice import SECONDS, Advice, advise
 from minitopo_dc.advice.candidates import QUIC
 from minitopo_dc.advice.criterion import CRITERIA
-from minitopo_dc.cli import options
+from minitopo_dc.cli import options, screen
 from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields
-from minitopo_dc.cli.screen import (
-    StatusLine,
-    new_directory,
-    print_runs,
-    resumable,
-    save_figure,
-    saved,
-    say,
-)
-from minitopo_dc.clocks import require_clock
 from minitopo_dc.comparison import ASKED, load_runs
 from minitopo_dc.files import write_whole
-from minitopo_dc.results import results_table, save_tables
-from minitopo_dc.results.tables.labels import compared_labels, labelled
+from minitopo_dc.results import results_table
 from minitopo_dc.runs.results import RunResult
 
 ADVICE = "advice.json"
@@ -82,46 +71,48 @@ def execute(arguments: argparse.Namespace) -> int:
     Raises:
         SettingsError, TraceError: an option is wrong, or something cannot run here.
     """
-    adviser = Adviser(
-        transports=options.listed(arguments.transports),
-        seconds=arguments.time,
-        margin_percent=arguments.margin,
-        real=arguments.real,
-        jobs=arguments.jobs,
-        **base_fields(arguments),
-    )
-    require_clock("virtual", adviser.base.virtual.core)
-    root = new_directory(arguments.output, "advise", ASKED)
-    with resumable(arguments, root, lambda: f"{len(load_runs(root))} runs are"):
-        with StatusLine("starting") as line:
-            advice = adviser.advise(root, line.tell)
-        results = load_runs(root)
-        if arguments.json:
-            print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
-        else:
-            print_runs(results_table(results) if results else None, advice.sentences)
-        if not saved(root, lambda: _save(advice, results, root)):
-            return 1
+    fields = base_fields(arguments)
+    root = screen.new_directory(arguments.output, "advise", ASKED, make=False)
+    with (
+        screen.resumable(arguments, root, lambda: f"{len(load_runs(root))} runs are"),
+        screen.StatusLine("starting") as line,
+    ):
+        advice = advise(
+            **fields,
+            output=root,
+            progress=line.tell,
+            transports=options.listed(arguments.transports),
+            seconds=arguments.time,
+            margin_percent=arguments.margin,
+            real=arguments.real,
+            jobs=arguments.jobs,
+        )
+    runs = load_runs(root)
+    if arguments.json:
+        print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
+    else:
+        screen.print_runs(results_table(runs) if runs else None, advice.sentences)
+    if not screen.saved(root, lambda: _save(advice, runs, root)):
+        return 1
     if not arguments.json:
-        say(f"Results: {root}")
+        screen.say(f"Results: {root}")
     return 0 if all(verdict.dual or verdict.multipath for verdict in advice.verdicts) else 1
 
 
-def _save(advice: Advice, results: Sequence[RunResult], root: Path) -> None:
+def _save(advice: Advice, runs: Sequence[RunResult], root: Path) -> None:
     """Write the advice, the table of runs, and a figure of each verdict."""
-    write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
-    if not results:
-        return
     from minitopo_dc.plots import timeline  # noqa: PLC0415 (Matplotlib takes a second)
 
-    frame = results_table(results)
-    save_tables(labelled(frame, compared_labels(frame)), root)
+    write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
+    if runs:
+        screen.save_runs(results_table(runs), root)
     for verdict in advice.verdicts:
-        runs: dict[str, Path] = {}
-        for row, run in itertools.product(filter(None, (verdict.dual, verdict.multipath)), results):
-            label = (row.fields["transport"], row.fields["mode"], row.variant)
-            if run.status == "ok" and (run.transport, run.mode, run.variant) == label:
-                runs.setdefault(row.name, Path(run.directory))
-        if runs:
-            figure = timeline(*runs.values(), names=[*runs])
-            save_figure(figure, root / f"advice-{verdict.stack.lower()}.png")
+        both = [row for row in (verdict.dual, verdict.multipath) if row is not None]
+        names: dict[str, Path] = {}
+        for row, run in itertools.product(both, runs):
+            is_of_row = (run.mode, run.variant) == (row.scenario.mode, row.variant)
+            if is_of_row and run.transport == row.scenario.transport and run.status == "ok":
+                names.setdefault(row.name, Path(run.directory))
+        if names:
+            figure = timeline(*names.values(), names=[*names])
+            screen.save_figure(figure, root / f"advice-{verdict.stack.lower()}.png")

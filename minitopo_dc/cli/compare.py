@@ -22,6 +22,7 @@ from minitopo_dc.cli.screen import (
     print_runs,
     resumable,
     save_figure,
+    save_runs,
     saved,
     say,
 )
@@ -29,11 +30,10 @@ from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, unavai
 from minitopo_dc.comparison import ASKED, Comparison, scenario_of_row, variants_of
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
-from minitopo_dc.results import results_table, save_tables
+from minitopo_dc.results import results_table
 from minitopo_dc.results.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
-from minitopo_dc.results.tables.labels import compared_labels, labelled
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.check import check_rows
@@ -184,7 +184,7 @@ def _save(
     """
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    save_tables(labelled(frame, compared_labels(frame)), root)
+    save_runs(frame, root)
     name = "goodput" if base.workload.figure is None else base.workload.kind
     shown = _with_measures(shown)
     save_figure(plots.comparison(shown), root / f"{name}.png")

@@ -161,8 +161,12 @@ def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
             yield name, str(int(value)) if value == int(value) else significant(value), unit
 
 
-def new_directory(wanted: Path | None, command: str, resumed_by: str = "") -> Path:
+def new_directory(
+    wanted: Path | None, command: str, resumed_by: str = "", *, make: bool = True
+) -> Path:
     """Make the results directory and return it; one that has a file `resumed_by` is gone on with.
+
+    Without `make` it is only chosen: who is to fill it makes it once all has been checked.
 
     Without one that is `wanted`, the time is its name, followed by `-2`, `-3`, ... when another
     command has begun in the same second.
@@ -177,7 +181,10 @@ def new_directory(wanted: Path | None, command: str, resumed_by: str = "") -> Pa
     candidates = [wanted] if wanted else [named, *later]
     for directory in candidates:
         try:
-            directory.mkdir(parents=True)
+            if make:
+                directory.mkdir(parents=True)
+            elif directory.exists():
+                continue
         except FileExistsError:
             continue
         except (OSError, ValueError) as error:
@@ -202,7 +209,7 @@ def print_runs(
         sentences: what the runs come to.
         every_run: those that are counted for the machine, if more than are shown.
     """
-    from minitopo_dc.results import compare_table, render_table  # noqa: PLC0415 (pandas: slow)
+    from minitopo_dc.results import compare_table, render_table
 
     console = Console()
     if runs is not None:
@@ -223,15 +230,28 @@ def saved(root: Path, save: Callable[[], None]) -> bool:
     return True
 
 
+def save_runs(runs: pd.DataFrame, root: Path) -> None:
+    """Write the table of runs (`results_table`), with the labels that set them apart.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # ruff: noqa: PLC0415
+    from minitopo_dc.results import save_tables
+    from minitopo_dc.results.tables.labels import compared_labels, labelled
+
+    save_tables(labelled(runs, compared_labels(runs)), root)
+
+
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of some axes as PNG, and forget it.
 
     Raises:
         OSError: `path` cannot be written.
     """
-    from matplotlib import pyplot  # noqa: PLC0415 (a second, which most commands need not wait)
+    from matplotlib import pyplot
 
-    from minitopo_dc.plots import style  # noqa: PLC0415
+    from minitopo_dc.plots import style
 
     figure = getattr(axes, "flat", [axes])[0].get_figure(root=True)
     try:

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 
@@ -165,21 +166,33 @@ def _results_below(root: Path) -> str:
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
     tables = [_table(root) for root in (first, second)]
     name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
-    sets = [_with_values(*given, name) for given in zip((first, second), tables, strict=True)]
+    sets = [_with_value(*given, name) for given in zip((first, second), tables, strict=True)]
     rows = side_by_side(*sets)
     names = [list(dict.fromkeys(runs["row"])) for runs in sets]
     only = [[row for row in own if row not in other] for own, other in (names, names[::-1])]
-    differ = _differing(rows, *sets)
+    differ = _differing(*sets)
     if as_json:
         shown = [for_json(row) for row in rows.to_dict("records")]
-        found = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
-        print(json.dumps({**found, "differ": differ}, indent=1))  # noqa: T201
+        facts = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
+        print(json.dumps({**facts, "differ": differ}, indent=1))  # noqa: T201
         return
-    console = Console()
-    console.print(_sheet(rows, name))
+    Console().print(_sheet(rows, name))
     lost = [int((table["status"] != "ok").sum()) for table in tables]
     for line in _below(rows, zip((first, second), only, lost, strict=True), differ):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line)
+
+
+def _matched(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
+    """Yield each row that is in both sets, with its pairs of runs of one seed, and their number.
+
+    Where no seed is in both, each run has all runs of the other set, and there are 0 pairs.
+    """
+    for row, mine in first.groupby("row", sort=False):
+        other = second[second["row"] == row]
+        pairs = mine.merge(other, on="seed")
+        both = pairs if len(pairs) else mine.merge(other, how="cross")
+        if len(both):
+            yield str(row), both, len(pairs)
 
 
 def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -198,14 +211,10 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         the first; `low` and `high` (NaN: no interval), `pairs`.
     """
     rows = []
-    for row in (row for row in dict.fromkeys(first["row"]) if row in set(second["row"])):
-        mine, other = (runs[runs["row"] == row] for runs in (first, second))
-        pairs = mine.merge(other, on="seed")
-        compared = pairs if len(pairs) else mine.merge(other, how="cross")
-        means = [float(compared[name].mean()) for name in ("value_x", "value_y")]
-        interval = mean_interval(list(pairs["value_y"] - pairs["value_x"]))
-        ends = (interval.low, interval.high) if len(pairs) else (math.nan, math.nan)
-        rows.append((row, *means, means[1] - means[0], *ends, len(pairs)))
+    for row, both, pairs in _matched(first, second):
+        means = float(both["value_x"].mean()), float(both["value_y"].mean())
+        interval = mean_interval(list(both["value_y"] - both["value_x"])[:pairs])
+        rows.append((row, *means, means[1] - means[0], interval.low, interval.high, pairs))
     return pd.DataFrame(rows, columns=[*_COLUMNS])
 
 
@@ -213,7 +222,7 @@ _COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
 
 
 def _table(root: Path) -> pd.DataFrame:
-    """Return all runs: `row`, `seed`, `status`, `directory`, `workload`, `measures`."""
+    """Return all runs: `row`, `seed`, `directory`, `workload`, `status`, `reason` and measures."""
     match _kind(root):
         case "campaign":
             runs = list(_labelled_runs(root))
@@ -221,10 +230,9 @@ def _table(root: Path) -> pd.DataFrame:
             runs = list(map(_row, load_runs(root)))
         case "run":
             runs = [_row(load_result(root))]
-    table = pd.DataFrame(runs)
-    if table.empty:
+    if not runs:
         raise SettingsError(f"{quoted(root)}: no run is done")
-    return table
+    return pd.DataFrame(runs)
 
 
 def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
@@ -237,62 +245,51 @@ def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(run: RunResult) -> dict[str, Any]:
-    facts = {name: getattr(run, name) for name in ("seed", "status", "directory", "workload")}
-    return {"row": _row_name(run), **facts, "measures": row_of(run)}
-
-
-def _row_name(run: RunResult) -> str:
-    """Return a row's name, which does not depend on what else is compared there.
+    """Return a run with a name for its row that does not depend on what else is compared there.
 
     A comparison with one split policy does not name it in its rows; its scenario does.
     """
     variant = run.variant
     if not variant and run.mode in DUAL_CONNECTIVITY:
         variant = load_recorded(Path(run.directory)).pdcp.split
-    return " ".join(filter(None, (run.transport, run.mode, variant)))
+    name = " ".join(filter(None, (run.transport, run.mode, variant)))
+    facts = {field: getattr(run, field) for field in ("seed", "directory", "workload")}
+    return {"row": name, **facts, **row_of(run)}
+
+
+_FACTS = ("row", "seed", "directory", "workload", "status", "reason")
+"""Columns of such a table that are no measures."""
 
 
 def _usual_measure(table: pd.DataFrame) -> str:
     """Return goodput where there is one, else the workload's first number that is no count."""
-    if any(_is_number(measures.get("goodput_mbps")) for measures in table["measures"]):
+    if "goodput_mbps" in table and table["goodput_mbps"].notna().any():
         return "goodput_mbps"
     return next(column.measure for column in columns_of(table) if not column.count)
 
 
-def _with_values(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the runs that have a measure, as `value`.
 
     Raises:
         SettingsError: no run has it; the message names the measures that there are.
     """
-    values = [measures.get(measure) for measures in table["measures"]]
-    has = [_is_number(value) for value in values]
-    if not any(has):
-        every = (item for measures in table["measures"] for item in measures.items())
-        known = {name for name, value in every if _is_number(value)}
+    known = [name for name in table if name not in _FACTS and table[name].notna().any()]
+    if measure not in known:
         raise SettingsError(
-            f"{quoted(root)}: no run with status ok has {measure}; "
-            f"they have: {', '.join(sorted(known))}"
+            f"{quoted(root)}: no run with status ok has {measure}; they have: "
+            f"{', '.join(sorted(known))}"
         )
-    return table.assign(value=values)[has].astype({"value": float})
+    values = table[measure].astype(float)
+    return table[[*_FACTS]].assign(value=values)[np.isfinite(values)]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _differing(
-    rows: pd.DataFrame, first: pd.DataFrame, second: pd.DataFrame
-) -> dict[str, list[Any]]:
+def _differing(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, list[Any]]:
     """Return the fields in which the scenarios of matched rows differ, with both values."""
     differ: dict[str, list[Any]] = {}
-    for row in rows["row"]:
-        mine, other = (runs[runs["row"] == row] for runs in (first, second))
-        pairs = mine.merge(other, on="seed")
-        pairs = mine.merge(other, how="cross") if pairs.empty else pairs
-        run, its_other = pairs[["directory_x", "directory_y"]].iloc[0]
-        scenarios = (load_recorded(Path(run)), load_recorded(Path(its_other)))
-        for field, values in differing_fields(*scenarios).items():
+    for _, both, _ in _matched(first, second):
+        runs = (Path(both[f"directory_{end}"].iloc[0]) for end in "xy")
+        for field, values in differing_fields(*map(load_recorded, runs)).items():
             differ.setdefault(field, list(values))
     differ.pop("seed", None)
     return differ

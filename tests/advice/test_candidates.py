@@ -35,14 +35,15 @@ def test_as_many_variants_compete_on_one_side_as_on_the_other(
 def test_three_legs_are_each_tried_alone() -> None:
     (stack,) = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"])
     assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
-    assert stack.multipath[0].fields["paths"]["initial"] == [1, 2, 3]
+    paths = stack.multipath[0].scenario.paths
+    assert paths is not None
+    assert paths.initial == (1, 2, 3)
 
 
 def test_legs_that_reorder_tell_no_loss_by_their_order() -> None:
     legs = [{"downlink": {"rate_mbps": 30, "reorder": True}}, LEGS[1]]
     (stack,) = candidates_of(base_of(legs), ["quic-picoquic", "mpquic-picoquic"])
-    base = base_of(legs)
-    assert [row.scenario(base).pdcp.legs_keep_order for row in stack.dual] == [False] * 3
+    assert [row.scenario.pdcp.legs_keep_order for row in stack.dual] == [False] * 3
 
 
 @pytest.mark.parametrize(

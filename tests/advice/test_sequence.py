@@ -11,9 +11,8 @@ import pytest
 from minitopo_dc.advice import base_of
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Runs, decide, on_packets
+from minitopo_dc.advice.sequence import Runs, comparison_of, decide, on_packets
 from minitopo_dc.advice.verdict import Verdict
-from minitopo_dc.comparison import Comparison
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.scenario import Scenario
 from tests.advice.made_up import LEGS, Goodput, by_name, made_up, name_of
@@ -26,8 +25,7 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Verdict:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
     (stack,) = candidates_of(base, QUIC)
-    scenarios = [row.scenario(base) for row in stack.rows]
-    comparison = Comparison(root, scenarios, variants=[row.variant for row in stack.rows])
+    comparison = comparison_of(root, stack.rows)
     until = math.inf if number is None else 0.0
     runs = Runs(
         comparison, stack.rows, criterion(base.workload), made_up(goodput, number), until=until
@@ -176,6 +174,6 @@ def test_packets_say_the_same_in_a_sentence_of_their_own(tmp_path: Path) -> None
         clocks.append(scenario.clock)
         return goodput(scenario)
 
-    found = on_packets(verdict, base_of(LEGS), tmp_path / "real", made_up(real))
+    found = on_packets(verdict, tmp_path / "real", made_up(real))
     assert found is not None
     assert (found.pairs, found.outcome, clocks) == (3, "better", ["real"] * 6)

@@ -107,7 +107,7 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
     more = ["--output", str(tmp_path / "out"), "--jobs", jobs, "--transports", "quic"]
     with command("-m", "minitopo_dc.cli", *words, *more) as run:
         assert run.stderr is not None
-        while not list(tmp_path.glob("out/*/client-rate.csv")):
+        while not list(tmp_path.glob("out/working/*/client-rate.csv")):
             assert run.poll() is None
             time.sleep(0.05)
         begin = time.monotonic()

@@ -13,8 +13,7 @@ import pandas as pd
 import pytest
 from rich.console import Console, RenderableType
 
-from minitopo_dc.cli import run, show, template
-from minitopo_dc.cli.trace import cells
+from minitopo_dc.cli import run, show, template, trace
 from minitopo_dc.results import compare_table, render_table, results_table
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.runners.base import all_runners
@@ -139,9 +138,9 @@ SHEETS: dict[str, Callable[[], Sheet]] = {
     "run, pings": round_trips,
     "calibrate": quantities,
     "calibrate --disturb": limits,
-    "trace cells, cells": lambda: drive(cells._cells_table, 2),
-    "trace cells, many cells": lambda: drive(cells._cells_table, 30),
-    "trace cells, capacity": lambda: drive(cells._capacity_table, 3),
+    "trace cells, cells": lambda: drive(trace._cells_table, 2),
+    "trace cells, many cells": lambda: drive(trace._cells_table, 30),
+    "trace cells, capacity": lambda: drive(trace._capacity_table, 3),
 }
 
 

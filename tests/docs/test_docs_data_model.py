@@ -102,7 +102,6 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "workload": {"size_mb": 0.02},
     }
     requests = {"workload": {"kind": "request-response", "count": 2, "interval_s": 0.05}}
-    root.mkdir()
     scenario = Scenario.check(base, "test")
     comparison = Comparison(root, [scenario, scenario_of_row(scenario, requests)])
     with comparison.held(), local(1) as workers:

@@ -358,7 +358,6 @@ def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
     def results(jobs: int) -> dict[str, dict[str, Any]]:
-        (tmp_path / str(jobs)).mkdir()
         comparison = Comparison(tmp_path / str(jobs), [scenario(mode="sc"), scenario(mode="dc")], 2)
         with comparison.held(), local(jobs) as workers:
             runs = dict(comparison.run(comparison.runs, workers, Retries()))
