@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ from rich.console import Console
 from minitopo_dc.cli import options
 from minitopo_dc.cli.options.legs import add_legs, leg_settings
 from minitopo_dc.cli.options.scenario import add_set, assignments, put
-from minitopo_dc.cli.screen import resume_text
+from minitopo_dc.cli.screen import note, resume_text, say
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -82,7 +81,7 @@ def execute(arguments: argparse.Namespace) -> int:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)
     except ElementFailedError as error:
-        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        note(str(error))
         return 1
     if arguments.json:
         rows = [_row(quantity) for quantity in quantities]
@@ -159,8 +158,7 @@ def _disturb(arguments: argparse.Namespace) -> int:
         print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
     else:
         Console().print(_detection_sheet(told))
-        line = f"Limits: {directory / 'trust-limits.yaml'}"
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        say(f"Limits: {directory / 'trust-limits.yaml'}")
     return 0
 
 

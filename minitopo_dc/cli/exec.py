@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from minitopo_dc.cli.options.program import add_program_options, program_scenario, program_user
-from minitopo_dc.cli.screen import new_directory, save_figure
+from minitopo_dc.cli.screen import new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
@@ -95,11 +95,12 @@ def _on_real(
     """Return what runs a program on emulated hosts, with its files in a directory."""
     from minitopo_dc.real.run.user_program import UserProgram, run_program
 
-    user, host = program_user(arguments), getattr(arguments, "host", "client")
+    user = program_user(arguments)
+    host: Literal["client", "server"] = getattr(arguments, "host", "client")
     program = UserProgram(command, host, server, arguments.server_ready, banner, user)
     if user == "root":
-        _say(f"{command[0]} runs as root; --user NAME runs it as another")
-    return lambda directory: run_program(path, program, directory, _say)
+        note(f"{command[0]} runs as root; --user NAME runs it as another")
+    return lambda directory: run_program(path, program, directory, note)
 
 
 def _on_virtual(
@@ -112,7 +113,7 @@ def _on_virtual(
     """Return what runs a program in a guest, with its files in a directory."""
     from minitopo_dc.virtual.user_program import UserProgram, run_program
 
-    program = UserProgram(command, server, arguments.server_ready, _print, _say)
+    program = UserProgram(command, server, arguments.server_ready, _print, note)
     scenario = program.scenario(path)
     return lambda directory: run_program(scenario, program, directory)
 
@@ -127,16 +128,16 @@ def _print(stream: int, data: bytes) -> None:
 def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
     """Report, and keep the result where the user wants that."""
     if result.status == "failed":
-        _say(result.reason)
+        note(result.reason)
     for line in report_lines(result):
-        _say(line)
+        note(line)
     if kept:
         result.save(directory)
         if result.status == "ok":
             from minitopo_dc.plots import legs  # with Matplotlib: slow
 
             save_figure(legs(directory), directory / "legs.png")
-        _say(f"results: {directory}")
+        note(f"results: {directory}")
 
 
 def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -167,9 +168,9 @@ def _is_program(name: str) -> bool:
 def _report_missing_program(name: str) -> int:
     """Print that there is no such program, and return the exit status that shells have for it."""
     if os.sep in name and Path(name).exists():
-        _say(f"{name} cannot be executed")
+        note(f"{name} cannot be executed")
         return NOT_EXECUTABLE
-    _say(f"no program {name}")
+    note(f"no program {name}")
     return NOT_FOUND
 
 
@@ -181,11 +182,6 @@ def _directory(wanted: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="minitopo-dc-") as directory:
         yield Path(directory)
-
-
-def _say(line: str) -> None:
-    """Print a line for the user to standard error; standard output is the program's."""
-    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 def report_lines(result: ProgramResult) -> Iterator[str]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
 from minitopo_dc.cli import options
-from minitopo_dc.cli.screen import new_directory
+from minitopo_dc.cli.screen import new_directory, note
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import whole
 from minitopo_dc.runs.results import exit_status
@@ -52,13 +51,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
     files = (arguments.topology, arguments.experiment)
     plugin = Plugin(arguments.minitopo, *files, ip_version=arguments.ip_version)
-    for note in plugin.notes:
-        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    for line in plugin.notes:
+        note(line)
     directory = new_directory(arguments.output, "minitopo")
     try:
         result = plugin.run(directory)
     except MinitopoError as error:
-        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        note(str(error))
         return 1
     if result is None:
         for line in _ping_results(directory / PING_LOG):

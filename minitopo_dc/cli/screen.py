@@ -194,6 +194,11 @@ def new_directory(
     raise SettingsError(f"--output: {quoted(candidates[0])} exists; give a new directory")
 
 
+def note(words: str) -> None:
+    """Print a line for the user to standard error, as standard output is for results."""
+    print(f"minitopo-dc: {words}", file=sys.stderr, flush=True)  # noqa: T201
+
+
 def say(words: str) -> None:
     """Print a line as it is to standard output; one with a path is not broken."""
     Console().print(words, markup=False, highlight=False, soft_wrap=True)
@@ -225,7 +230,7 @@ def saved(root: Path, save: Callable[[], None]) -> bool:
     try:
         save()
     except OSError as error:
-        print(f"minitopo-dc: {root}: {error.strerror}; the tables are not written", file=sys.stderr)  # noqa: T201
+        note(f"{root}: {error.strerror}; the tables are not written")
         return False
     return True
 

@@ -274,7 +274,7 @@ def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
     Raises:
         SettingsError: no run has it; the message names the measures that there are.
     """
-    known = [name for name in table if name not in _FACTS and table[name].notna().any()]
+    known = [name for name in map(str, table) if name not in _FACTS and table[name].notna().any()]
     if measure not in known:
         raise SettingsError(
             f"{quoted(root)}: no run with status ok has {measure}; they have: "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -12,7 +11,7 @@ from typing import Any, get_args
 from rich.console import Console
 
 from minitopo_dc.cli.options import quantity
-from minitopo_dc.cli.screen import save_figure
+from minitopo_dc.cli.screen import note, save_figure
 from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import real, significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -152,7 +151,7 @@ def _read(arguments: argparse.Namespace) -> Trace:
         time_column=arguments.time_column,
     )
     if (words := doubts(trace)) is not None:
-        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+        note(words)
     return trace
 
 
