@@ -152,8 +152,8 @@ class Comparison:
         before = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
         if differences := self._differences(before):
             more = "; ..." if len(differences) > MAX_LISTED else ""
-            told = "; ".join(differences[:MAX_LISTED]) + more
-            raise ValueError(f"holds a comparison with other options: {told}")
+            listed = "; ".join(differences[:MAX_LISTED]) + more
+            raise ValueError(f"holds a comparison with other options: {listed}")
 
     def _differences(self, before: Any) -> list[str]:
         """Return how the comparison that a directory has differs from this one.

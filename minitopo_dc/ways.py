@@ -144,11 +144,11 @@ class Comparison:
     @property
     def table(self) -> pd.DataFrame:
         """Return the mean of the main measure, its 95 % interval and the runs, a row a way."""
-        found = statistics.means(self.runs, ["way"], self.measure).set_index("way")
-        found = found.reindex(list(self.ways)).rename(columns={"mean": self.measure})
-        asked = self.runs.groupby("way")["status"].size()
-        found["runs"] = [f"{_count(found['n'].get(way))} of {asked[way]}" for way in found.index]
-        return found.drop(columns="n")
+        table = statistics.means(self.runs, ["way"], self.measure).set_index("way")
+        table = table.reindex(list(self.ways)).rename(columns={"mean": self.measure})
+        runs = self.runs.groupby("way")["status"].size()
+        table["runs"] = [f"{_count(table['n'].get(way))} of {runs[way]}" for way in table.index]
+        return table.drop(columns="n")
 
     @property
     def sentence(self) -> str:
@@ -284,8 +284,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
     texts = list(map(with_reach, table[measure], reach))
-    found = pd.DataFrame({plots.label_of(measure): texts, "runs ok": table["runs"]}, table.index)
-    return found.rename_axis(None)
+    columns = {plots.label_of(measure): texts, "runs ok": table["runs"]}
+    return pd.DataFrame(columns, table.index).rename_axis(None)
 
 
 def _count(number: Any) -> int:

@@ -120,7 +120,9 @@ class Campaign:
 
     def table(self) -> pd.DataFrame:
         """Return the table as it is now; a run that is not done has the status `missing`."""
-        return self._table(self._rows())
+        results = {name: self._store.read(name) for name in self._plan.scenarios}
+        runs = {name: run for name, run in results.items() if isinstance(run, RunResult)}
+        return self._table({name: row_of(run) for name, run in runs.items()})
 
     def empty_table(self) -> pd.DataFrame:
         """Return a table without rows, which has the columns that are known before a run."""
@@ -132,7 +134,7 @@ class Campaign:
         On the virtual clock the time is that of the network, which passes faster.
         """
         times: dict[Clock, list[float]] = {}
-        for scenario in self._missing(self._rows()).values():
+        for scenario in self._missing(self._store.names).values():
             times.setdefault(scenario.clock, []).append(expected_s(scenario))
         return {clock: (len(seconds), sum(seconds)) for clock, seconds in times.items()}
 
@@ -140,11 +142,6 @@ class Campaign:
     def label_values(self) -> frozenset[str]:
         """Return all values of all labels, as text."""
         return frozenset(str(value) for row in self._plan.rows for value in row.labels.values())
-
-    def _rows(self) -> dict[str, Row]:
-        """Return what the table has of the runs that are done, by their identity."""
-        results = {name: self._store.read(name) for name in self._plan.scenarios}
-        return {name: row_of(run) for name, run in results.items() if isinstance(run, RunResult)}
 
     def _missing(self, done: Collection[str]) -> dict[str, Scenario]:
         return {name: run for name, run in self._plan.scenarios.items() if name not in done}
@@ -169,7 +166,7 @@ class Campaign:
             if isinstance(executor, Executor):
                 executor = partial(executed, executor)
             return nullcontext(executor)
-        done = () if again else {path.name for path in self._store.runs.glob("*")}
+        done = () if again else self._store.names
         clocks = {scenario.clock for scenario in self._missing(done).values()}
         for clock in clocks:
             require_clock(clock)

@@ -45,6 +45,11 @@ class Store:
         self.working = root / "working"
         self._lock = root / lock
 
+    @property
+    def names(self) -> set[str]:
+        """Return the identities of the runs that are there, maybe damaged."""
+        return {path.name for path in self.runs.glob("*")}
+
     def read(self, identity: str, *, whole: bool = False) -> RunResult | str | None:
         """Return a run's result, the reason why it is damaged, or None when it is not done.
 

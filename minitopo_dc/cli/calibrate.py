@@ -153,11 +153,11 @@ def _disturb(arguments: argparse.Namespace) -> int:
     limits.save(directory / "trust-limits.yaml")
     if arguments.save:
         limits.save(LIMITS_FILE.expanduser())
-    told = _detection_table(rows, limits)
+    table = _detection_table(rows, limits)
     if arguments.json:
-        print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
+        print(json.dumps({"limits": limits.model_dump(), "disturbances": table}, indent=1))  # noqa: T201
     else:
-        Console().print(_detection_sheet(told))
+        Console().print(_detection_sheet(table))
         say(f"Limits: {directory / 'trust-limits.yaml'}")
     return 0
 
@@ -170,17 +170,16 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
     for row, error in zip(rows, errors(rows), strict=True):
         if error is not None:
             groups.setdefault(row.disturbance.label, []).append((abs(error), row.exceeds(limits)))
-    every = [each for label, found in groups.items() if label != "none" for each in found]
+    every = [run for label, runs in groups.items() if label != "none" for run in runs]
     table = []
-    for label, found in [*sorted(groups.items()), ("all disturbances", every)]:
-        wrong = [told for error, told in found if error > OFF]
-        untold = [error for error, told in found if error > OFF and not told]
+    for label, runs in [*sorted(groups.items()), ("all disturbances", every)]:
+        wrong = [is_detected for error, is_detected in runs if error > OFF]
         share = Proportion(sum(wrong), len(wrong))
-        alarms = Proportion(sum(told for error, told in found if error <= OFF), len(found))
+        alarms = Proportion(sum(told for error, told in runs if error <= OFF), len(runs))
         table.append(
             {
                 "disturbance": label,
-                "runs": len(found),
+                "runs": len(runs),
                 "wrong": len(wrong),
                 "told": sum(wrong),
                 "told_share": share.share if wrong else None,
@@ -189,31 +188,20 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
                 "alarms": alarms.count,
                 "alarms_share": alarms.share,
                 "alarms_high": alarms.high,
-                "worst_untold": max(untold, default=0.0),
+                "worst_untold": max((e for e, told in runs if e > OFF and not told), default=0.0),
             }
         )
     return table
 
 
-def _detection_sheet(told: Iterable[dict[str, Any]]) -> Sheet:
-    heads = [
-        Head("disturbance", text=True),
-        Head("runs"),
-        Head("runs with\nan error\nabove 5 %"),
-        Head("of these\ndetected (share,\n95 % interval)", text=True),
-        Head("false\nalarms"),
-        Head("largest\nundetected\nerror", "%"),
-    ]
-    sheet = Sheet(heads)
-    for row in told:
+def _detection_sheet(rows: Iterable[dict[str, Any]]) -> Sheet:
+    shares = Head("of these\ndetected (share,\n95 % interval)", text=True)
+    heads = [Head("disturbance", text=True), Head("runs"), Head("runs with\nan error\nabove 5 %")]
+    sheet = Sheet([*heads, shares, Head("false\nalarms"), Head("largest\nundetected\nerror", "%")])
+    for row in rows:
         interval = f"{row['told_low']:.2f} to {row['told_high']:.2f}"
-        share = f"{row['told']} ({row['told_share']:.2f}, {interval})"
-        sheet.add(
-            row["disturbance"],
-            str(row["runs"]),
-            str(row["wrong"]),
-            share if row["wrong"] else "-",
-            str(row["alarms"]),
-            significant(100 * row["worst_untold"]) if row["worst_untold"] else "-",
-        )
+        share = f"{row['told']} ({row['told_share']:.2f}, {interval})" if row["wrong"] else "-"
+        worst = significant(100 * row["worst_untold"]) if row["worst_untold"] else "-"
+        counts = str(row["runs"]), str(row["wrong"])
+        sheet.add(row["disturbance"], *counts, share, str(row["alarms"]), worst)
     return sheet

@@ -161,8 +161,8 @@ def _print(
     frame: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
 ) -> None:
     """Print the table of runs, its conclusions, and the losses that are to be expected."""
-    found = (finding.sentence for finding in verdict)
-    print_runs(legs.runs, (*found, *legs.sentences, *few_losses(frame)), frame)
+    findings_told = (finding.sentence for finding in verdict)
+    print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(frame)), frame)
 
 
 def _print_files(root: Path) -> None:
@@ -211,7 +211,7 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    found: dict[str, Path] = {}
+    best_runs: dict[str, Path] = {}
     good = runs[(runs["status"] == "ok") & runs["mode"].isin(BESIDE)]
     for _, alike in good.groupby(good["mode"].map(BESIDE), sort=False):
         rows = alike.groupby(["transport", "mode", "variant"], sort=False)
@@ -219,7 +219,7 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
         if means.empty:
             continue
         best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
-        found[" ".join(part for part in best if part)] = Path(
+        best_runs[" ".join(part for part in best if part)] = Path(
             rows.get_group(best)["directory"].iloc[0]
         )
-    return found
+    return best_runs

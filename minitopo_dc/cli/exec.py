@@ -175,10 +175,10 @@ def _report_missing_program(name: str) -> int:
 
 
 @contextmanager
-def _directory(wanted: Path | None) -> Iterator[Path]:
+def _directory(output: Path | None) -> Iterator[Path]:
     """Yield the directory for the run's files: the user's new one, or a temporary one."""
-    if wanted is not None:
-        yield new_directory(wanted, "exec")
+    if output is not None:
+        yield new_directory(output, "exec")
         return
     with TemporaryDirectory(prefix="minitopo-dc-") as directory:
         yield Path(directory)

@@ -146,9 +146,11 @@ def _headline(result: RunResult) -> str:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     numbers = {"completion_s": result.completion_s, **result.details}
     columns = get_workload(result.workload).columns
-    shown = [each.as_text(numbers[each.measure]) for each in columns if each.measure in numbers]
+    shown = [
+        column.as_text(numbers[column.measure]) for column in columns if column.measure in numbers
+    ]
     printed = islice(_program_numbers(result), FIRST_NUMBERS)
-    return ", ".join([*shown, *(" ".join(each).rstrip() for each in printed)])
+    return ", ".join([*shown, *(" ".join(number).rstrip() for number in printed)])
 
 
 def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
@@ -162,23 +164,23 @@ def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
 
 
 def new_directory(
-    wanted: Path | None, command: str, resumed_by: str = "", *, make: bool = True
+    output: Path | None, command: str, resumed_by: str = "", *, make: bool = True
 ) -> Path:
     """Make the results directory and return it; one that has a file `resumed_by` is gone on with.
 
     Without `make` it is only chosen: who is to fill it makes it once all has been checked.
 
-    Without one that is `wanted`, the time is its name, followed by `-2`, `-3`, ... when another
+    Without an `output`, the time is its name, followed by `-2`, `-3`, ... when another
     command has begun in the same second.
 
     Raises:
         SettingsError: it exists already, so that results are never mixed, or cannot be made.
     """
-    if wanted is not None and resumed_by and (wanted / resumed_by).exists():
-        return wanted
+    if output is not None and resumed_by and (output / resumed_by).exists():
+        return output
     named = Path("results") / time.strftime(f"{command}-%Y%m%d-%H%M%S")
     later = (named.with_name(f"{named.name}-{number}") for number in range(2, MAX_PER_SECOND + 1))
-    candidates = [wanted] if wanted else [named, *later]
+    candidates = [output] if output else [named, *later]
     for directory in candidates:
         try:
             if make:

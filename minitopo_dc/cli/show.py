@@ -113,9 +113,9 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
         print_runs(results_table(results), _advice(root / ADVICE))
         return
     print_comparison(results, root)
-    asked = number_of_runs(root)
-    if asked is not None and len(results) < asked:
-        words = resume_text(len(results), asked)
+    planned = number_of_runs(root)
+    if planned is not None and len(results) < planned:
+        words = resume_text(len(results), planned)
         say(f"{words} with --output {root}")
 
 
@@ -126,8 +126,8 @@ def _advice(path: Path) -> list[str]:
         SettingsError: the file is no advice.
     """
     try:
-        told = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
-        return [str(each) for each in told]
+        sentences = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
+        return list(map(str, sentences))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
 
@@ -156,10 +156,10 @@ def _kind(root: Path) -> Kind:
 
 def _results_below(root: Path) -> str:
     """Return which directories below this one hold results, the latest first."""
-    found = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
-    if not found:
+    places = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
+    if not places:
         return f"looked for result.json, */result.json and {FACTS}"
-    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
+    latest = sorted(places, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
     return f"the directories below it have some: {', '.join(map(quoted, latest))}"
 
 

@@ -155,7 +155,7 @@ def signs(run: Path) -> Signs:
     windows = congestion_series(run)
     return Signs(
         goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
-        leg_shares=tuple(float(each) for each in counts / counts.sum()),
+        leg_shares=tuple(map(float, counts / counts.sum())),
         waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
         needless=needless_falls(windows, series, longest_wait_s(run)),
         lost=_lost(run, series),

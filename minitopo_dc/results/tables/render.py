@@ -31,25 +31,25 @@ def render_table(
     """
     columns = columns_of(comparison)
     # A part of all legs' capacity comes after the legs' bytes.
-    first = [each for each in columns if not each.percent]
-    last = [each for each in columns if each.percent]
+    first = [column for column in columns if not column.percent]
+    last = [column for column in columns if column.percent]
     legs = leg_columns(comparison)
     heads = [Head("transport", text=True), Head("mode", text=True), Head("runs", text=True)]
-    heads += [Head(*each.name_and_unit) for each in first]
+    heads += [Head(*column.name_and_unit) for column in first]
     heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]
-    heads += [Head(*each.name_and_unit) for each in last]
+    heads += [Head(*column.name_and_unit) for column in last]
     sheet = Sheet(heads)
     notes: dict[str, list[str]] = {}
     for row in comparison.to_dict("records"):
-        told = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
-        for text in told:
+        texts = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
+        for text in texts:
             notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
         cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]
         cells[:1] = [f"{_of_runs(row)}{cell}" for cell in cells[:1]]
         sheet.add(
             labels.get(row["transport"], row["transport"]),
             row_name(row),
-            _runs(row, [[*notes].index(text) + 1 for text in told]),
+            _runs(row, [[*notes].index(text) + 1 for text in texts]),
             *(cells if row["ok"] else "-" * len(cells)),
             *(_numbers(row, last) if row["ok"] else "-" * len(last)),
         )
