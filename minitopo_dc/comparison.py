@@ -47,7 +47,7 @@ class ComparedRun(NamedTuple):
         return "-".join(filter(None, (self.scenario.label, slug, str(self.repetition))))
 
 
-class Comparison:
+class RowCampaign:
     """Rows, each repeated with one seed after the other, and the directory of their runs.
 
     Args:

@@ -32,13 +32,12 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.measures.congestion import congestion_series
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.measures.verdict import Ratio, difference_sentence
 from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.runs.results import NUMBERS, RunResult, load_as_run
 from minitopo_dc.scenario import Scenario
 
-KINDS = {"dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
-"""The two kinds of ways whose best ones a comparison's sentence is about, by a scenario's mode."""
 SEEDS = 5
 """Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
 

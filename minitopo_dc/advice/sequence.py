@@ -18,7 +18,7 @@ from minitopo_dc.advice.candidates import Candidates, Row
 from minitopo_dc.advice.criterion import Criterion
 from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
 from minitopo_dc.campaign.executors import Workers
-from minitopo_dc.comparison import Comparison
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.runs.attempts import Retries
@@ -42,10 +42,10 @@ Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
 
-def comparison_of(root: Path, rows: Sequence[Row]) -> Comparison:
+def comparison_of(root: Path, rows: Sequence[Row]) -> RowCampaign:
     """Return the comparison of rows whose runs are kept in a directory."""
     scenarios, variants = [row.scenario for row in rows], [row.variant for row in rows]
-    return Comparison(root, scenarios, variants=variants)
+    return RowCampaign(root, scenarios, variants=variants)
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Runs:
     A repetition (1, 2, ...) has the base's seed plus the repetition - 1.
     """
 
-    comparison: Comparison
+    comparison: RowCampaign
     rows: Sequence[Row]
     """All of the comparison's, in its order."""
     criterion: Criterion

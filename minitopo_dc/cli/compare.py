@@ -27,12 +27,13 @@ from minitopo_dc.cli.screen import (
     say,
 )
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, unavailable_reason
-from minitopo_dc.comparison import ASKED, Comparison, scenario_of_row, variants_of
+from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.results import results_table
 from minitopo_dc.results.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.results.measures.expected_losses import few_losses
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.attempts import Retries, check_retries
@@ -43,8 +44,6 @@ from minitopo_dc.settings import SettingsError
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-BESIDE = {"sc": "one leg", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
-"""What a mode is a kind of; a run of the best row of each kind is drawn over time."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
@@ -90,7 +89,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return _dry_run(scenarios, len(scenarios) * arguments.repetitions)
     root = new_directory(arguments.output, "compare", ASKED)
-    comparison = Comparison(root, scenarios, arguments.repetitions)
+    comparison = RowCampaign(root, scenarios, arguments.repetitions)
     with comparison.held():
         results: list[RunResult] = []
         kept = f"{{}} of {len(comparison.runs)} runs are"
@@ -117,7 +116,7 @@ def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
     return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
 
 
-def _run(comparison: Comparison, jobs: int, retries: Retries, results: list[RunResult]) -> None:
+def _run(comparison: RowCampaign, jobs: int, retries: Retries, results: list[RunResult]) -> None:
     """Run what is missing of the comparison; add each result as soon as it is kept."""
     done = comparison.finished(comparison.runs, retries)
     results += done.values()
@@ -212,8 +211,8 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
     best_runs: dict[str, Path] = {}
-    good = runs[(runs["status"] == "ok") & runs["mode"].isin(BESIDE)]
-    for _, alike in good.groupby(good["mode"].map(BESIDE), sort=False):
+    good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
+    for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
         rows = alike.groupby(["transport", "mode", "variant"], sort=False)
         means = rows[measure].mean().dropna()
         if means.empty:

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.hostile.stores import pretend
 from minitopo_dc import cli, clocks, data_model
-from minitopo_dc.comparison import ASKED, Comparison
+from minitopo_dc.comparison import ASKED, RowCampaign
 from minitopo_dc.errors import InputError
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.results import RunResult
@@ -130,7 +130,7 @@ def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
     output = tmp_path / "out"
     interrupted(output, capsys)
     first = Scenario.load(output / "quic-sc-1" / "scenario.yaml")
-    one, other = (Comparison(tmp_path, [first]) for _ in range(2))
+    one, other = (RowCampaign(tmp_path, [first]) for _ in range(2))
     refused = pytest.raises(InputError, match="another process")
     with one.held(), refused, other.held():
         pass
@@ -140,7 +140,7 @@ def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
 def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_path: Path) -> None:
     legs = [{"downlink": {"rate_mbps": 20}}]
     scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test")
-    comparison = Comparison(tmp_path, [scenario])
+    comparison = RowCampaign(tmp_path, [scenario])
     directory = tmp_path / "quic-sc-1"
     directory.mkdir()
     details = {"disturbed_attempts": ["this machine"]}

@@ -13,7 +13,7 @@ import pytest
 
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import local
-from minitopo_dc.comparison import Comparison, scenario_of_row
+from minitopo_dc.comparison import RowCampaign, scenario_of_row
 from minitopo_dc.data_model import RENAMED, VERSION
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -103,7 +103,7 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     requests = {"workload": {"kind": "request-response", "count": 2, "interval_s": 0.05}}
     scenario = Scenario.check(base, "test")
-    comparison = Comparison(root, [scenario, scenario_of_row(scenario, requests)])
+    comparison = RowCampaign(root, [scenario, scenario_of_row(scenario, requests)])
     with comparison.held(), local(1) as workers:
         runs = dict(comparison.run(comparison.runs, workers, Retries()))
     assert [result.status for result in runs.values()] == ["ok", "ok"]

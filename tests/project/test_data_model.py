@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.executors import local
-from minitopo_dc.comparison import Comparison
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.results import leg_series, load_results
@@ -31,7 +31,7 @@ def set_version(directory: Path, version: object) -> None:
 
 
 def test_a_comparison_and_its_runs_have_the_version(tmp_path: Path) -> None:
-    comparison = Comparison(tmp_path, [Scenario.check(DOWNLOAD, "test")])
+    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
     with comparison.held(), local(1) as workers:
         ((_, done),) = comparison.run(comparison.runs, workers, Retries())
     assert check_version(tmp_path) == check_version(Path(done.directory)) == VERSION
@@ -63,7 +63,7 @@ def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> Non
 
 
 def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
-    comparison = Comparison(tmp_path, [Scenario.check(DOWNLOAD, "test")])
+    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
     with comparison.held():
         set_version(tmp_path, VERSION + 1)
     with (

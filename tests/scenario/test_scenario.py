@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.comparison import Comparison, variants_of
+from minitopo_dc.comparison import RowCampaign, variants_of
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
@@ -124,7 +124,7 @@ def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
 
 def test_a_comparison_repeats_all_rows_with_the_next_seed(tmp_path: Path) -> None:
     rows = [Scenario.check(GOOD | {"seed": 7, "mode": mode}, "test") for mode in ("sc", "dc")]
-    runs = Comparison(tmp_path, rows, repetitions=2).runs
+    runs = RowCampaign(tmp_path, rows, repetitions=2).runs
     assert [(run.repetition, run.scenario.mode, run.scenario.seed) for run in runs] == [
         (1, "sc", 7),
         (1, "dc", 7),

@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.comparison import Comparison
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.logs.qlog import server_recovery
 from minitopo_dc.results.logs.quic import quic_log
 from minitopo_dc.runners.payload.content import content_sha256
@@ -358,7 +358,9 @@ def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
     def results(jobs: int) -> dict[str, dict[str, Any]]:
-        comparison = Comparison(tmp_path / str(jobs), [scenario(mode="sc"), scenario(mode="dc")], 2)
+        comparison = RowCampaign(
+            tmp_path / str(jobs), [scenario(mode="sc"), scenario(mode="dc")], 2
+        )
         with comparison.held(), local(jobs) as workers:
             runs = dict(comparison.run(comparison.runs, workers, Retries()))
         for result in runs.values():

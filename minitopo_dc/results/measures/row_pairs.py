@@ -16,10 +16,11 @@ import pandas as pd
 
 from minitopo_dc.results.tables.load import SPLIT
 
-WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
+KINDS = {"sc": "one leg alone", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
+"""What a mode is a kind of, in words."""
 TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
 """The names of the transports that are multipath by themselves."""
-MULTIPATH = {WORDS["multipath"], *TRANSPORTS.values()}
+MULTIPATH = {KINDS["multipath"], *TRANSPORTS.values()}
 PAPERS = "batch"
 """The papers' split, against which others are set."""
 T_REORDERING = "pdcp.t_reordering_ms"
@@ -65,7 +66,8 @@ def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> It
 
 
 def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
-    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in WORDS)
+    modes = ("dc", "multipath", "sc")
+    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
     if dual and several:
         yield _best(dual, score), _best(several, score), False
     for first, second in _of_splits(dual, score) if dual else ():
@@ -76,7 +78,7 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
     transports = set(runs["transport"]) if mode == "multipath" else set()
-    name = TRANSPORTS.get(transports.pop(), WORDS[mode]) if len(transports) == 1 else WORDS[mode]
+    name = TRANSPORTS.get(transports.pop(), KINDS[mode]) if len(transports) == 1 else KINDS[mode]
     return {
         f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
         for variant in runs["variant"].unique()
