@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ class RowCampaign:
         self._variants = variants_of(rows) if variants is None else variants
         self._store = Store(directory, runs=directory, lock=ASKED)
 
-    @property
+    @cached_property
     def runs(self) -> list[ComparedRun]:
         """Return every row once, then all of them again with the next seed, and so on.
 

@@ -95,8 +95,8 @@ def execute(arguments: argparse.Namespace) -> int:
         kept = f"{{}} of {len(comparison.runs)} runs are"
         with resumable(arguments, root, lambda: kept.format(len(results))):
             _run(comparison, jobs, Retries(disturbed=arguments.retry_disturbed), results)
-            order = [run.name for run in comparison.runs]
-            results.sort(key=lambda result: order.index(Path(result.directory).name))
+            order = {run.name: place for place, run in enumerate(comparison.runs)}
+            results.sort(key=lambda result: order[Path(result.directory).name])
             written = _report(base, results, root, as_json=arguments.json)
     return exit_status([result.status for result in results]) if written else 1
 

@@ -20,8 +20,8 @@ from unittest import mock
 from benchmarks.hostile.examples import KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES, campaign_text
 from benchmarks.hostile.kinds import Kind
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
+from minitopo_dc import clocks
 from minitopo_dc.cli import entry
-from minitopo_dc.cli import run as run_command
 from minitopo_dc.cli.options import rows as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
@@ -85,7 +85,7 @@ def _run(files: list[str], directory: Path) -> None:
         return result
 
     words = ["run", *files, "--clock", "virtual", "--output", str(directory / "out"), "--json"]
-    with mock.patch.object(run_command, "run_checked", small):
+    with mock.patch.object(clocks, "run_checked", small):
         _main(words)
     for error in errors:
         raise error
