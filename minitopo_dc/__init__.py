@@ -7,7 +7,6 @@ else is private, and may change at any time.
 
 * Run a scenario, or several beside each other; ask what is better over your legs:
   `Scenario`, `Leg`, `Pdcp`, `Download`, `RequestResponse`, `Ping`, `Video`, `Realtime`, `Command`,
-  `run`, `compare`, `Run`, `Comparison`, `run_scenario`, `run_comparison`, `RunResult`, `advise`,
   `explore`
 * Load and read results:
   `load_results`, `load_series`, `load_as_run`, `results_table`, `compare_table`, `save_tables`,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
     from minitopo_dc.campaign.designs import wsp as wsp
     from minitopo_dc.campaign.table import load as load
     from minitopo_dc.clocks import run_scenario as run_scenario
-    from minitopo_dc.comparison_runs import run_comparison as run_comparison
     from minitopo_dc.errors import InputError as InputError
     from minitopo_dc.errors import MinitopoDcError as MinitopoDcError
     from minitopo_dc.exploration import explore as explore
@@ -137,7 +135,6 @@ _HOMES = {
     "Run": "minitopo_dc.ways",
     "Comparison": "minitopo_dc.ways",
     "run_scenario": "minitopo_dc.clocks",
-    "run_comparison": "minitopo_dc.comparison_runs",
     "RunResult": "minitopo_dc.results.run_result",
     "advise": "minitopo_dc.advice",
     "explore": "minitopo_dc.exploration",

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from minitopo_dc.native.library import missing
+from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
@@ -48,6 +49,14 @@ def run_checked(scenario: Scenario, directory: Path) -> RunResult:
     return run_real(with_script_plugins(scenario, registered_in_script()), directory)
 
 
+def attempt(scenario: Scenario, directory: Path) -> RunResult:
+    """Run a checked scenario; an unexpected error fails the run, and no other one."""
+    try:
+        return run_checked(scenario, directory)
+    except Exception as error:
+        return crashed(scenario, directory, error)
+
+
 def default_clock() -> Clock:
     """Return the real clock where it can run; else the virtual one, and print the reason.
 
@@ -75,7 +84,7 @@ def unavailable_reason(scenario: Scenario) -> str | None:
         reason = core_obstacle(scenario)
     runners = runners_of(scenario)
     reason = reason or unsupported_reason(scenario, runners)
-    if reason is None and scenario.clock == "virtual" and any(each.guest() for each in runners):
+    if reason is None and scenario.clock == "virtual" and any(runner.guest() for runner in runners):
         from minitopo_dc.linux_guest.guest import boot_obstacle
 
         reason = boot_obstacle()
@@ -94,7 +103,7 @@ MAX_JOBS = 1024
 """The most runs at once, each of which is a process: far above any machine's processors."""
 
 
-def chosen_jobs(wanted: int | None, clock: Clock) -> int:
+def chosen_jobs(jobs: int | None, clock: Clock) -> int:
     """Return how many runs to have at once; None: one per processor that this process may use.
 
     On the real clock that is one.
@@ -102,15 +111,15 @@ def chosen_jobs(wanted: int | None, clock: Clock) -> int:
     Raises:
         SettingsError: more than one on the real clock, more than `MAX_JOBS`, or none.
     """
-    if wanted is None:
+    if jobs is None:
         return 1 if clock == "real" else len(os.sched_getaffinity(0))
-    if not 1 <= wanted <= MAX_JOBS:
-        raise SettingsError(f"--jobs: {wanted}; allowed: 1 to {MAX_JOBS}")
-    if clock == "real" and wanted > 1:
+    if not 1 <= jobs <= MAX_JOBS:
+        raise SettingsError(f"--jobs: {jobs}; allowed: 1 to {MAX_JOBS}")
+    if clock == "real" and jobs > 1:
         raise SettingsError(
             "--jobs: only 1 on the real clock: runs at once would disturb each other"
         )
-    return wanted
+    return jobs
 
 
 def require_clock(clock: Clock, core: Core = "auto") -> None:

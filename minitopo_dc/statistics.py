@@ -290,17 +290,26 @@ def ok(runs: pd.DataFrame) -> pd.Series[bool]:
     return runs["status"] == "ok" if "status" in runs else pd.Series(True, index=runs.index)
 
 
+def mean_ratio(ratios: Sequence[float]) -> tuple[float, Interval]:
+    """Return the geometric mean of ratios above 0, and Student's interval of their logarithms."""
+    logarithms = list(map(math.log, ratios))
+    interval = mean_interval(logarithms)
+    ends = math.exp(interval.low), math.exp(interval.high)
+    return math.exp(float(np.mean(logarithms or math.nan))), Interval(*ends, interval.method)
+
+
 def paired_ratio(
     runs: pd.DataFrame, by: str, first: Any, second: Any, *, measure: str, pairs: Sequence[str]
 ) -> tuple[float, Interval, int]:
     """Return the mean ratio of one way's measure to another's, its interval, and the pairs.
 
-    Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The interval
-    is Student's over the pairs' ratios; a run without its other one, or one that is not ok, does
-    not count.
+    Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The mean is
+    the geometric one, and the interval Student's over the logarithms of the pairs' ratios; a run
+    without its other one, one that is not ok, or one whose measure is not above 0 does not count.
     """
     known = runs[ok(runs)]
+    known = known[known[measure] > 0]
     wide = known.pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
     wide = wide.reindex(columns=[first, second]).dropna()
     ratios = (wide[first] / wide[second]).tolist()
-    return float(np.mean(ratios or math.nan)), mean_interval(ratios), len(ratios)
+    return *mean_ratio(ratios), len(ratios)

@@ -34,13 +34,12 @@ from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.measures.sentences import Ratio, difference_sentence
+from minitopo_dc.results.measures.row_pairs import KINDS
+from minitopo_dc.results.measures.verdict import Ratio, difference_sentence
 from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.scenario import Scenario
 
-KINDS = {"dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
-"""The two kinds of ways whose best ones a comparison's sentence is about, by a scenario's mode."""
 SEEDS = 5
 """Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
 
@@ -162,11 +161,11 @@ class Comparison:
     @property
     def table(self) -> pd.DataFrame:
         """Return the mean of the main measure, its 95 % interval and the runs, a row a way."""
-        found = statistics.means(self.runs, ["way"], self.measure).set_index("way")
-        found = found.reindex(list(self.ways)).rename(columns={"mean": self.measure})
-        asked = self.runs.groupby("way")["status"].size()
-        found["runs"] = [f"{_count(found['n'].get(way))} of {asked[way]}" for way in found.index]
-        return found.drop(columns="n")
+        table = statistics.means(self.runs, ["way"], self.measure).set_index("way")
+        table = table.reindex(list(self.ways)).rename(columns={"mean": self.measure})
+        runs = self.runs.groupby("way")["status"].size()
+        table["runs"] = [f"{_count(table['n'].get(way))} of {runs[way]}" for way in table.index]
+        return table.drop(columns="n")
 
     @property
     def sentence(self) -> str:
@@ -303,8 +302,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
     texts = list(map(with_reach, table[measure], reach))
-    found = pd.DataFrame({plots.label_of(measure): texts, "runs ok": table["runs"]}, table.index)
-    return found.rename_axis(None)
+    columns = {plots.label_of(measure): texts, "runs ok": table["runs"]}
+    return pd.DataFrame(columns, table.index).rename_axis(None)
 
 
 def _count(number: Any) -> int:

@@ -17,7 +17,7 @@ from benchmarks.hostile import Kind
 from benchmarks.hostile.examples import CAMPAIGN, KNOWN, MINITOPO, OPTIONS, SCENARIOS, TRACES
 from benchmarks.hostile.mutations import GARBLED, HOSTILE, garbled, near_text, written
 from minitopo_dc.cli import entry
-from minitopo_dc.cli.options import scenario as options
+from minitopo_dc.cli.options import rows as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo

@@ -17,7 +17,7 @@ from unittest import mock
 import minitopo_dc
 from benchmarks.hostile import Kind
 from benchmarks.hostile.mutations import garbled, near_text, with_near_misses
-from minitopo_dc.campaign import executors
+from minitopo_dc import clocks
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.table import FACTS, TABLE, load
 from minitopo_dc.cli import entry
@@ -117,7 +117,7 @@ def make_store(root: Path) -> Path:
         (Scenario.check({**base, "pdcp": {"batch": batch}}, "store"), {"batch": batch})
         for batch in (2, 100)
     ]
-    with mock.patch.object(executors, "run_checked", recorded):
+    with mock.patch.object(clocks, "run_checked", recorded):
         Campaign(root / "store", cases).run(jobs=1, progress=False)
     return root / "store"
 

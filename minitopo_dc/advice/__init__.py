@@ -15,15 +15,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from minitopo_dc import data_model
+from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.neighbours import neighbours_of
-from minitopo_dc.advice.sequence import Progress, Runs, ThisProcess, decide, on_packets
-from minitopo_dc.advice.sides import QUIC, Sides, sides_of
+from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide, on_packets
 from minitopo_dc.advice.verdict import Verdict
+from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
-from minitopo_dc.comparison_runs import attempt
-from minitopo_dc.pool import Pool
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError, defaults
 
@@ -46,40 +44,13 @@ class Advice:
     @property
     def sentences(self) -> list[str]:
         """Return all that is said."""
-        said = [sentence for verdict in self.verdicts for sentence in verdict.sentences()]
-        return [*said, *(near["sentence"] for near in self.neighbours)]
+        own = [sentence for verdict in self.verdicts for sentence in verdict.sentences()]
+        return [*own, *(near["sentence"] for near in self.neighbours)]
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a number that there is not."""
         verdicts = [verdict.to_json() for verdict in self.verdicts]
         return {"sentences": self.sentences, "verdicts": verdicts, "neighbours": self.neighbours}
-
-
-@dataclass(frozen=True)
-class Limits:
-    """How long runs may take, how many run at once (None: one per processor), on which clocks.
-
-    Raises:
-        SettingsError: that is wrong, or cannot run here.
-    """
-
-    seconds: float = SECONDS
-    jobs: int | None = None
-    real: bool = False
-
-    def __post_init__(self) -> None:
-        if not MIN_S <= self.seconds <= MAX_S:
-            raise SettingsError(f"--time: {self.seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
-        chosen_jobs(self.jobs, "virtual")
-        if self.real:
-            require_clock("real")
-
-
-def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
-    """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
-    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
-    own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
-    return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")
 
 
 def advise(
@@ -111,23 +82,34 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged, sides = criterion(base.workload, margin_percent), sides_of(base, transports)
-    limits = Limits(seconds, jobs, real)
-    with nullcontext(output) if output is not None else TemporaryDirectory() as root:
-        Path(root).mkdir(parents=True, exist_ok=True)
-        return advise_on(Runs(base, judged, Path(root), progress=progress), sides, limits)
-
-
-def advise_on(runs: Runs, stacks: Sequence[Sides], limits: Limits) -> Advice:
-    """Return the advice on stacks by runs over the same legs, in an existing directory."""
-    jobs, verdicts = chosen_jobs(limits.jobs, "virtual"), []
-    data_model.write_version(runs.root)
-    with Pool(attempt, jobs) if jobs > 1 else nullcontext(ThisProcess()) as pool:
-        for sides in stacks:
-            until = time.monotonic() + max(limits.seconds - OVERHEAD_S, limits.seconds / 2)
-            verdict = decide(sides, replace(runs, pool=pool, until=until))
-            if limits.real:
-                verdict = replace(verdict, real=on_packets(verdict, runs))
-            verdicts.append(verdict)
-    near = (neighbours_of(runs.base, it.stack, runs.criterion.margin) for it in verdicts)
+    judged, stacks = criterion(base.workload, margin_percent), candidates_of(base, transports)
+    if not MIN_S <= seconds <= MAX_S:
+        raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
+    jobs = chosen_jobs(jobs, "virtual")
+    require_clock("virtual", base.virtual.core)
+    if real:
+        require_clock("real")
+    rows = [row for stack in stacks for row in stack.rows]
+    verdicts = []
+    with nullcontext(output) if output is not None else TemporaryDirectory() as name:
+        comparison = comparison_of(Path(name), rows)
+        with comparison.held():
+            for stack in stacks:
+                until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
+                with local(jobs, until) as workers:
+                    runs = Runs(comparison, rows, judged, workers, until, progress)
+                    verdict = decide(stack, runs)
+                if real:
+                    with local(1) as workers:
+                        packets = on_packets(verdict, Path(name, "real"), workers)
+                    verdict = replace(verdict, real=packets)
+                verdicts.append(verdict)
+    near = (neighbours_of(base, verdict.stack, judged.margin) for verdict in verdicts)
     return Advice(tuple(verdicts), tuple(filter(None, near)))
+
+
+def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
+    """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
+    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
+    own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
+    return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")

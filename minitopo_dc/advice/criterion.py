@@ -56,18 +56,18 @@ class Criterion:
         """Return the difference of scores up to which there is a tie."""
         return math.log1p(self.margin) if self.is_ratio else self.margin
 
-    def in_unit(self, difference: float) -> float:
-        """Return a difference of scores in `difference_unit`."""
-        return 100 * math.expm1(difference) if self.is_ratio else difference
-
     @property
     def difference_unit(self) -> str:
         """Return the unit of a difference."""
         return "%" if self.is_ratio else self.unit.replace("%", "percentage points")
 
+    def in_unit(self, difference: float) -> float:
+        """Return a difference of scores in `difference_unit`."""
+        return 100 * math.expm1(difference) if self.is_ratio else difference
+
     def shown(self, *differences: float) -> str:
         """Return differences of scores as people read them: `4.1 to 7.6 %`."""
-        values = (significant(self.in_unit(each), 2) for each in differences)
+        values = (significant(self.in_unit(difference), 2) for difference in differences)
         return f"{' to '.join(values)} {self.difference_unit}"
 
     @property
@@ -98,10 +98,10 @@ def criterion(workload: Workload, margin_percent: float | None = None) -> Criter
     """
     if workload.kind not in CRITERIA:
         raise SettingsError(f"--workload: {workload.kind}; allowed: {', '.join(CRITERIA)}")
-    found = CRITERIA[workload.kind]
-    margin = found.margin if margin_percent is None else margin_percent / 100
+    judged = CRITERIA[workload.kind]
+    margin = judged.margin if margin_percent is None else margin_percent / 100
     if not MIN_MARGIN <= margin <= MAX_MARGIN:
         allowed = f"{100 * MIN_MARGIN:g} to {100 * MAX_MARGIN:g} %"
         raise SettingsError(f"--margin: {margin_percent:g}; allowed: {allowed}")
     highest_mbps = workload.content.bitrates_kbps[-1] / 1000 if isinstance(workload, Video) else 1
-    return replace(found, margin=margin * (100 if found.unit == "%" else highest_mbps))
+    return replace(judged, margin=margin * (100 if judged.unit == "%" else highest_mbps))

@@ -122,8 +122,8 @@ def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] |
         known = known[known["control"] == control]
     near = outcomes(nearest(known, here), margin)
     total = outcomes(known["ratio"].to_numpy(float), margin)
-    better, tie, worse = (_share(each) for each in (near.better, near.tie, near.worse))
-    shares = [f"{100 * each.share:.0f}" for each in (total.better, total.tie, total.worse)]
+    better, tie, worse = map(_share, (near.better, near.tie, near.worse))
+    shares = [f"{100 * part.share:.0f}" for part in (total.better, total.tie, total.worse)]
     low, high = known[COLUMNS].min(), known[COLUMNS].max()
     is_outside = np.maximum(low - here, here - high).gt(EDGE * known[COLUMNS].std(ddof=0)).any()
     return {
@@ -140,7 +140,7 @@ def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] |
     }
 
 
-def _share(found: Proportion) -> str:
+def _share(part: Proportion) -> str:
     """Return a count, its share and Wilson's 95 % interval: `9 (45 %, 26 to 66)`."""
-    share, low, high = (100 * each for each in (found.share, found.low, found.high))
-    return f"{found.count:g} ({share:.0f} %, {low:.0f} to {high:.0f})"
+    share, low, high = (100 * number for number in (part.share, part.low, part.high))
+    return f"{part.count:g} ({share:.0f} %, {low:.0f} to {high:.0f})"

@@ -5,27 +5,24 @@ docs/advise.md says how. With a seed both sides meet the same losses and jitter:
 
 from __future__ import annotations
 
+import itertools
 import math
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
+from minitopo_dc.advice.candidates import Candidates, Row
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.sides import Row, Sides
 from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
-from minitopo_dc.clocks import run_checked
-from minitopo_dc.comparison_runs import Execute, attempt, kept, run_directory
+from minitopo_dc.campaign.executors import Workers
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.numbers import significant
-from minitopo_dc.pool import Pool
-from minitopo_dc.results.measures.verdict import limiting_factor
+from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.scenario import Scenario, VirtualSettings
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
 
 CHOOSING = 2
@@ -41,39 +38,35 @@ PRECISE = 0.25
 """Of the margin: an interval that is narrower and not on one side of a border is at the border."""
 REAL_SEEDS = 3
 """A run on packets takes as long as it takes, and seconds beside it."""
-UNITS = {"waiting": "round trips", "needless": "times", "bytes_per_byte": "bytes a byte"}
-"""Of the counters that tell why one is slower (docs/results.md); others are shares."""
 Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
-Place = tuple[str, int]
-"""A row's name and a repetition (1, 2, ...), which has the base's seed plus the repetition - 1."""
 
 
-class ThisProcess:
-    """Makes runs one after the other, as a `Pool` makes several at once."""
-
-    def results(self, calls: Sequence[tuple[Any, ...]], until: float) -> Iterator[tuple[int, Any]]:
-        """Yield index and outcome of each call that begins before a moment, in s."""
-        for index, call in enumerate(calls):
-            if time.monotonic() >= until:
-                return
-            yield index, attempt(*call)
+def comparison_of(root: Path, rows: Sequence[Row]) -> RowCampaign:
+    """Return the comparison of rows whose runs are kept in a directory."""
+    scenarios, variants = [row.scenario for row in rows], [row.variant for row in rows]
+    return RowCampaign(root, scenarios, variants=variants)
 
 
 @dataclass
 class Runs:
-    """Runs over the legs of `base`, each in its directory of `root`, and their scores."""
+    """Runs of one stack's rows, which are some of a comparison's, and their scores.
 
-    base: Scenario
+    A repetition (1, 2, ...) has the base's seed plus the repetition - 1.
+    """
+
+    comparison: RowCampaign
+    rows: Sequence[Row]
+    """All of the comparison's, in its order."""
     criterion: Criterion
-    root: Path
-    pool: Pool | ThisProcess = field(default_factory=ThisProcess)
+    workers: Workers
     until: float = math.inf
-    """By `time.monotonic`, in s: what has not ended then is given up."""
+    """By `time.monotonic`, in s: when the workers give up."""
     progress: Progress = str
-    execute: Execute = run_checked
-    results: dict[Place, RunResult] = field(default_factory=dict, init=False)
-    _scores: dict[Place, float] = field(default_factory=dict, init=False)
+    results: dict[tuple[str, int], RunResult] = field(default_factory=dict, init=False)
+    """By the name of the row and the repetition."""
+    scores: pd.DataFrame = field(default_factory=pd.DataFrame, init=False)
+    """A column a row, a line a repetition; NaN of a run that failed, or was not made."""
 
     @property
     def is_late(self) -> bool:
@@ -82,110 +75,104 @@ class Runs:
 
     def make(self, rows: Sequence[Row], repetitions: range) -> None:
         """Make the runs that are not there, a seed after the other; one that fails stops none."""
-        missing: list[tuple[Row, int, Scenario, Path]] = []
-        for repetition, row in ((repetition, row) for repetition in repetitions for row in rows):
-            scenario = row.scenario(self.base, self.base.seed + repetition - 1)
-            directory = run_directory(self.root, repetition, scenario, row.variant)
-            with suppress(OSError, TypeError, ValueError):
-                before = replace(RunResult.load(directory), directory=os.fspath(directory))
-                self._add(row, repetition, before)
-                continue
-            missing.append((row, repetition, scenario, directory))
-        calls = [(self.execute, *run[2:]) for run in missing]
-        for index, ended in self.pool.results(calls, self.until):
-            row, repetition, scenario, directory = missing[index]
-            result = kept(ended, scenario, directory, repetition, row.variant)
-            self._add(row, repetition, result)
-            self.progress(f"seed {repetition}: {row.name} ({result.status})")
+        new = [
+            (self.comparison.run_of(self.rows.index(row), repetition), row)
+            for repetition, row in itertools.product(repetitions, rows)
+            if (row.name, repetition) not in self.results
+        ]
+        named = {run.name: (run, row) for run, row in new}
+        done = self.comparison.finished((run for run, _ in new), Retries())
+        missing = [run for run, _ in new if run.name not in done]
+        made = self.comparison.run(missing, self.workers, Retries())
+        for name, result in itertools.chain(done.items(), made):
+            run, row = named[name]
+            self.results[row.name, run.repetition] = result
+            self.scores.loc[run.repetition, row.name] = self.criterion.score(result)
+            if name not in done:
+                self.progress(f"seed {run.repetition}: {row.name} ({result.status})")
 
-    def _add(self, row: Row, repetition: int, result: RunResult) -> None:
-        self.results[row.name, repetition] = result
-        self._scores[row.name, repetition] = self.criterion.score(result)
+    def pairs(self, rows: Sequence[Row], after: int) -> pd.DataFrame:
+        """Return the scores of rows, over the seeds after some of which all have one."""
+        scores = self.scores.reindex(columns=[row.name for row in rows]).sort_index()
+        return scores.loc[after + 1 :].dropna()
 
-    def scores(self, *rows: Row) -> pd.DataFrame:
-        """Return the scores, a line a repetition; NaN of a run that failed, or was not made."""
-        columns: dict[str, dict[int, float]] = {row.name: {} for row in rows}
-        for (name, repetition), score in self._scores.items():
-            columns.get(name, {})[repetition] = score
-        series = {name: pd.Series(scores, dtype=float) for name, scores in columns.items()}
-        return pd.DataFrame(series).sort_index()
+    def best(self, rows: Sequence[Row]) -> tuple[Row | None, float]:
+        """Return the best row on the first seeds, and its mean score; None: none has all runs."""
+        first = self.scores.reindex(range(1, CHOOSING + 1), columns=[row.name for row in rows])
+        means = first.mean(skipna=False).dropna()
+        known = [row for row in rows if row.name in means]
+        if not known:
+            return None, -math.inf
+        best = max(known, key=lambda row: means[row.name])
+        return best, float(means[best.name])
 
-    def failures(self, sides: Sides) -> tuple[str, ...]:
+    def failures(self, rows: Sequence[Row]) -> tuple[str, ...]:
         """Say of each row how many of its runs failed, and the first reason."""
-        said = []
-        for row in (*sides.dual, *sides.multipath):
-            made = [place for place in self.results if place[0] == row.name]
-            if failed := [place for place in made if math.isnan(self._scores[place])]:
-                reason = self.results[failed[0]].reason or "a request had no answer"
-                many = f"{len(failed)} of {len(made)} runs failed and are left out"
-                said.append(f"{row.name}: {many}: {' '.join(reason.split())}")
-        return tuple(said)
+        sentences = []
+        for row in rows:
+            own = [run for (name, _), run in self.results.items() if name == row.name]
+            if failed := [run for run in own if math.isnan(self.criterion.score(run))]:
+                why = failed[0].reason or "a request had no answer"
+                many = f"{len(failed)} of {len(own)} runs failed and are left out"
+                sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
+        return tuple(sentences)
+
+    def difference(
+        self, rows: Sequence[Row], confidence: float, after: int, fewest: int
+    ) -> Difference | None:
+        """Return by how much the first row is better, over the seeds after some; None: no seed.
+
+        Less than the `fewest` seeds, as the time was up, are not enough evidence.
+        """
+        pairs = self.pairs(rows, after)
+        if pairs.empty:
+            return None
+        first, second = (pairs[row.name] for row in rows)
+        interval = mean_interval((first - second).tolist(), confidence=confidence)
+        judged = outcome(interval, self.criterion.limit) if len(pairs) >= fewest else "open"
+        means = float(first.mean()), float(second.mean())
+        return Difference(*means, interval, confidence, len(pairs), judged)
 
 
-def decide(sides: Sides, runs: Runs) -> Verdict:
+def decide(stack: Candidates, runs: Runs) -> Verdict:
     """Return the verdict, as far as there is one at the end of the time.
 
     Raises:
         ResultError: a file of a run is broken.
     """
-    runs.make(sides.rows, range(1, CHOOSING + 1))
-    dual, multipath = _best(runs, sides.dual), _best(runs, sides.multipath)
-    verdict = Verdict(sides.stack, runs.criterion, dual, multipath, "time")
-    if dual is None or multipath is None:
-        failed = replace(verdict, stopped="runs failed", failed=runs.failures(sides))
-        return verdict if runs.is_late else failed
-    difference, stopped = _sampled(runs, (dual, multipath))
-    return replace(
-        verdict,
-        stopped=stopped,
-        difference=difference,
-        why=_why(runs, (dual, multipath), difference),
-        alone=_warning(runs, sides.alone, (dual, multipath)),
-        failed=runs.failures(sides),
-    )
+    runs.make(stack.rows, range(1, CHOOSING + 1))
+    (dual, dual_score), (multipath, score) = runs.best(stack.dual), runs.best(stack.multipath)
+    verdict = Verdict(stack.stack, runs.criterion, dual, multipath, "time")
+    if dual is not None and multipath is not None:
+        difference, stopped = _sampled(runs, (dual, multipath))
+        why = _why(runs, (dual, multipath), difference)
+        verdict = replace(verdict, stopped=stopped, difference=difference, why=why)
+        leg, alone = runs.best(stack.alone)
+        if leg is not None and alone - max(dual_score, score) > runs.criterion.limit:
+            verdict = replace(verdict, alone=_warning(leg, alone, runs.criterion))
+    elif runs.is_late:
+        return verdict
+    else:
+        verdict = replace(verdict, stopped="runs failed")
+    return replace(verdict, failed=runs.failures([*stack.dual, *stack.multipath]))
 
 
-def on_packets(verdict: Verdict, runs: Runs) -> Difference | None:
+def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | None:
     """Return by how much the verdict's rows differ on the real clock; None: no seed has both.
 
-    A run that the machine disturbed is in no pair. They run one at a time, without a limit.
+    A run that the machine disturbed is in no pair. There is no limit of time. The runs are kept in
+    `root`, which goes on.
     """
     if verdict.dual is None or verdict.multipath is None:
         return None
-    base = runs.base.model_copy(update={"clock": "real", "virtual": VirtualSettings()})
-    rows = verdict.dual, verdict.multipath
-    real = replace(runs, base=base, root=runs.root / "real")
-    real.make(rows, range(1, REAL_SEEDS + 1))
-    return _difference(real, rows, CONFIDENCE, after=0, fewest=1)
-
-
-def _means(runs: Runs, rows: Sequence[Row]) -> dict[Row, float]:
-    """Return the mean scores on the first seeds, of the rows whose runs are all ok."""
-    table = runs.scores(*rows).reindex(range(1, CHOOSING + 1)).mean(skipna=False)
-    means = {row: float(table[row.name]) for row in rows}
-    return {row: mean for row, mean in means.items() if not math.isnan(mean)}
-
-
-def _best(runs: Runs, rows: Sequence[Row]) -> Row | None:
-    means = _means(runs, rows)
-    return max(means, key=means.__getitem__, default=None)
-
-
-def _difference(
-    runs: Runs, rows: Sequence[Row], confidence: float, after: int, fewest: int
-) -> Difference | None:
-    """Return by how much the first row is better, over the seeds `after` some; None: without any.
-
-    Less than the `fewest` seeds, as the time was up, are not enough evidence whatever they say.
-    """
-    pairs = runs.scores(*rows).loc[after + 1 :].dropna()
-    if pairs.empty:
-        return None
-    first, second = (pairs[row.name] for row in rows)
-    interval = mean_interval((first - second).tolist(), confidence=confidence)
-    found = outcome(interval, runs.criterion.limit) if len(pairs) >= fewest else "open"
-    means = float(first.mean()), float(second.mean())
-    return Difference(*means, interval, confidence, len(pairs), found)
+    rows = [
+        replace(row, scenario=row.scenario.on_clock("real").of_its_clock())
+        for row in (verdict.dual, verdict.multipath)
+    ]
+    runs = Runs(comparison_of(root, rows), rows, verdict.criterion, workers)
+    with runs.comparison.held():
+        runs.make(rows, range(1, REAL_SEEDS + 1))
+    return runs.difference(rows, CONFIDENCE, after=0, fewest=1)
 
 
 def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stopped]:
@@ -193,7 +180,7 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     difference, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
         runs.make(rows, range(CHOOSING + 1, CHOOSING + number + 1))
-        difference = _difference(runs, rows, look_confidence(analysis), CHOOSING, FEWEST)
+        difference = runs.difference(rows, look_confidence(analysis), CHOOSING, FEWEST)
         if difference is not None and difference.outcome != "open":
             return difference, "decided"
         if difference is not None and difference.pairs >= FEWEST:
@@ -206,12 +193,8 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     return difference, "most seeds"
 
 
-def _warning(runs: Runs, legs: Sequence[Row], sides: Sequence[Row]) -> str:
-    """Say that a leg alone is better than both by more than the margin; else nothing."""
-    means, leg = _means(runs, [*legs, *sides]), _best(runs, legs)
-    if leg is None or means[leg] - max(means[row] for row in sides) <= runs.criterion.limit:
-        return ""
-    number = f"{significant(runs.criterion.value(means[leg]))} {runs.criterion.unit}"
+def _warning(leg: Row, score: float, judged: Criterion) -> str:
+    number = f"{significant(judged.value(score))} {judged.unit}"
     return f"Warning: {leg.name} was better than both with the first {CHOOSING} seeds: {number}."
 
 
@@ -223,14 +206,8 @@ def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
     if difference is None or difference.outcome == "tie" or not difference.of_the_better[1] > 0:
         return ""
     worse, better = rows[::-1] if difference.first > difference.second else rows
-    pairs = runs.scores(worse, better).loc[CHOOSING + 1 :].dropna()
+    pairs = runs.pairs(rows, CHOOSING)
     order = (pairs[worse.name] - pairs[better.name]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
-    paths = (Path(runs.results[row.name, middle].directory) for row in (worse, better))
-    if not (reason := limiting_factor(*paths))["why"]:
-        return ""
-    unit = UNITS.get(reason["sign"], "%")
-    counted = [reason[run] * (100 if unit == "%" else 1) for run in ("sign_slower", "sign_faster")]
-    values = " for ".join(significant(value, 2) for value in counted if not math.isnan(value))
-    word = "slower" if runs.criterion.is_ratio else "worse"
-    return f"{worse.name} is {word} because {reason['why']} ({values} {unit})."
+    directories = (Path(runs.results[row.name, middle].directory) for row in (worse, better))
+    return reason(*directories).sentence(worse.name)

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from minitopo_dc.advice.candidates import Row
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.sides import Row
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.statistics import Interval, Outcome
 
 Stopped = Literal["decided", "border", "time", "most seeds", "runs failed"]
 """Why no more seeds were run."""
 NO_MORE = "more --time does not help; choose as for a tie, or set --margin"
-ADVICE: Mapping[Stopped, str] = {
+ADVICE: Final[dict[str, str]] = {
     "border": f"; the difference is about as large as that, so {NO_MORE}",
     "time": "; for more seeds repeat the command with this --output directory and a longer --time",
     "most seeds": f"; no more seeds are run, so {NO_MORE}",
 }
-"""What to do where the evidence is not enough."""
-WHERE = {"tie": "within", "open": "not on one side of", "better": "beyond", "worse": "beyond"}
-WORDS = {"tie": "a tie; ", "open": "not enough evidence; ", "better": "", "worse": ""}
-PROGRAMS = {"better": "dual connectivity", "worse": "multipath", "tie": "tie", "open": "open"}
+"""What to do where the evidence is not enough, by why no more seeds were run."""
+OUTCOMES: Final[dict[Outcome, tuple[str, str, str]]] = {
+    "better": ("dual connectivity", "", "beyond"),
+    "worse": ("multipath", "", "beyond"),
+    "tie": ("tie", "a tie; ", "within"),
+    "open": ("open", "not enough evidence; ", "not on one side of"),
+}
+"""Of Dual Connectivity: for programs, in the sentence, and where the interval is to the margin."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,17 @@ class Difference:
         """Return the mean difference and its interval, as seen from the better one."""
         mean, low, high = self.first - self.second, self.interval.low, self.interval.high
         return (mean, low, high) if mean >= 0 else (-mean, -high, -low)
+
+    def to_json(self, judged: Criterion) -> dict[str, Any]:
+        """Return it for programs; above 0 the first one is better, whatever is judged."""
+        mean, interval = self.first - self.second, self.interval
+        scores = {"difference": mean, "low": interval.low, "high": interval.high}
+        return {
+            "first": judged.value(self.first),
+            "second": judged.value(self.second),
+            **{key: getattr(self, key) for key in ("pairs", "confidence", "outcome")},
+            **for_json({key: judged.in_unit(score) for key, score in scores.items()}),
+        }
 
 
 @dataclass(frozen=True)
@@ -88,7 +103,7 @@ class Verdict:
         """Yield what is better, how sure that is, why, and what is to be known beside it."""
         yield self.sentence
         if self.difference is not None:
-            margin = f"{WHERE[self.outcome]} the margin of {self.criterion.margin_shown}"
+            margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.criterion.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
             yield f"{self._how_sure(self.difference)}, {margin}{advice}."
         yield from filter(None, (self.why, self.alone, *self.failed))
@@ -97,23 +112,21 @@ class Verdict:
 
     def _what(self, difference: Difference | None) -> str:
         if self.dual is None or self.multipath is None or difference is None:
-            why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
-            without = {
-                "better": "DC is better, as runs of multipath failed",
-                "worse": "Multipath is better, as runs of DC failed",
-            }
-            return without.get(self.outcome, f"Not enough evidence, as {why}")
-        judged, by = self.criterion, difference.of_the_better[0]
-        names = [self.dual.name, self.multipath.name]
-        first, second = (
-            significant(judged.value(x)) for x in (difference.first, difference.second)
+            if self.outcome == "open":
+                why = "the time was up" if self.stopped == "time" else "no seed has a run of both"
+                return f"Not enough evidence, as {why}"
+            good, bad = ("DC", "multipath") if self.outcome == "better" else ("Multipath", "DC")
+            return f"{good} is better, as runs of {bad} failed"
+        judged = self.criterion
+        scores = {self.dual.name: difference.first, self.multipath.name: difference.second}
+        shown = ", ".join(
+            f"{name} {significant(judged.value(score))}" for name, score in scores.items()
         )
-        better = names[difference.first < difference.second]
-        return (
-            f"{names[0]} {first}, {names[1]} {second} {judged.unit}{judged.words}: "
-            f"{WORDS[difference.outcome]}{better} is {judged.shown(by)} "
-            f"{'faster' if judged.is_ratio else 'better'}"
-        )
+        better = max(scores, key=scores.__getitem__)
+        by = judged.shown(difference.of_the_better[0])
+        word = "faster" if judged.is_ratio else "better"
+        outcome = f"{OUTCOMES[difference.outcome][1]}{better} is {by} {word}"
+        return f"{shown} {judged.unit}{judged.words}: {outcome}"
 
     def _how_sure(self, difference: Difference) -> str:
         _, *ends = difference.of_the_better
@@ -127,29 +140,15 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
         judged = self.criterion
+        own = ("stack", "sentence", "stopped", "why", "failed")
+        of_criterion = ("measure", "unit", "difference_unit", "margin")
         return {
-            "outcome": PROGRAMS[self.outcome],
+            "outcome": OUTCOMES[self.outcome][0],
             "sentences": list(self.sentences()),
             "dual": self.dual and self.dual.name,
             "multipath": self.multipath and self.multipath.name,
-            **{
-                key: getattr(self, key) for key in ("stack", "sentence", "stopped", "why", "failed")
-            },
-            **{
-                key: getattr(judged, key)
-                for key in ("measure", "unit", "difference_unit", "margin")
-            },
-            "found": self.difference and self._json(self.difference),
-            "real": self.real and self._json(self.real),
-        }
-
-    def _json(self, difference: Difference) -> dict[str, Any]:
-        """Return a difference; above 0 the first one is better, whatever is judged."""
-        mean, interval = difference.first - difference.second, difference.interval
-        scores = {"difference": mean, "low": interval.low, "high": interval.high}
-        return {
-            "first": self.criterion.value(difference.first),
-            "second": self.criterion.value(difference.second),
-            **{key: getattr(difference, key) for key in ("pairs", "confidence", "outcome")},
-            **for_json({key: self.criterion.in_unit(score) for key, score in scores.items()}),
+            **{name: getattr(self, name) for name in own},
+            **{name: getattr(judged, name) for name in of_criterion},
+            "found": self.difference and self.difference.to_json(judged),
+            "real": self.real and self.real.to_json(judged),
         }

@@ -13,18 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
-from minitopo_dc.campaign.executors import Workers, executed, processes, serial
+from minitopo_dc.campaign.executors import Workers, executed, local
 from minitopo_dc.campaign.plan import Case, Plan
 from minitopo_dc.campaign.progress import Bar, expected_s
 from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
-from minitopo_dc.clocks import chosen_jobs, clean_killed, require_clock
+from minitopo_dc.clocks import chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.first_use import build_missing
 from minitopo_dc.plugins import registrations_kept
@@ -100,12 +101,13 @@ class Campaign:
         check_retries(retries.disturbed)
         if isinstance(again, str) or not {*AGAIN}.issuperset(again):
             raise InputError(f"again: {again!r}; allowed: a list of {', '.join(AGAIN)}")
-        workers = self._workers(jobs, executor, again)
-        with self._store.held():
-            rows = self._finished(again)
+        opened = self._workers(jobs, executor, again)
+        with self._store.held(), opened as workers:
+            done = self._store.finished(
+                self._plan.scenarios, lambda result: result.status not in again
+            )
+            rows = {name: row_of(result) for name, result in done.items()}
             missing = self._missing(rows)
-            if executor is None and any(run.clock == "real" for run in missing.values()):
-                clean_killed("real")
             self._save(rows)
             try:
                 with registrations_kept(), Bar(missing, len(rows), shown=progress) as bar:
@@ -119,7 +121,9 @@ class Campaign:
 
     def table(self) -> pd.DataFrame:
         """Return the table as it is now; a run that is not done has the status `missing`."""
-        return self._table(self._rows())
+        results = {name: self._store.read(name) for name in self._plan.scenarios}
+        runs = {name: run for name, run in results.items() if isinstance(run, RunResult)}
+        return self._table({name: row_of(run) for name, run in runs.items()})
 
     def empty_table(self) -> pd.DataFrame:
         """Return a table without rows, which has the columns that are known before a run."""
@@ -131,7 +135,7 @@ class Campaign:
         On the virtual clock the time is that of the network, which passes faster.
         """
         times: dict[Clock, list[float]] = {}
-        for scenario in self._missing(self._rows()).values():
+        for scenario in self._missing(self._store.names).values():
             times.setdefault(scenario.clock, []).append(expected_s(scenario))
         return {clock: (len(seconds), sum(seconds)) for clock, seconds in times.items()}
 
@@ -139,11 +143,6 @@ class Campaign:
     def label_values(self) -> frozenset[str]:
         """Return all values of all labels, as text."""
         return frozenset(str(value) for row in self._plan.rows for value in row.labels.values())
-
-    def _rows(self) -> dict[str, Row]:
-        """Return what the table has of the runs that are done, by their identity."""
-        results = {name: self._store.read(name) for name in self._plan.scenarios}
-        return {name: row_of(run) for name, run in results.items() if isinstance(run, RunResult)}
 
     def _missing(self, done: Collection[str]) -> dict[str, Scenario]:
         return {name: run for name, run in self._plan.scenarios.items() if name not in done}
@@ -160,31 +159,21 @@ class Campaign:
 
     def _workers(
         self, jobs: int | None, executor: Executor | Workers | None, again: Collection[str]
-    ) -> Workers:
+    ) -> AbstractContextManager[Workers]:
         """Return who is to run what is missing; InputError where its clock cannot run here."""
         if executor is not None:
             if jobs is not None:
                 raise InputError("jobs: not with an executor, which has its own number")
-            return partial(executed, executor) if isinstance(executor, Executor) else executor
-        done = () if again else {path.name for path in self._store.runs.glob("*")}
+            if isinstance(executor, Executor):
+                executor = partial(executed, executor)
+            return nullcontext(executor)
+        done = () if again else self._store.names
         missing = self._missing(done).values()
         build_missing(missing)
         clocks = {scenario.clock for scenario in missing}
         for clock in clocks:
             require_clock(clock)
-        number = chosen_jobs(jobs, "real" if "real" in clocks else "virtual")
-        return serial if number == 1 else partial(processes, number)
-
-    def _finished(self, again: Collection[str]) -> dict[str, Row]:
-        """Return the rows of the runs that stay; remove damaged ones and those to be run again."""
-        rows = {}
-        for name in self._plan.scenarios:
-            result = self._store.read(name, whole=True)
-            if isinstance(result, RunResult) and result.status not in again:
-                rows[name] = row_of(result)
-            elif result is not None:
-                self._store.forget(name)
-        return rows
+        return local(chosen_jobs(jobs, "real" if "real" in clocks else "virtual"))
 
     def _save(self, rows: Mapping[str, Row]) -> None:
         with explained(self.directory, "the table cannot be written"):

@@ -1,6 +1,6 @@
 """The places where runs take place: this process, processes of this machine, or any executor.
 
-(`cluster` has the workers of a Dask scheduler.) Each is a function of the scenarios by their
+(`cluster` has the workers of a Dask scheduler.) Workers are a function of the scenarios by their
 identities, of how often they are tried again, and of the directory below which each has its own.
 """
 
@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import io
+import math
 import shutil
 import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Executor, Future, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from minitopo_dc.campaign.store import StoreError
-from minitopo_dc.clocks import run_checked
-from minitopo_dc.comparison_runs import attempt
+from minitopo_dc.clocks import attempt, clean_killed
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.pool import Killed, in_processes
+from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
 from minitopo_dc.runs.script_plugins import plugin_files, restored
@@ -52,18 +53,39 @@ def perform(scenario: Scenario, directory: Path, retries: Retries) -> RunResult:
     """
     begin = time.monotonic()
     load_plugins(scenario.plugins)  # also where another version of one was loaded since
-    result = tried(lambda: attempt(run_checked, scenario, directory), directory, retries)
+    result = tried(lambda: attempt(scenario, directory), directory, retries)
     return replace(result, details=result.details | {"wall_s": round(time.monotonic() - begin, 3)})
 
 
-def serial(scenarios: Scenarios, retries: Retries, working: Path) -> Results:
+@contextmanager
+def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
+    """Open this machine's workers, which make one lot of runs after the other.
+
+    Args:
+        jobs: runs at once, each in a process; 1: one after the other in this process.
+        until: on `time.monotonic()`, in s; runs that have not ended by then are given up.
+    """
+    if jobs == 1:
+        yield partial(_serial, until)
+        return
+    with Pool(perform, jobs) as pool:
+        yield partial(_pooled, pool, until)
+
+
+def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Perform one run at a time, in this process."""
+    if any(scenario.clock == "real" for scenario in scenarios.values()):
+        clean_killed("real")
     for name, scenario in scenarios.items():
+        if time.monotonic() >= until:
+            return
         yield name, perform(scenario, working / name, retries)
 
 
-def processes(number: int, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
-    """Perform `number` runs at a time, each in a process; begin again those that were killed.
+def _pooled(
+    pool: Pool, until: float, scenarios: Scenarios, retries: Retries, working: Path
+) -> Results:
+    """Perform runs in processes; begin again those that were killed.
 
     Raises:
         StoreError: some were killed `MAX_KILLS` times; raised when all others have ended.
@@ -72,7 +94,7 @@ def processes(number: int, scenarios: Scenarios, retries: Retries, working: Path
     for _ in range(MAX_KILLS):
         killed = []
         arguments = [(scenarios[name], working / name, retries) for name in names]
-        for place, outcome in in_processes(perform, arguments, number):
+        for place, outcome in pool.results(arguments, until):
             if isinstance(outcome, Exception):
                 raise outcome
             if isinstance(outcome, Killed):

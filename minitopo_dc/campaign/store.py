@@ -13,7 +13,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,12 +31,24 @@ class StoreError(InputError):
 
 
 class Store:
-    """The directory of a campaign, with its runs."""
+    """The directory of a campaign or a comparison, with its runs.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        root: the directory.
+        runs: where its runs are; none: in `runs/`, beside the traces that they share.
+        lock: the name of the file that the process that writes has locked.
+    """
+
+    def __init__(self, root: Path, runs: Path | None = None, lock: str = "lock") -> None:
         self.root = root
-        self.runs = root / "runs"
+        self.runs = runs or root / "runs"
         self.working = root / "working"
+        self._lock = root / lock
+
+    @property
+    def names(self) -> set[str]:
+        """Return the identities of the runs that are there, maybe damaged."""
+        return {path.name for path in self.runs.glob("*")}
 
     def read(self, identity: str, *, whole: bool = False) -> RunResult | str | None:
         """Return a run's result, the reason why it is damaged, or None when it is not done.
@@ -79,17 +91,31 @@ class Store:
                 self.runs.mkdir(parents=True, exist_ok=True)
                 # Without following a link or waiting for a pipe.
                 flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-                lock = open_files.enter_context(
-                    os.fdopen(os.open(self.root / "lock", flags, 0o644))
-                )
+                lock = open_files.enter_context(os.fdopen(os.open(self._lock, flags, 0o644)))
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    raise StoreError(f"{self.root}: another process runs this campaign") from None
+                    raise StoreError(f"{self.root}: another process writes there") from None
                 shutil.rmtree(self.working, ignore_errors=True)
                 self.working.mkdir()
                 write_version(self.root)
-            yield
+            try:
+                yield
+            finally:
+                shutil.rmtree(self.working, ignore_errors=True)
+
+    def finished(
+        self, identities: Iterable[str], is_done: Callable[[RunResult], bool]
+    ) -> dict[str, RunResult]:
+        """Return the runs that stay; remove damaged ones, and those that are not done."""
+        results = {}
+        for identity in identities:
+            result = self.read(identity, whole=True)
+            if isinstance(result, RunResult) and is_done(result):
+                results[identity] = result
+            elif result is not None:
+                self.forget(identity)
+        return results
 
     def keep(self, identity: str, result: RunResult) -> RunResult:
         """Move a run that has ended below `working` to where it counts; return its result there.
@@ -104,7 +130,8 @@ class Store:
                 shutil.rmtree(directory, ignore_errors=True)
                 raise OSError(errno.ENOSPC, "in a run")
             recorded.save(directory)
-            share_traces(directory, self.root)
+            if self.runs != self.root:
+                share_traces(directory, self.root)
             seal(directory)
             for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
                 with (directory / name).open("rb") as file:

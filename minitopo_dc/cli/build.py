@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from minitopo_dc.cli.screen import note
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.linux_guest.build import SERIES
 from minitopo_dc.linux_guest.build import build as build_linux
@@ -92,13 +92,9 @@ def execute(arguments: argparse.Namespace) -> int:
             raise SettingsError("--source: only linux is built from sources that one names")
         target = partial(build_linux, source=arguments.source)
     try:
-        made = target(_say)
+        made = target(note)
     except BuildError as error:
-        _say(str(error))
+        note(str(error))
         return 1
     print(made)  # noqa: T201
     return 0
-
-
-def _say(text: str) -> None:
-    print(f"minitopo-dc: {text}", file=sys.stderr, flush=True)  # noqa: T201

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import assignments, quantities
-from minitopo_dc.cli.options.scenario import add_leg_options, add_seed_option, leg_settings
-from minitopo_dc.cli.screen import resume_text
+from minitopo_dc.cli import options
+from minitopo_dc.cli.options.legs import add_legs, leg_settings
+from minitopo_dc.cli.options.scenario import add_set, assignments, put
+from minitopo_dc.cli.screen import note, resume_text, say
 from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -33,17 +33,17 @@ HELP = "measure the rate, delay, jitter and loss of each leg and compare them wi
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    add_leg_options(parser, legs=("20", "20"))
+    add_legs(parser, legs=("20", "20"))
     parser.add_argument(
         "--seconds",
-        type=quantities.of("s"),
+        type=options.quantity("s"),
         default=10,
         metavar="S",
         help="duration of each of the two measurements of a leg (at least 2; default: 10)",
     )
-    add_seed_option(parser)
-    assignments.add(parser)
-    parser.add_argument("--json", action="store_true", help="print the quantities as JSON")
+    options.add(parser, "--seed")
+    add_set(parser)
+    options.add(parser, "--json", help="print the quantities as JSON")
     disturb = parser.add_argument_group(
         "limits of trust: what a disturbance of this machine does to a run (docs/trust.md)"
     )
@@ -75,14 +75,13 @@ def execute(arguments: argparse.Namespace) -> int:
     from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415
 
     fields = {"legs": leg_settings(arguments), "seed": arguments.seed}
-    values = assignments.assignments(arguments)
     own = {"transport": "tcp", "mode": "sc"}
-    scenario = Scenario.check({**assignments.put(fields, values), **own}, "options")
+    scenario = Scenario.check({**put(fields, assignments(arguments)), **own}, "options")
     try:
         with Console(stderr=True).status("measuring each leg in two runs"):
             quantities = calibrate(scenario, arguments.seconds)
     except ElementFailedError as error:
-        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        note(str(error))
         return 1
     if arguments.json:
         rows = [_row(quantity) for quantity in quantities]
@@ -154,13 +153,12 @@ def _disturb(arguments: argparse.Namespace) -> int:
     limits.save(directory / "trust-limits.yaml")
     if arguments.save:
         limits.save(LIMITS_FILE.expanduser())
-    told = _detection_table(rows, limits)
+    table = _detection_table(rows, limits)
     if arguments.json:
-        print(json.dumps({"limits": limits.model_dump(), "disturbances": told}, indent=1))  # noqa: T201
+        print(json.dumps({"limits": limits.model_dump(), "disturbances": table}, indent=1))  # noqa: T201
     else:
-        Console().print(_detection_sheet(told))
-        line = f"Limits: {directory / 'trust-limits.yaml'}"
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Console().print(_detection_sheet(table))
+        say(f"Limits: {directory / 'trust-limits.yaml'}")
     return 0
 
 
@@ -172,17 +170,16 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
     for row, error in zip(rows, errors(rows), strict=True):
         if error is not None:
             groups.setdefault(row.disturbance.label, []).append((abs(error), row.exceeds(limits)))
-    every = [each for label, found in groups.items() if label != "none" for each in found]
+    every = [run for label, runs in groups.items() if label != "none" for run in runs]
     table = []
-    for label, found in [*sorted(groups.items()), ("all disturbances", every)]:
-        wrong = [told for error, told in found if error > OFF]
-        untold = [error for error, told in found if error > OFF and not told]
+    for label, runs in [*sorted(groups.items()), ("all disturbances", every)]:
+        wrong = [is_detected for error, is_detected in runs if error > OFF]
         share = Proportion(sum(wrong), len(wrong))
-        alarms = Proportion(sum(told for error, told in found if error <= OFF), len(found))
+        alarms = Proportion(sum(told for error, told in runs if error <= OFF), len(runs))
         table.append(
             {
                 "disturbance": label,
-                "runs": len(found),
+                "runs": len(runs),
                 "wrong": len(wrong),
                 "told": sum(wrong),
                 "told_share": share.share if wrong else None,
@@ -191,31 +188,20 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
                 "alarms": alarms.count,
                 "alarms_share": alarms.share,
                 "alarms_high": alarms.high,
-                "worst_untold": max(untold, default=0.0),
+                "worst_untold": max((e for e, told in runs if e > OFF and not told), default=0.0),
             }
         )
     return table
 
 
-def _detection_sheet(told: Iterable[dict[str, Any]]) -> Sheet:
-    heads = [
-        Head("disturbance", text=True),
-        Head("runs"),
-        Head("runs with\nan error\nabove 5 %"),
-        Head("of these\ndetected (share,\n95 % interval)", text=True),
-        Head("false\nalarms"),
-        Head("largest\nundetected\nerror", "%"),
-    ]
-    sheet = Sheet(heads)
-    for row in told:
+def _detection_sheet(rows: Iterable[dict[str, Any]]) -> Sheet:
+    shares = Head("of these\ndetected (share,\n95 % interval)", text=True)
+    heads = [Head("disturbance", text=True), Head("runs"), Head("runs with\nan error\nabove 5 %")]
+    sheet = Sheet([*heads, shares, Head("false\nalarms"), Head("largest\nundetected\nerror", "%")])
+    for row in rows:
         interval = f"{row['told_low']:.2f} to {row['told_high']:.2f}"
-        share = f"{row['told']} ({row['told_share']:.2f}, {interval})"
-        sheet.add(
-            row["disturbance"],
-            str(row["runs"]),
-            str(row["wrong"]),
-            share if row["wrong"] else "-",
-            str(row["alarms"]),
-            significant(100 * row["worst_untold"]) if row["worst_untold"] else "-",
-        )
+        share = f"{row['told']} ({row['told_share']:.2f}, {interval})" if row["wrong"] else "-"
+        worst = significant(100 * row["worst_untold"]) if row["worst_untold"] else "-"
+        counts = str(row["runs"]), str(row["wrong"])
+        sheet.add(row["disturbance"], *counts, share, str(row["alarms"]), worst)
     return sheet

@@ -19,7 +19,7 @@ from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
-from minitopo_dc.cli.options.scenario import add_jobs_option, add_retry_option
+from minitopo_dc.cli import options
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.results.run_result import FINE, exit_status
@@ -129,8 +129,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="check the file, count the runs and estimate their time",
     )
-    add_jobs_option(parser)
-    add_retry_option(parser)
+    options.add(parser, "--jobs", "--retry-disturbed")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -199,13 +198,13 @@ def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
 
 def _chosen(cases: Sequence[Case], only: Iterable[str]) -> Sequence[Case]:
     """Return the cases with the values that `--only` names, of each label one of them."""
-    wanted: dict[str, list[str]] = {}
+    chosen: dict[str, list[str]] = {}
     for text in only:
         label, equals, value = text.partition("=")
         if not equals:
             raise SettingsError(f"--only {text}: allowed: LABEL=VALUE")
-        wanted.setdefault(label, []).append(value)
-    for label, values in wanted.items():
+        chosen.setdefault(label, []).append(value)
+    for label, values in chosen.items():
         known = dict.fromkeys(str(labels[label]) for _, labels in cases if label in labels)
         if not known:
             names = dict.fromkeys(name for _, labels in cases for name in labels)
@@ -292,8 +291,9 @@ def _list(_: argparse.Namespace) -> int:
 
 def _counts(runs: pd.DataFrame) -> dict[str, int]:
     """Return the number of runs, of each status, and of missing ones; shared ones count once."""
-    each = runs.drop_duplicates("run")["status"]
-    return {"runs": len(each), **{name: int((each == name).sum()) for name in _STATUSES}}
+    statuses = runs.drop_duplicates("run")["status"]
+    counts = {name: int((statuses == name).sum()) for name in _STATUSES}
+    return {"runs": len(statuses), **counts}
 
 
 _STATUSES = ("ok", *AGAIN, MISSING)

@@ -4,93 +4,66 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 
-from minitopo_dc.cli.options.scenario import (
-    add_capture_option,
-    add_clock_option,
-    add_jobs_option,
-    add_leg_options,
-    add_output_option,
-    add_plugin_option,
-    add_retry_option,
-    add_transfer_options,
-    base_scenario,
-    check_capture,
-    over_each_leg,
-    rows,
+from minitopo_dc.campaign.executors import local
+from minitopo_dc.cli import options
+from minitopo_dc.cli.options.legs import add_legs
+from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import check_capture
+from minitopo_dc.cli.screen import (
+    Progress,
+    new_directory,
+    print_runs,
+    resumable,
+    save_figure,
+    save_runs,
+    saved,
+    say,
 )
-from minitopo_dc.cli.screen import Progress, new_directory, save_figure
-from minitopo_dc.clocks import (
-    chosen_jobs,
-    clean_killed,
-    default_clock,
-    require_clock,
-    run_checked,
-    unavailable_reason,
-)
-from minitopo_dc.comparison_runs import (
-    ASKED,
-    Planned,
-    finished_runs,
-    held,
-    planned_runs,
-    run_all,
-    variants,
-)
+from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, unavailable_reason
+from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
-from minitopo_dc.results import compare_table, render_table, results_table, save_tables
+from minitopo_dc.results import results_table
 from minitopo_dc.results.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.results.measures.expected_losses import few_losses
-from minitopo_dc.results.measures.media_verdict import MediaFinding, media_findings
-from minitopo_dc.results.measures.verdict import Finding, findings
+from minitopo_dc.results.measures.row_pairs import KINDS
+from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
-from minitopo_dc.results.tables.runs import compared_labels, labelled
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runs.attempts import check_retries
+from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
-BESIDE = {"sc": "one leg", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
-"""What a mode is a kind of; a run of the best row of each kind is drawn over time."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    add_leg_options(parser)
-    add_transfer_options(parser)
-    add_clock_option(parser)
-    add_capture_option(parser)
-    add_plugin_option(parser)
-    add_jobs_option(parser)
+    add_legs(parser)
+    add_transfer(parser)
+    options.add(parser, "--clock", "--pcap", "--plugin", "--jobs")
     parser.add_argument(
         "--repetitions", type=whole, default=3, metavar="N", help="runs of each row (default: 3)"
     )
-    add_retry_option(parser)
-    add_output_option(
-        parser, "compare", "new, or that of an unfinished comparison, which is resumed"
-    )
+    options.add(parser, "--retry-disturbed")
+    condition = "new, or that of an unfinished comparison, which is resumed"
+    options.add_output(parser, "compare", condition)
     parser.add_argument(
         "--dry-run",
         action="store_true",
         help="check the options, count the runs and say which this machine cannot do",
     )
-    parser.add_argument(
-        "--json", action="store_true", help="print the rows as a JSON list instead of the table"
-    )
+    options.add(parser, "--json", help="print the rows as a JSON list instead of the table")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -107,24 +80,24 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
-    wanted = rows(arguments, base.clock, base.workload)
+    compared = rows(arguments, base.clock, base.workload)
     if arguments.leg is None:
-        wanted = over_each_leg(wanted, base)
-    planned = list(planned_runs(base, wanted, arguments.repetitions))
-    shown = [scenario for _, scenario in planned[: len(wanted)]]  # others differ in their seed
-    check_rows(shown)
+        compared = over_each_leg(compared, base)
+    scenarios = [scenario_of_row(base, row) for row in compared]
+    check_rows(scenarios)
     require_clock(base.clock, base.virtual.core)
     if arguments.dry_run:
-        return _dry_run(shown, len(planned))
+        return _dry_run(scenarios, len(scenarios) * arguments.repetitions)
     root = new_directory(arguments.output, "compare", ASKED)
-    with held(root, planned):
-        clean_killed(base.clock)
-        try:
-            results = _run(planned, root, jobs, arguments.retry_disturbed)
+    comparison = RowCampaign(root, scenarios, arguments.repetitions)
+    with comparison.held():
+        results: list[RunResult] = []
+        kept = f"{{}} of {len(comparison.runs)} runs are"
+        with resumable(arguments, root, lambda: kept.format(len(results))):
+            _run(comparison, jobs, Retries(disturbed=arguments.retry_disturbed), results)
+            order = {run.name: place for place, run in enumerate(comparison.runs)}
+            results.sort(key=lambda result: order[Path(result.directory).name])
             written = _report(base, results, root, as_json=arguments.json)
-        except KeyboardInterrupt:
-            words = _resume_hint(arguments, planned, root)
-            raise KeyboardInterrupt(words) from None
     return exit_status([result.status for result in results]) if written else 1
 
 
@@ -135,35 +108,23 @@ def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
         0, or 3 when nothing can run.
     """
     print(f"{len(rows)} rows, {runs} runs on the {rows[0].clock} clock")  # noqa: T201
-    found = [unavailable_reason(scenario) for scenario in rows]
-    for scenario, variant, reason in zip(rows, variants(rows), found, strict=True):
+    reasons = [unavailable_reason(scenario) for scenario in rows]
+    for scenario, variant, reason in zip(rows, variants_of(rows), reasons, strict=True):
         if reason is not None:
             name = f"{scenario.transport} {mode_and_variant(scenario.mode, variant)}"
             print(f"unsupported here: {name}: {reason}")  # noqa: T201
-    return exit_status(["ok" if reason is None else "unsupported" for reason in found])
+    return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
 
 
-def _run(planned: Planned, root: Path, jobs: int, retry_disturbed: int) -> list[RunResult]:
-    """Run what is missing of the comparison; return all results."""
-    done = finished_runs(planned, root, retry_disturbed)
-    results = []
-    with Progress(len(planned), before=len(done)) as progress:
-        outcomes = run_all(planned, root, run_checked, jobs, retry_disturbed, done=done)
-        for place, (_, scenario) in enumerate(planned):
-            if place not in done:
-                progress.begin(scenario)
-            results.append(next(outcomes))
-            if place not in done:
-                progress.end(results[-1])
-    return results
-
-
-def _resume_hint(arguments: argparse.Namespace, planned: Planned, root: Path) -> str:
-    """Return a line that says how many runs are kept, and which command does the rest."""
-    done = len(finished_runs(planned, root, arguments.retry_disturbed))
-    output = [] if arguments.output else ["--output", str(root)]
-    command = shlex.join(["minitopo-dc", *arguments.typed, *output])
-    return f"{done} of {len(planned)} runs are finished; resume with: {command}"
+def _run(comparison: RowCampaign, jobs: int, retries: Retries, results: list[RunResult]) -> None:
+    """Run what is missing of the comparison; add each result as soon as it is kept."""
+    done = comparison.finished(comparison.runs, retries)
+    results += done.values()
+    missing = [run for run in comparison.runs if run.name not in done]
+    with Progress([run.scenario for run in missing], len(done)) as progress, local(jobs) as workers:
+        for _, result in comparison.run(missing, workers, retries):
+            results.append(result)
+            progress.end(result)
 
 
 def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bool) -> bool:
@@ -172,63 +133,64 @@ def _report(base: Scenario, results: list[RunResult], root: Path, *, as_json: bo
     What was measured is printed first, even where nothing can be written any more.
     """
     frame = results_table(results)
-    legs = better_legs(frame)
-    found = _findings(frame)
-    if not as_json:
-        _tell_results(frame, legs, found)
-    else:
+    legs, verdict = better_legs(frame), _verdict(frame)
+    if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
-    try:
-        _save(base, frame, legs.runs, root)
-        verdict = json.dumps([each.to_json() for each in found], indent=1)
-        write_whole(root / "verdict.json", verdict)
-    except OSError as error:
-        print(f"minitopo-dc: {root}: {error.strerror}; the tables are not written", file=sys.stderr)  # noqa: T201
+    else:
+        _print(frame, legs, verdict)
+    if not saved(root, lambda: _save(base, frame, legs.runs, verdict, root)):
         return False
     if not as_json:
-        _tell_files(root)
+        _print_files(root)
     return True
 
 
-def tell_comparison(results: Sequence[RunResult], root: Path) -> None:
+def print_comparison(results: Sequence[RunResult], root: Path) -> None:
     """Print a finished comparison from its results, as it was printed when it ran."""
     frame = results_table(results)
-    _tell_results(frame, better_legs(frame), _findings(frame))
-    _tell_files(root)
+    _print(frame, better_legs(frame), _verdict(frame))
+    _print_files(root)
 
 
-def _findings(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
-    stacks = {each.name: each.stack for each in all_runners()}
-    return [*findings(frame, stacks), *media_findings(frame, stacks)]
+def _verdict(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
+    return findings(frame, {runner.name: runner.stack for runner in all_runners()})
 
 
-def _tell_results(
-    frame: pd.DataFrame, legs: BetterLegs, found: Iterable[Finding | MediaFinding]
+def _print(
+    frame: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
 ) -> None:
     """Print the table of runs, its conclusions, and the losses that are to be expected."""
-    console = Console()
-    labels = {each.name: each.label for each in all_runners()}
-    console.print(render_table(compare_table(legs.runs), labels, compare_table(frame)))
-    for sentence in (*(each.sentence for each in found), *legs.sentences, *few_losses(frame)):
-        console.print(sentence, markup=False, highlight=False)
+    findings_told = (finding.sentence for finding in verdict)
+    print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(frame)), frame)
 
 
-def _tell_files(root: Path) -> None:
-    files = ", ".join(sorted(each.name for each in root.iterdir() if each.is_file()))
-    line = f"Results: {root} ({files}, one directory per run)"
-    Console().print(line, markup=False, highlight=False, soft_wrap=True)
+def _print_files(root: Path) -> None:
+    files = ", ".join(sorted(path.name for path in root.iterdir() if path.is_file()))
+    say(f"Results: {root} ({files}, one directory per run)")
 
 
-def _save(base: Scenario, frame: pd.DataFrame, shown: pd.DataFrame, root: Path) -> None:
-    """Write the tables of all rows, and figures of those shown and of a run of each kind."""
+def _save(
+    base: Scenario,
+    frame: pd.DataFrame,
+    shown: pd.DataFrame,
+    verdict: Iterable[Finding | MediaFinding],
+    root: Path,
+) -> None:
+    """Write the tables of all rows, figures of those shown and of a run of each kind, the verdict.
+
+    Raises:
+        OSError: one of them cannot be written.
+    """
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    save_tables(labelled(frame, compared_labels(frame)), root)
+    save_runs(frame, root)
     name = "goodput" if base.workload.figure is None else base.workload.kind
     shown = _with_measures(shown)
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
+    text = json.dumps([finding.to_json() for finding in verdict], indent=1)
+    write_whole(root / "verdict.json", text)
 
 
 def _with_measures(runs: pd.DataFrame) -> pd.DataFrame:
@@ -248,15 +210,15 @@ def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:
     """Return the first run of the best leg alone, the best DC and the best multipath, by name."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
-    found: dict[str, Path] = {}
-    good = runs[(runs["status"] == "ok") & runs["mode"].isin(BESIDE)]
-    for _, alike in good.groupby(good["mode"].map(BESIDE), sort=False):
+    best_runs: dict[str, Path] = {}
+    good = runs[(runs["status"] == "ok") & runs["mode"].isin(KINDS)]
+    for _, alike in good.groupby(good["mode"].map(KINDS), sort=False):
         rows = alike.groupby(["transport", "mode", "variant"], sort=False)
         means = rows[measure].mean().dropna()
         if means.empty:
             continue
         best: Any = means.idxmin() if plots.is_better_low(measure) else means.idxmax()
-        found[" ".join(part for part in best if part)] = Path(
+        best_runs[" ".join(part for part in best if part)] = Path(
             rows.get_group(best)["directory"].iloc[0]
         )
-    return found
+    return best_runs

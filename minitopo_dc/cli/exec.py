@@ -7,14 +7,14 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from minitopo_dc.cli.options.program import add_program_options, program_scenario, program_user
-from minitopo_dc.cli.screen import new_directory, save_figure
+from minitopo_dc.cli.screen import new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
@@ -23,8 +23,7 @@ from minitopo_dc.runners.tools import not_installed
 from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
-    from minitopo_dc.real.run.user_program import UserProgram
-    from minitopo_dc.results.program_result import LegCount, ProgramResult
+    from minitopo_dc.results.program_result import ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"
@@ -49,15 +48,11 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return the program's exit status; 128 plus the number of a signal that ended it."""
     if not arguments.words:
         raise SettingsError("exec: no COMMAND; write it behind --, e.g. exec -- ping -c 3 10.0.0.2")
-    return run_user_program(arguments, arguments.words)
+    return run_user_program(arguments, tuple(arguments.words))
 
 
 def run_user_program(
-    arguments: argparse.Namespace,
-    command: Sequence[str],
-    *,
-    host: str = "client",
-    banner: str = "",
+    arguments: argparse.Namespace, command: tuple[str, ...], banner: str = ""
 ) -> int:
     """Run a program over the path of the options, report, and return its exit status.
 
@@ -65,53 +60,62 @@ def run_user_program(
         SettingsError, TraceError: an option is wrong, or this machine lacks what the path needs.
     """
     server = _server(arguments)
-    if arguments.clock == "virtual":
-        return _run_virtual(arguments, tuple(command), server)
-    user = program_user(arguments)
-    scenario = program_scenario(arguments)
-    require_real(arguments.command)
-    if (missing := not_installed(TOOLS)) is not None:
-        raise SettingsError(missing)
-    if not _is_program(command[0]):
-        return _report_missing_program(command[0])
-    # ruff: noqa: PLC0415 - imported once it is known that this machine has what it imports
-    from minitopo_dc.real.run.user_program import UserProgram
-
-    program = UserProgram(
-        command=tuple(command),
-        host="server" if host == "server" else "client",
-        server=server,
-        server_port=arguments.server_ready,
-        banner=banner,
-        user=user,
-    )
-    if user == "root":
-        _say(f"{command[0]} runs as root; --user NAME runs it as another")
-    with _directory(arguments.output) as directory:
-        result = _run(scenario, program, directory, kept=arguments.output is not None)
-    return FAILED if result.exit_status is None else result.exit_status
-
-
-def _run_virtual(
-    arguments: argparse.Namespace, command: tuple[str, ...], server: tuple[str, ...]
-) -> int:
-    """Run the programs in a guest, with the same report, files and exit status."""
-    if arguments.user is not None:
+    is_virtual = arguments.clock == "virtual"
+    if is_virtual and arguments.user is not None:
         raise SettingsError("--user: only the real clock has it; in a guest all are root")
     path = program_scenario(arguments)
-    if (missing := missing_guest()) is not None:
+    if not is_virtual:
+        require_real(arguments.command)
+    if (missing := missing_guest() if is_virtual else not_installed(TOOLS)) is not None:
         raise SettingsError(missing)
     if not _is_program(command[0]):
         return _report_missing_program(command[0])
-    # ruff: noqa: PLC0415
+    prepared = _on_virtual if is_virtual else _on_real
+    run = prepared(arguments, path, command, server, banner)
+    kept = arguments.output is not None
+    with _directory(arguments.output) as directory:
+        if kept and not is_virtual:
+            save_facts(directory)
+        result = run(directory)
+        _tell(result, directory, kept=kept)
+    return FAILED if result.exit_status is None else result.exit_status
+
+
+# Imported once it is known that this machine has what is imported.
+# ruff: noqa: PLC0415
+
+
+def _on_real(
+    arguments: argparse.Namespace,
+    path: Scenario,
+    command: tuple[str, ...],
+    server: tuple[str, ...],
+    banner: str,
+) -> Callable[[Path], ProgramResult]:
+    """Return what runs a program on emulated hosts, with its files in a directory."""
+    from minitopo_dc.real.run.user_program import UserProgram, run_program
+
+    user = program_user(arguments)
+    host: Literal["client", "server"] = getattr(arguments, "host", "client")
+    program = UserProgram(command, host, server, arguments.server_ready, banner, user)
+    if user == "root":
+        note(f"{command[0]} runs as root; --user NAME runs it as another")
+    return lambda directory: run_program(path, program, directory, note)
+
+
+def _on_virtual(
+    arguments: argparse.Namespace,
+    path: Scenario,
+    command: tuple[str, ...],
+    server: tuple[str, ...],
+    _banner: str,
+) -> Callable[[Path], ProgramResult]:
+    """Return what runs a program in a guest, with its files in a directory."""
     from minitopo_dc.virtual.user_program import UserProgram, run_program
 
-    program = UserProgram(command, server, arguments.server_ready, _print, _say)
+    program = UserProgram(command, server, arguments.server_ready, _print, note)
     scenario = program.scenario(path)
-    with _directory(arguments.output) as directory:
-        result = run_program(scenario, program, directory)
-        _tell(result, directory, kept=arguments.output is not None)
-    return FAILED if result.exit_status is None else result.exit_status
+    return lambda directory: run_program(scenario, program, directory)
 
 
 def _print(stream: int, data: bytes) -> None:
@@ -121,29 +125,19 @@ def _print(stream: int, data: bytes) -> None:
     terminal.flush()
 
 
-def _run(scenario: Scenario, program: UserProgram, directory: Path, *, kept: bool) -> ProgramResult:
-    from minitopo_dc.real.run.user_program import run_program
-
-    if kept:
-        save_facts(directory)
-    result = run_program(scenario, program, directory, _say)
-    _tell(result, directory, kept=kept)
-    return result
-
-
 def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
     """Report, and keep the result where the user wants that."""
     if result.status == "failed":
-        _say(result.reason)
+        note(result.reason)
     for line in report_lines(result):
-        _say(line)
+        note(line)
     if kept:
         result.save(directory)
         if result.status == "ok":
             from minitopo_dc.plots import legs  # with Matplotlib: slow
 
             save_figure(legs(directory), directory / "legs.png")
-        _say(f"results: {directory}")
+        note(f"results: {directory}")
 
 
 def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -174,47 +168,35 @@ def _is_program(name: str) -> bool:
 def _report_missing_program(name: str) -> int:
     """Print that there is no such program, and return the exit status that shells have for it."""
     if os.sep in name and Path(name).exists():
-        _say(f"{name} cannot be executed")
+        note(f"{name} cannot be executed")
         return NOT_EXECUTABLE
-    _say(f"no program {name}")
+    note(f"no program {name}")
     return NOT_FOUND
 
 
 @contextmanager
-def _directory(wanted: Path | None) -> Iterator[Path]:
+def _directory(output: Path | None) -> Iterator[Path]:
     """Yield the directory for the run's files: the user's new one, or a temporary one."""
-    if wanted is not None:
-        yield new_directory(wanted, "exec")
+    if output is not None:
+        yield new_directory(output, "exec")
         return
     with TemporaryDirectory(prefix="minitopo-dc-") as directory:
         yield Path(directory)
 
 
-def _say(line: str) -> None:
-    """Print a line for the user to standard error; standard output is the program's."""
-    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201
-
-
 def report_lines(result: ProgramResult) -> Iterator[str]:
     """Yield a line for each leg and for each receiving PDCP entity; none if the run failed."""
     for number, leg in enumerate(result.legs, start=1):
-        ways = ", ".join(f"{way} {_leg(count)}" for way, count in leg.items())
-        yield f"leg {number}: {ways}"
+        ways = (
+            f"{way} {amount(count.bytes)} "
+            f"({significant(count.mbps)} Mbit/s, {count.dropped} dropped)"
+            for way, count in leg.items()
+        )
+        yield f"leg {number}: {', '.join(ways)}"
     for way, counters in result.pdcp.items():
-        yield f"PDCP {way}: {_pdcp(counters)}"
-
-
-def _leg(count: LegCount) -> str:
-    return f"{amount(count.bytes)} ({significant(count.mbps)} Mbit/s, {count.dropped} dropped)"
-
-
-def _pdcp(counters: Mapping[str, Any]) -> str:
-    return (
-        f"{counters['delivered']} delivered, {counters['missing']} missing, "
-        f"{counters['duplicates']} duplicates, {counters['old']} too late, "
-        f"t-Reordering expired {_times(counters['t_reordering_expiries'])}"
-    )
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
+        count = counters["t_reordering_expiries"]
+        yield (
+            f"PDCP {way}: {counters['delivered']} delivered, {counters['missing']} missing, "
+            f"{counters['duplicates']} duplicates, {counters['old']} too late, "
+            f"t-Reordering expired {'once' if count == 1 else f'{count} times'}"
+        )

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
-from minitopo_dc.cli.options.scenario import (
-    add_minitopo_options,
-    add_output_option,
-)
-from minitopo_dc.cli.screen import new_directory
+from minitopo_dc.cli import options
+from minitopo_dc.cli.screen import new_directory, note
 from minitopo_dc.clocks import require_real
 from minitopo_dc.numbers import whole
 from minitopo_dc.results.run_result import exit_status
@@ -34,7 +30,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="Minitopo checkout (core/, topos/)",
     )
-    add_minitopo_options(parser, required=True)
+    options.add(parser, "-t --topo_param_file", required=True)
+    options.add(parser, "-x --experiment_param_file")
     parser.add_argument(
         "--ip",
         dest="ip_version",
@@ -43,7 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         default=4,
         help="IP version of the transports' addresses (default: 4)",
     )
-    add_output_option(parser, "minitopo")
+    options.add_output(parser, "minitopo")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -54,13 +51,13 @@ def execute(arguments: argparse.Namespace) -> int:
 
     files = (arguments.topology, arguments.experiment)
     plugin = Plugin(arguments.minitopo, *files, ip_version=arguments.ip_version)
-    for note in plugin.notes:
-        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+    for line in plugin.notes:
+        note(line)
     directory = new_directory(arguments.output, "minitopo")
     try:
         result = plugin.run(directory)
     except MinitopoError as error:
-        print(f"minitopo-dc: {error}", file=sys.stderr)  # noqa: T201
+        note(str(error))
         return 1
     if result is None:
         for line in _ping_results(directory / PING_LOG):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,25 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from minitopo_dc.cli.options import assignments
+from minitopo_dc.cli import options
 from minitopo_dc.cli.options.scenario import (
-    add_capture_option,
-    add_clock_option,
-    add_minitopo_options,
-    add_output_option,
-    add_plugin_option,
+    add_set,
     check_capture,
+    with_assignments,
     with_capture,
 )
-from minitopo_dc.cli.screen import Progress, new_directory, save_figure
-from minitopo_dc.clocks import default_clock, require_clock, require_real, run_checked
-from minitopo_dc.comparison_runs import attempt
+from minitopo_dc.cli.screen import Progress, new_directory, note, print_runs, save_figure, say
+from minitopo_dc.clocks import attempt, default_clock, require_clock, require_real
 from minitopo_dc.errors import InputError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.results.run_result import RunResult, exit_status
-from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.settings import SettingsError
@@ -52,20 +46,18 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="SCENARIO.yaml",
         help="scenario file (docs/scenarios.md)",
     )
-    add_minitopo_options(parser, required=False)
-    add_clock_option(parser)
-    assignments.add(parser)
-    add_capture_option(parser)
-    add_plugin_option(parser)
-    add_output_option(parser, "run")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    options.add(parser, "-t --topo_param_file", "-x --experiment_param_file", "--clock")
+    add_set(parser)
+    options.add(parser, "--pcap", "--plugin")
+    options.add_output(parser, "run")
+    options.add(parser, "--json", help="print the result as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
-    scenario = assignments.with_assignments(scenario, arguments)
+    scenario = with_assignments(scenario, arguments)
     clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)
@@ -75,9 +67,8 @@ def execute(arguments: argparse.Namespace) -> int:
         return open_command_line(scenario, new_directory(arguments.output, "run"))
     require_clock(clock, scenario.virtual.core)
     directory = new_directory(arguments.output, "run")
-    with Progress(1) as progress:
-        progress.begin(scenario)
-        result = attempt(run_checked, scenario, directory)
+    with Progress([scenario]) as progress:
+        result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=arguments.json)
     if result.status == "ok" and (directory / "paths.csv").exists():
@@ -108,10 +99,10 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
         raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
     if arguments.scenario is not None:
         return Scenario.load(arguments.scenario), False
-    found = read_minitopo(*files)
-    for note in found.notes:
-        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
-    return found.scenario, found.interactive
+    run = read_minitopo(*files)
+    for line in run.notes:
+        note(line)
+    return run.scenario, run.interactive
 
 
 def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
@@ -120,21 +111,18 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
         return
     # Imported here, as pandas takes half a second.
-    from minitopo_dc.results import compare_table, render_table, results_table
+    from minitopo_dc.results import results_table
     from minitopo_dc.results.measures.expected_losses import few_losses
 
-    frame = results_table([result])
-    labels = {each.name: each.label for each in all_runners()}
-    console = Console()
-    console.print(render_table(compare_table(frame), labels))
+    frame, console = results_table([result]), Console()
+    print_runs(frame, ())
     for sheet in (_flows(result.details), _round_trips(result.details)):
         if sheet.rows:
             console.print("", sheet, sep="\n")
-    fairness = result.details.get("jain_index")
-    jain = [] if fairness is None else [f"Jain's fairness index of the flows: {fairness:.3f}"]
-    for sentence in (*jain, *few_losses(frame)):
-        console.print(sentence, markup=False, highlight=False)
-    console.print(f"Result: {directory}/result.json", markup=False, soft_wrap=True)
+    if (fairness := result.details.get("jain_index")) is not None:
+        say(f"Jain's fairness index of the flows: {fairness:.3f}")
+    print_runs(None, few_losses(frame))
+    say(f"Result: {directory}/result.json")
 
 
 def _flows(details: Mapping[str, Any]) -> Sheet:
@@ -142,13 +130,14 @@ def _flows(details: Mapping[str, Any]) -> Sheet:
     from minitopo_dc.results.tables.sheet import Head, Sheet
 
     flows = details.get("flows", ())
+    kinds = (Download.kind, *(flow.get("workload", Download.kind) for flow in flows))
     columns = dict.fromkeys(
         column
-        for kind in (Download.kind, *(each.get("workload", Download.kind) for each in flows))
+        for kind in kinds
         for column in get_workload(kind).columns
         if any(column.measure in flow for flow in flows)
     )
-    heads = [Head("flow", text=True), Head("transport", text=True), Head("mode", text=True)]
+    heads = [Head(name, text=True) for name in ("flow", "transport", "mode")]
     sheet = Sheet([*heads, *(Head(*column.name_and_unit) for column in columns)])
     for number, flow in enumerate(flows, start=1):
         shown = (column.shown(flow.get(column.measure)) for column in columns)
@@ -161,14 +150,13 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
     from minitopo_dc.results.tables.sheet import Head, Sheet
 
     times = ("minimum", "mean", "maximum", "serialisation")
-    counts = ("sent", "received")
-    heads = [Head("leg", text=True), Head("backhaul", text=True), *map(Head, counts)]
+    heads = [Head("leg", text=True), Head("backhaul", text=True), Head("sent"), Head("received")]
     sheet = Sheet([*heads, *(Head(name, "ms") for name in times)])
-    for each in details.get("round_trips", ()):
-        values = (each.get(f"{name}_ms") for name in times)
+    for trip in details.get("round_trips", ()):
+        values = (trip.get(f"{name}_ms") for name in times)
         shown = ("-" if value is None else significant(value) for value in values)
-        name = (f"leg {each['leg']}", f"link {each['backhaul']}")
-        sheet.add(*name, *(str(each[count]) for count in counts), *shown)
+        counts = str(trip["sent"]), str(trip["received"])
+        sheet.add(f"leg {trip['leg']}", f"link {trip['backhaul']}", *counts, *shown)
     return sheet
 
 
@@ -192,14 +180,14 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
     scenario.save(directory / "scenario.yaml")
     try:
         with testbed(scenario, directory) as bed:
-            _say("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
+            note("hosts server, gnb, ue, client; try: client ping -c 3 server; exit ends it")
             bed.start()
             bed.hosts.command_line()
             stop_all(bed.elements)
     except ElementFailedError as error:
-        _say(str(error))
+        note(str(error))
         return 1
-    _say(f"files: {directory}")
+    note(f"files: {directory}")
     return 0
 
 
@@ -215,8 +203,3 @@ def check_command_line(scenario: Scenario, clock: str | None) -> None:
     if scenario.paths is not None:
         raise SettingsError(f"{what} has no transfer for paths")
     require_real(what)
-
-
-def _say(line: str) -> None:
-    """Print a line for the user to standard error, where Mininet prints what commands say, too."""
-    print(f"minitopo-dc: {line}", file=sys.stderr, flush=True)  # noqa: T201

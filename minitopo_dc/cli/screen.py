@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
+import shlex
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,10 +19,14 @@ from rich.status import Status
 from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
 from minitopo_dc.results.run_result import RunResult, mode_and_variant
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 from minitopo_dc.workloads import get_workload
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_PER_SECOND = 100
 """The most commands that begin in the same second."""
@@ -41,13 +49,32 @@ class StatusLine:
     def __exit__(self, *_: object) -> None:
         self._status.stop()
 
-    def _passed_s(self) -> float:
-        return time.monotonic() - self._begin
+    def tell(self, words: str) -> None:
+        """Show what is under way in place of what was."""
+        self._status.update(words)
 
 
 def resume_text(done: int, planned: int) -> str:
     """Return how many runs an interrupted command keeps, where repeating it does the rest."""
     return f"{done} of {planned} runs are finished; the same command runs the rest"
+
+
+@contextmanager
+def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]) -> Iterator[None]:
+    """Let Ctrl-C in the block say what is kept, and which command does the rest.
+
+    Args:
+        arguments: the options; without `--output` among them the command gets it.
+        root: the results directory.
+        kept: counts the runs that are kept, in words.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        output = [] if arguments.output else ["--output", str(root)]
+        command = shlex.join(["minitopo-dc", *arguments.typed, *output])
+        words = f"{kept()} finished; resume with: {command}"
+        raise KeyboardInterrupt(words) from None
 
 
 def time_left_text(seconds: float) -> str:
@@ -58,34 +85,40 @@ def time_left_text(seconds: float) -> str:
 class Progress(StatusLine):
     """A progress display: the run under way, how each ended, and the approximate time left."""
 
-    def __init__(self, total: int, before: int = 0) -> None:
+    def __init__(self, scenarios: Sequence[Scenario], before: int = 0) -> None:
         super().__init__("starting")
-        self._total = total
+        self._waiting = list(scenarios)
         self._before = self._done = before
         self._told_reasons: set[str] = set()
 
     def __enter__(self) -> Self:
         if self._before:
-            self._console.print(f"{self._before} of {self._total} runs were finished earlier")
+            total = self._before + len(self._waiting)
+            self._console.print(f"{self._before} of {total} runs were finished earlier")
+        self._begin_next()
         return super().__enter__()
 
-    def begin(self, scenario: Scenario) -> None:
-        """Show that a run starts."""
-        under_way = f"{self._position()} {scenario.transport} {scenario.mode} …"
-        timed = self._done > self._before
-        self._status.update(f"{under_way} {self._left()}" if timed else under_way)
-
     def end(self, result: RunResult) -> None:
-        """Print how a run has ended."""
+        """Print how a run has ended, and show the next one."""
         if result.status == "ok":
             outcome = f"[green]ok[/] {_headline(result)}"
         else:
             colour = "yellow" if result.status == "unsupported" else "red"
             outcome = f"[{colour}]{result.status}[/] {escape(self._reason(result))}"
-        position = self._position()
         name = mode_and_variant(result.mode, result.variant)
+        self._console.print(
+            f"{self._position()} {result.transport} {name} (seed {result.seed}): {outcome}"
+        )
         self._done += 1
-        self._console.print(f"{position} {result.transport} {name} (seed {result.seed}): {outcome}")
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        """Show a run that is under way; with several at once one of them."""
+        ended = self._done - self._before
+        if ended < len(self._waiting):
+            scenario = self._waiting[ended]
+            words = f"{self._position()} {scenario.transport} {scenario.mode} …"
+            self.tell(f"{words} {self._left()}" if ended else words)
 
     def _reason(self, result: RunResult) -> str:
         """Return the first line of a run's reason; one that is unsupported is told once."""
@@ -99,11 +132,12 @@ class Progress(StatusLine):
 
     def _left(self) -> str:
         """Return in words how long the rest takes at the pace of the runs so far."""
-        each_s = self._passed_s() / (self._done - self._before)
-        return time_left_text(each_s * (self._total - self._done))
+        ended = self._done - self._before
+        pace_s = (time.monotonic() - self._begin) / ended
+        return time_left_text(pace_s * (len(self._waiting) - ended))
 
     def _position(self) -> str:
-        return f"{self._done + 1}/{self._total}"
+        return f"{self._done + 1}/{self._before + len(self._waiting)}"
 
 
 def _headline(result: RunResult) -> str:
@@ -112,9 +146,11 @@ def _headline(result: RunResult) -> str:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     numbers = {"completion_s": result.completion_s, **result.details}
     columns = get_workload(result.workload).columns
-    shown = [each.as_text(numbers[each.measure]) for each in columns if each.measure in numbers]
+    shown = [
+        column.as_text(numbers[column.measure]) for column in columns if column.measure in numbers
+    ]
     printed = islice(_program_numbers(result), FIRST_NUMBERS)
-    return ", ".join([*shown, *(" ".join(each).rstrip() for each in printed)])
+    return ", ".join([*shown, *(" ".join(number).rstrip() for number in printed)])
 
 
 def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
@@ -127,23 +163,30 @@ def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
             yield name, str(int(value)) if value == int(value) else significant(value), unit
 
 
-def new_directory(wanted: Path | None, command: str, resumed_by: str = "") -> Path:
+def new_directory(
+    output: Path | None, command: str, resumed_by: str = "", *, make: bool = True
+) -> Path:
     """Make the results directory and return it; one that has a file `resumed_by` is gone on with.
 
-    Without one that is `wanted`, the time is its name, followed by `-2`, `-3`, ... when another
+    Without `make` it is only chosen: who is to fill it makes it once all has been checked.
+
+    Without an `output`, the time is its name, followed by `-2`, `-3`, ... when another
     command has begun in the same second.
 
     Raises:
         SettingsError: it exists already, so that results are never mixed, or cannot be made.
     """
-    if wanted is not None and resumed_by and (wanted / resumed_by).exists():
-        return wanted
+    if output is not None and resumed_by and (output / resumed_by).exists():
+        return output
     named = Path("results") / time.strftime(f"{command}-%Y%m%d-%H%M%S")
     later = (named.with_name(f"{named.name}-{number}") for number in range(2, MAX_PER_SECOND + 1))
-    candidates = [wanted] if wanted else [named, *later]
+    candidates = [output] if output else [named, *later]
     for directory in candidates:
         try:
-            directory.mkdir(parents=True)
+            if make:
+                directory.mkdir(parents=True)
+            elif directory.exists():
+                continue
         except FileExistsError:
             continue
         except (OSError, ValueError) as error:
@@ -153,15 +196,69 @@ def new_directory(wanted: Path | None, command: str, resumed_by: str = "") -> Pa
     raise SettingsError(f"--output: {quoted(candidates[0])} exists; give a new directory")
 
 
+def note(words: str) -> None:
+    """Print a line for the user to standard error, as standard output is for results."""
+    print(f"minitopo-dc: {words}", file=sys.stderr, flush=True)  # noqa: T201
+
+
+def say(words: str) -> None:
+    """Print a line as it is to standard output; one with a path is not broken."""
+    Console().print(words, markup=False, highlight=False, soft_wrap=True)
+
+
+def print_runs(
+    runs: pd.DataFrame | None, sentences: Iterable[str], every_run: pd.DataFrame | None = None
+) -> None:
+    """Print the table of runs, if there are any, and the sentences below it.
+
+    Args:
+        runs: those that are shown (`results_table`); None: there are none.
+        sentences: what the runs come to.
+        every_run: those that are counted for the machine, if more than are shown.
+    """
+    from minitopo_dc.results import compare_table, render_table
+
+    console = Console()
+    if runs is not None:
+        labels = {runner.name: runner.label for runner in all_runners()}
+        every_row = None if every_run is None else compare_table(every_run)
+        console.print(render_table(compare_table(runs), labels, every_row))
+    for sentence in sentences:
+        console.print(sentence, markup=False, highlight=False)
+
+
+def saved(root: Path, save: Callable[[], None]) -> bool:
+    """Write tables and figures, or say why they cannot be written, and return whether they are."""
+    try:
+        save()
+    except OSError as error:
+        note(f"{root}: {error.strerror}; the tables are not written")
+        return False
+    return True
+
+
+def save_runs(runs: pd.DataFrame, root: Path) -> None:
+    """Write the table of runs (`results_table`), with the labels that set them apart.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    # ruff: noqa: PLC0415
+    from minitopo_dc.results import save_tables
+    from minitopo_dc.results.tables.runs import compared_labels, labelled
+
+    save_tables(labelled(runs, compared_labels(runs)), root)
+
+
 def save_figure(axes: Any, path: Path) -> None:
     """Write the figure of some axes as PNG, and forget it.
 
     Raises:
         OSError: `path` cannot be written.
     """
-    from matplotlib import pyplot  # noqa: PLC0415 (a second, which most commands need not wait)
+    from matplotlib import pyplot
 
-    from minitopo_dc.plots import style  # noqa: PLC0415
+    from minitopo_dc.plots import style
 
     figure = getattr(axes, "flat", [axes])[0].get_figure(root=True)
     try:

@@ -35,4 +35,4 @@ def execute(arguments: argparse.Namespace) -> int:
     shell = mine or FALLBACK
     other = "MINITOPO_DC_SERVER" if arguments.host == "client" else "MINITOPO_DC_CLIENT"
     banner = f"{shell} on the {arguments.host}'s host; the other end is ${other}; exit ends it"
-    return run_user_program(arguments, [shell], host=arguments.host, banner=banner)
+    return run_user_program(arguments, (shell,), banner)

@@ -13,21 +13,23 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 from rich.console import Console
 
 from minitopo_dc.campaign.table import FACTS, load, row_of
-from minitopo_dc.cli.advise import ADVICE, tell_advice
+from minitopo_dc.cli import options
+from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import tell_comparison
-from minitopo_dc.cli.options.scenario import add_plugin_option
+from minitopo_dc.cli.compare import print_comparison
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
-from minitopo_dc.cli.screen import resume_text
-from minitopo_dc.comparison_runs import ASKED, differing_fields, runs_asked
+from minitopo_dc.cli.screen import print_runs, resume_text, say
+from minitopo_dc.comparison import ASKED, differing_fields, load_runs, number_of_runs
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.plugins import load_plugins
+from minitopo_dc.results import results_table
 from minitopo_dc.results.kept_scenario import load_recorded
 from minitopo_dc.results.run_result import MAX_BYTES, RunResult
 from minitopo_dc.results.tables.runs import load_result
@@ -70,8 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="measure that --compare compares (default: goodput_mbps, or the workload's first "
         "measure)",
     )
-    add_plugin_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    options.add(parser, "--plugin", "--json")
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -105,18 +106,18 @@ def _show(root: Path, *, as_json: bool) -> None:
 
 
 def _show_comparison(root: Path, *, as_json: bool) -> None:
-    results = _results(root)
+    results = load_runs(root)
     if as_json:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
         return
     if (root / ADVICE).exists():
-        tell_advice(results, _advice(root / ADVICE))
+        print_runs(results_table(results), _advice(root / ADVICE))
         return
-    tell_comparison(results, root)
-    asked = runs_asked(root)
-    if asked is not None and len(results) < asked:
-        words = resume_text(len(results), asked)
-        Console().print(f"{words} with --output {root}", markup=False, soft_wrap=True)
+    print_comparison(results, root)
+    planned = number_of_runs(root)
+    if planned is not None and len(results) < planned:
+        words = resume_text(len(results), planned)
+        say(f"{words} with --output {root}")
 
 
 def _advice(path: Path) -> list[str]:
@@ -126,8 +127,8 @@ def _advice(path: Path) -> list[str]:
         SettingsError: the file is no advice.
     """
     try:
-        told = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
-        return [str(each) for each in told]
+        sentences = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
+        return list(map(str, sentences))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
 
@@ -156,47 +157,43 @@ def _kind(root: Path) -> Kind:
 
 def _results_below(root: Path) -> str:
     """Return which directories below this one hold results, the latest first."""
-    found = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
-    if not found:
+    places = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
+    if not places:
         return f"looked for result.json, */result.json and {FACTS}"
-    latest = sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
+    latest = sorted(places, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
     return f"the directories below it have some: {', '.join(map(quoted, latest))}"
-
-
-def _results(root: Path) -> list[RunResult]:
-    """Return the results of a run, or of a comparison in the order of its runs.
-
-    Raises:
-        SettingsError: a run is a link to another directory.
-        ResultError: a result is broken.
-    """
-    if (root / "result.json").exists():
-        return [load_result(root)]
-    runs = [each for each in sorted(root.glob("*")) if (each / "result.json").exists()]
-    for run in runs:
-        if run.is_symlink():
-            raise SettingsError(f"{quoted(run)}: a link; allowed: a directory of this comparison's")
-    return sorted(map(load_result, runs), key=lambda each: each.repetition)
 
 
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
     tables = [_table(root) for root in (first, second)]
     name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
-    sets = [_with_values(*given, name) for given in zip((first, second), tables, strict=True)]
+    sets = [_with_value(*given, name) for given in zip((first, second), tables, strict=True)]
     rows = side_by_side(*sets)
     names = [list(dict.fromkeys(runs["row"])) for runs in sets]
     only = [[row for row in own if row not in other] for own, other in (names, names[::-1])]
-    differ = _differing(rows, *sets)
+    differ = _differing(*sets)
     if as_json:
         shown = [for_json(row) for row in rows.to_dict("records")]
-        found = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
-        print(json.dumps({**found, "differ": differ}, indent=1))  # noqa: T201
+        facts = {"measure": name, "rows": shown, "only_first": only[0], "only_second": only[1]}
+        print(json.dumps({**facts, "differ": differ}, indent=1))  # noqa: T201
         return
-    console = Console()
-    console.print(_sheet(rows, name))
+    Console().print(_sheet(rows, name))
     lost = [int((table["status"] != "ok").sum()) for table in tables]
     for line in _below(rows, zip((first, second), only, lost, strict=True), differ):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        say(line)
+
+
+def _matched(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, int]]:
+    """Yield each row that is in both sets, with its pairs of runs of one seed, and their number.
+
+    Where no seed is in both, each run has all runs of the other set, and there are 0 pairs.
+    """
+    for row, mine in first.groupby("row", sort=False):
+        other = second[second["row"] == row]
+        pairs = mine.merge(other, on="seed")
+        both = pairs if len(pairs) else mine.merge(other, how="cross")
+        if len(both):
+            yield str(row), both, len(pairs)
 
 
 def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
@@ -215,14 +212,10 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         the first; `low` and `high` (NaN: no interval), `pairs`.
     """
     rows = []
-    for row in (row for row in dict.fromkeys(first["row"]) if row in set(second["row"])):
-        mine, other = (runs[runs["row"] == row] for runs in (first, second))
-        pairs = mine.merge(other, on="seed")
-        compared = pairs if len(pairs) else mine.merge(other, how="cross")
-        means = [float(compared[name].mean()) for name in ("value_x", "value_y")]
-        interval = mean_interval(list(pairs["value_y"] - pairs["value_x"]))
-        ends = (interval.low, interval.high) if len(pairs) else (math.nan, math.nan)
-        rows.append((row, *means, means[1] - means[0], *ends, len(pairs)))
+    for row, both, pairs in _matched(first, second):
+        means = float(both["value_x"].mean()), float(both["value_y"].mean())
+        interval = mean_interval(list(both["value_y"] - both["value_x"])[:pairs])
+        rows.append((row, *means, means[1] - means[0], interval.low, interval.high, pairs))
     return pd.DataFrame(rows, columns=[*_COLUMNS])
 
 
@@ -230,12 +223,17 @@ _COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
 
 
 def _table(root: Path) -> pd.DataFrame:
-    """Return all runs: `row`, `seed`, `status`, `directory`, `workload`, `measures`."""
-    runs = _labelled_runs(root) if _kind(root) == "campaign" else map(_row, _results(root))
-    table = pd.DataFrame(runs)
-    if table.empty:
+    """Return all runs: `row`, `seed`, `directory`, `workload`, `status`, `reason` and measures."""
+    match _kind(root):
+        case "campaign":
+            runs = list(_labelled_runs(root))
+        case "comparison":
+            runs = list(map(_row, load_runs(root)))
+        case "run":
+            runs = [_row(load_result(root))]
+    if not runs:
         raise SettingsError(f"{quoted(root)}: no run is done")
-    return table
+    return pd.DataFrame(runs)
 
 
 def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
@@ -248,62 +246,51 @@ def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
 
 
 def _row(run: RunResult) -> dict[str, Any]:
-    facts = {name: getattr(run, name) for name in ("seed", "status", "directory", "workload")}
-    return {"row": _row_name(run), **facts, "measures": row_of(run)}
-
-
-def _row_name(run: RunResult) -> str:
-    """Return a row's name, which does not depend on what else is compared there.
+    """Return a run with a name for its row that does not depend on what else is compared there.
 
     A comparison with one split policy does not name it in its rows; its scenario does.
     """
     variant = run.variant
     if not variant and run.mode in DUAL_CONNECTIVITY:
         variant = load_recorded(Path(run.directory)).pdcp.split
-    return " ".join(filter(None, (run.transport, run.mode, variant)))
+    name = " ".join(filter(None, (run.transport, run.mode, variant)))
+    facts = {field: getattr(run, field) for field in ("seed", "directory", "workload")}
+    return {"row": name, **facts, **row_of(run)}
+
+
+_FACTS = ("row", "seed", "directory", "workload", "status", "reason")
+"""Columns of such a table that are no measures."""
 
 
 def _usual_measure(table: pd.DataFrame) -> str:
     """Return goodput where there is one, else the workload's first number that is no count."""
-    if any(_is_number(measures.get("goodput_mbps")) for measures in table["measures"]):
+    if "goodput_mbps" in table and table["goodput_mbps"].notna().any():
         return "goodput_mbps"
     return next(column.measure for column in columns_of(table) if not column.count)
 
 
-def _with_values(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
+def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return the runs that have a measure, as `value`.
 
     Raises:
         SettingsError: no run has it; the message names the measures that there are.
     """
-    values = [measures.get(measure) for measures in table["measures"]]
-    has = [_is_number(value) for value in values]
-    if not any(has):
-        every = (item for measures in table["measures"] for item in measures.items())
-        known = {name for name, value in every if _is_number(value)}
+    known = [name for name in map(str, table) if name not in _FACTS and table[name].notna().any()]
+    if measure not in known:
         raise SettingsError(
-            f"{quoted(root)}: no run with status ok has {measure}; "
-            f"they have: {', '.join(sorted(known))}"
+            f"{quoted(root)}: no run with status ok has {measure}; they have: "
+            f"{', '.join(sorted(known))}"
         )
-    return table.assign(value=values)[has].astype({"value": float})
+    values = table[measure].astype(float)
+    return table[[*_FACTS]].assign(value=values)[np.isfinite(values)]
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _differing(
-    rows: pd.DataFrame, first: pd.DataFrame, second: pd.DataFrame
-) -> dict[str, list[Any]]:
+def _differing(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, list[Any]]:
     """Return the fields in which the scenarios of matched rows differ, with both values."""
     differ: dict[str, list[Any]] = {}
-    for row in rows["row"]:
-        mine, other = (runs[runs["row"] == row] for runs in (first, second))
-        pairs = mine.merge(other, on="seed")
-        pairs = mine.merge(other, how="cross") if pairs.empty else pairs
-        run, its_other = pairs[["directory_x", "directory_y"]].iloc[0]
-        scenarios = (load_recorded(Path(run)), load_recorded(Path(its_other)))
-        for field, values in differing_fields(*scenarios).items():
+    for _, both, _ in _matched(first, second):
+        runs = (Path(both[f"directory_{end}"].iloc[0]) for end in "xy")
+        for field, values in differing_fields(*map(load_recorded, runs)).items():
             differ.setdefault(field, list(values))
     differ.pop("seed", None)
     return differ

@@ -81,7 +81,7 @@ def refuse(
 
 def _meant(given: str, parser: argparse.ArgumentParser) -> str:
     """Return which option may be meant, empty if none is similar."""
-    options = [each for action in parser._actions for each in action.option_strings]
+    options = [name for action in parser._actions for name in action.option_strings]
     named = MEANT.get(given, "")
     if named.partition(",")[0].partition(" ")[0] in options:
         return f"did you mean {named}? "
@@ -94,10 +94,10 @@ def _inner(
 ) -> tuple[list[str], argparse.ArgumentParser]:
     """Return the words of the subcommand that was given, and its parser."""
     names = []
-    while found := [
-        each for each in parser._actions if isinstance(each, argparse._SubParsersAction)
+    while actions := [
+        action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     ]:
-        name = str(getattr(parsed, found[0].dest))
+        name = str(getattr(parsed, actions[0].dest))
         names.append(name)
-        parser = found[0].choices[name]
+        parser = actions[0].choices[name]
     return names, parser

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from minitopo_dc.advice.sequence import ThisProcess
-from minitopo_dc.comparison_runs import Execute
+from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.scenario import Scenario
 
 Goodput = Callable[[Scenario], float]
@@ -22,22 +20,34 @@ LEGS = [
 ]
 
 
-def made_up(goodput: Goodput) -> Execute:
-    """A run with a goodput; 0 of it is a failure."""
+def made_up(goodput: Goodput, number: int | None = None) -> Workers:
+    """Workers that give runs a goodput, 0 of which is a failure; some runs, or all."""
+    left = [number]
 
-    def execute(scenario: Scenario, directory: Path) -> RunResult:
-        found = goodput(scenario)
-        blank = blank_result(scenario, directory)
-        if not found:
-            return replace(blank, reason="it broke")
-        numbers: dict[str, Any] = {
-            "goodput_mbps": found,
-            "completion_s": 80 / found,
-            "capacity_share": 0.5,
-        }
-        return replace(blank, status="ok", leg_bytes=[1, 1], **numbers)
+    def workers(scenarios: Scenarios, _: Retries, working: Path) -> Results:
+        for name, scenario in scenarios.items():
+            if left[0] is not None:
+                if not left[0]:
+                    return
+                left[0] -= 1
+            (working / name).mkdir()
+            yield name, _result(scenario, working / name, goodput(scenario))
 
-    return execute
+    return workers
+
+
+def _result(scenario: Scenario, directory: Path, mbps: float) -> RunResult:
+    blank = blank_result(scenario, directory)
+    if not mbps:
+        return replace(blank, reason="it broke")
+    return replace(
+        blank,
+        status="ok",
+        leg_bytes=[1, 1],
+        goodput_mbps=mbps,
+        completion_s=80 / mbps,
+        capacity_share=0.5,
+    )
 
 
 def name_of(scenario: Scenario) -> str:
@@ -58,16 +68,3 @@ def by_name(scatter: float = 0.0, **goodputs: float) -> Goodput:
         return goodputs.get(name.replace("-", "_").replace(" ", "_"), 10.0) * (1 + noise)
 
     return goodput
-
-
-class Few(ThisProcess):
-    """Makes a number of runs, as if the time was up then."""
-
-    def __init__(self, number: int) -> None:
-        self.left = number
-
-    def results(self, calls: Sequence[tuple[Any, ...]], until: float) -> Iterator[tuple[int, Any]]:
-        made = min(self.left, len(calls))
-        self.left -= made
-        assert until == 0.0
-        return super().results(calls[:made], math.inf)

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
+from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Runs, ThisProcess, decide, on_packets
-from minitopo_dc.advice.sides import QUIC, sides_of
+from minitopo_dc.advice.sequence import Runs, comparison_of, decide, on_packets
 from minitopo_dc.advice.verdict import Verdict
+from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.scenario import Scenario
-from tests.advice.made_up import LEGS, Few, Goodput, by_name, made_up, name_of
+from tests.advice.made_up import LEGS, Goodput, by_name, made_up, name_of
 
 CHOOSING_RUNS = 2 * 8
 """Two legs, three variants of each side."""
@@ -23,10 +24,14 @@ CHOOSING_RUNS = 2 * 8
 def decided(root: Path, goodput: Goodput, number: int | None = None) -> Verdict:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
-    (sides,) = sides_of(base, QUIC)
-    pool, until = (ThisProcess(), math.inf) if number is None else (Few(number), 0.0)
-    asked = criterion(base.workload)
-    return decide(sides, Runs(base, asked, root, pool, until, execute=made_up(goodput)))
+    (stack,) = candidates_of(base, QUIC)
+    comparison = comparison_of(root, stack.rows)
+    until = math.inf if number is None else 0.0
+    runs = Runs(
+        comparison, stack.rows, criterion(base.workload), made_up(goodput, number), until=until
+    )
+    with comparison.held():
+        return decide(stack, runs)
 
 
 def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: Path) -> None:
@@ -151,14 +156,13 @@ def test_a_program_reads_it(tmp_path: Path) -> None:
 def test_what_held_the_slower_side_back_has_the_values_of_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def lost_more(slower: Path, faster: Path) -> dict[str, object]:
+    def lost_more(slower: Path, faster: Path) -> Reason:
         assert ("multipath" in slower.name, "dc" in faster.name) == (True, True)
-        reason = {"why": "it loses more packets", "sign": "lost"}
-        return {**reason, "sign_slower": 0.046, "sign_faster": 0.021}
+        return Reason("lost", 0.046, 0.021)
 
-    monkeypatch.setattr("minitopo_dc.advice.sequence.limiting_factor", lost_more)
+    monkeypatch.setattr("minitopo_dc.advice.sequence.reason", lost_more)
     found = decided(tmp_path, by_name(least_delay=33, multipath_cubic=30, leg_1=20))
-    assert found.why == "MP-QUIC is slower because it loses more packets (4.6 for 2.1 %)."
+    assert found.why == "MP-QUIC lost more packets (4.6 % for 2.1 %)."
 
 
 def test_packets_say_the_same_in_a_sentence_of_their_own(tmp_path: Path) -> None:
@@ -170,8 +174,6 @@ def test_packets_say_the_same_in_a_sentence_of_their_own(tmp_path: Path) -> None
         clocks.append(scenario.clock)
         return goodput(scenario)
 
-    base = base_of(LEGS)
-    runs = Runs(base, verdict.criterion, tmp_path, execute=made_up(real))
-    found = on_packets(verdict, runs)
+    found = on_packets(verdict, tmp_path / "real", made_up(real))
     assert found is not None
     assert (found.pairs, found.outcome, clocks) == (3, "better", ["real"] * 6)

@@ -16,7 +16,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from benchmarks.hostile.stores import pretend
-from minitopo_dc import Campaign, InputError, Retries, Scenario, load
+from minitopo_dc import Campaign, InputError, Retries, Scenario, clocks, load
 from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.plan import Case
@@ -38,7 +38,7 @@ def pretended(monkeypatch: pytest.MonkeyPatch, execute: Any = pretend) -> list[S
         directory.mkdir(parents=True)
         return execute(one, directory)  # type: ignore[no-any-return]
 
-    monkeypatch.setattr(executors, "run_checked", run)
+    monkeypatch.setattr(clocks, "run_checked", run)
     return ran
 
 
@@ -249,7 +249,6 @@ def test_more_than_one_job_is_refused_on_the_real_clock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine, "require_clock", lambda _: None)
-    monkeypatch.setattr(engine, "clean_killed", lambda _: None)
     campaign = Campaign(tmp_path / "c", [(scenario(clock="real"), {})])
     with pytest.raises(InputError, match="only 1 on the real clock"):
         campaign.run(jobs=2)
@@ -329,7 +328,7 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_done(jobs: str, tmp_path: Path) ->
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
     process = start(program(MANY.replace("JOBS", "1")), tmp_path)
     wait_for_runs(process, tmp_path)
-    with pytest.raises(StoreError, match="another process runs this campaign"):
+    with pytest.raises(StoreError, match="another process writes there"):
         Campaign(tmp_path / "c", batches(2)).run(jobs=1)
     process.kill()
     process.communicate()

@@ -19,7 +19,7 @@ import pytest
 from distributed import KilledWorker, LocalCluster
 
 from benchmarks.hostile.stores import pretend
-from minitopo_dc import Campaign, InputError, Scenario, load
+from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
 from minitopo_dc.campaign.executors import received
@@ -93,7 +93,7 @@ def test_a_worker_has_one_run_on_the_real_clock_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     global _most  # noqa: PLW0603
-    monkeypatch.setattr(executors, "run_checked", overlapping)
+    monkeypatch.setattr(clocks, "run_checked", overlapping)
     for clock, resources in (("virtual", None), ("real", None), ("real", {REAL_CLOCK: 1})):
         _most = 0
         with LocalCluster(  # type: ignore[no-untyped-call]

@@ -60,17 +60,6 @@ def test_workers_know_it_and_its_source_is_in_the_digest(tmp_path: Path) -> None
     assert not set(other) & set(first)
 
 
-def test_a_comparison_s_workers_know_it(tmp_path: Path) -> None:
-    more = """
-import pickle
-from pathlib import Path
-rows = [{"pdcp": {"split": "mine"}}, {"transport": "mpquic-picoquic", "mode": "multipath"}]
-for result in dc.run_comparison(dc.Scenario(**base), rows, Path("c"), jobs=2):
-    print(result.status, result.reason, result.leg_bytes[0] < 1000)
-"""
-    assert ran(POLICY + more, tmp_path) == ["ok  True", "ok  False"]
-
-
 def test_a_program_from_standard_input_has_workers(tmp_path: Path) -> None:
     more = RUN.replace("NAME", "'a'").replace("JOBS", "2")
     lines = ran("one = dc.Scenario(**base)\n" + more, tmp_path, stdin=True)

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.scenario import base_scenario
+from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.advice import advise
-from minitopo_dc.cli.advise import tell_advice
+from minitopo_dc.cli.screen import print_runs
 from minitopo_dc.picoquic.library import missing
 
 needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
@@ -39,7 +39,7 @@ def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(outpu
 
 
 def test_advice_without_any_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    tell_advice([], ["Not enough evidence."])
+    print_runs(None, ["Not enough evidence."])
     assert capsys.readouterr().out == "Not enough evidence.\n"
 
 

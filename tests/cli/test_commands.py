@@ -12,8 +12,8 @@ import pytest
 
 from minitopo_dc import cli, clocks
 from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.assignments import with_assignments
-from minitopo_dc.cli.options.scenario import MODES, base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
+from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
@@ -395,6 +395,7 @@ def test_a_doubtful_trace_is_told_with_what_it_is_read_as(
     assert (info["gaps"], info["equal_times"]) == (0, 0)
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_a_run_over_a_trace_with_a_gap_says_so_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -402,6 +403,7 @@ def test_a_run_over_a_trace_with_a_gap_says_so_once(
     path.write_text("0,10\n1,10\n2,10\n3,10\n24.5,10\n25.5,10\n")
     options = ["--repetitions", "1", "--size", "10kB", "--transports", "quic-picoquic"]
     options += ["--modes", "sc", "dc", "--legs", str(path), str(path), "--clock", "virtual"]
+    options += ["--jobs", "1"]
     arguments = ["compare", *options, "--output", str(tmp_path / "out")]
     assert cli.main(arguments) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]

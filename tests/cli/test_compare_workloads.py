@@ -11,12 +11,13 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.scenario import base_scenario, rows
+from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.results import load_results
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
 
+pytestmark = pytest.mark.usefixtures("without_figures")
 PLUGIN = '''
 """A workload of a test's own."""
 
@@ -144,7 +145,7 @@ def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
-    asked = ["--clock", "virtual", *named, "--legs", "20", "20", "--workload"]
+    asked = ["--clock", "virtual", "--jobs", "1", *named, "--legs", "20", "20", "--workload"]
     asked.append("request-response:count=2")
     reason = "workload: transport mpquic does not carry workload request-response"
     output, code = run(tmp_path, *asked, "--dry-run")
@@ -280,7 +281,7 @@ def test_the_better_leg_alone_is_the_measured_one_and_not_the_one_with_the_highe
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     links = ["--legs", "30", "20", "--delay", "60", "5", "--jitter", "0", "--size", "0.3"]
-    named = ["--clock", "virtual", "--transports", "quic", "--modes", "sc", "--repetitions", "1"]
+    named = [*QUICK, "--modes", "sc", "--repetitions", "1"]
     output, code = run(tmp_path, *named, *links)
     assert code == 0
     printed = capsys.readouterr().out

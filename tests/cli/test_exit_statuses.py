@@ -47,6 +47,7 @@ def test_a_run_that_nothing_here_can_do_ends_with_3(
     assert f"[1] mpquic multipath: {REASON}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("without_figures")
 def test_a_comparison_that_nothing_here_can_do_ends_with_3(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

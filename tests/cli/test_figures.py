@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.cli.compare import best_of_each
 
-COMPARE = ["compare", "--clock", "virtual", "--legs", "9", "9", "--repetitions", "1"]
+COMPARE = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "9", "9", "--repetitions", "1"]
 ROW = ["transport", "mode", "variant", "goodput_mbps"]
 WAYS = ["--transports", "quic-picoquic", "mpquic-picoquic"]
 

@@ -107,7 +107,7 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
     more = ["--output", str(tmp_path / "out"), "--jobs", jobs, "--transports", "quic"]
     with command("-m", "minitopo_dc.cli", *words, *more) as run:
         assert run.stderr is not None
-        while not list(tmp_path.glob("out/*/client-rate.csv")):
+        while not list(tmp_path.glob("out/working/*/client-rate.csv")):
             assert run.poll() is None
             time.sleep(0.05)
         begin = time.monotonic()
@@ -170,9 +170,8 @@ def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives
 SWALLOWING = """
 import sys, time
 from pathlib import Path
-from minitopo_dc import cli
+from minitopo_dc import cli, clocks
 from minitopo_dc.cli import run
-from minitopo_dc.comparison_runs import attempt
 from minitopo_dc.scenario import Scenario
 
 def execute(scenario, directory):
@@ -185,9 +184,9 @@ def execute(scenario, directory):
 def run_it(parsed):
     leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
     scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
-    return attempt(execute, scenario, parsed.output).status != "ok"
+    return clocks.attempt(scenario, parsed.output).status != "ok"
 
-run.execute = run_it
+clocks.run_checked, run.execute = execute, run_it
 sys.exit(cli.main())
 """
 

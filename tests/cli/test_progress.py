@@ -27,8 +27,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Progress(2) as progress:
-        progress.begin(SCENARIO)
+    with Progress([SCENARIO] * 2) as progress:
         progress.end(FAILED)
     shown = capsys.readouterr()
     assert shown.err == "1/2 quic dc (seed 1): failed [/red] of [tc]\n"
@@ -44,7 +43,7 @@ def test_a_run_of_programs_shows_their_first_numbers_with_units(
         FAILED, status="ok", reason="", transport="command", workload="command",
         completion_s=20.01, leg_bytes=[1000, 2000], details={"units": units, **numbers},
     )  # fmt: skip
-    with Progress(1) as progress:
+    with Progress([SCENARIO]) as progress:
         progress.end(result)
     shown = capsys.readouterr()
     first = "requests_per_s 61.2 1/s, request_mean_ms 8.10 ms, failed_requests 0"
@@ -62,12 +61,10 @@ def test_the_time_left_is_that_of_the_pace_so_far(
             return str(self._status.status)
 
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
-    progress = Shown(22)
-    for _ in range(2):
-        progress.begin(SCENARIO)
-        progress.end(FAILED)
+    progress = Shown([SCENARIO] * 22)
+    progress.end(FAILED)
     monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
-    progress.begin(SCENARIO)
+    progress.end(FAILED)
     assert progress.text() == f"3/22 quic dc … {words}"
 
 
@@ -77,7 +74,7 @@ def test_a_reason_for_which_runs_are_unsupported_is_told_once(
     missing, other = (
         replace(FAILED, status="unsupported", reason=reason) for reason in ("no guest", "no root")
     )
-    with Progress(3) as progress:
+    with Progress([SCENARIO] * 3) as progress:
         for result in (missing, other, missing):
             progress.end(result)
     assert [line.split(": ")[1] for line in capsys.readouterr().err.splitlines()] == [

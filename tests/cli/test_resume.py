@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli, data_model
-from minitopo_dc.cli import compare
-from minitopo_dc.clocks import run_checked
-from minitopo_dc.comparison_runs import ASKED, finished_runs, held
+from benchmarks.hostile.stores import pretend
+from minitopo_dc import cli, clocks, data_model
+from minitopo_dc.comparison import ASKED, RowCampaign
+from minitopo_dc.errors import InputError
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 from tests.results.synthetic_runs import no_result
 
+pytestmark = pytest.mark.usefixtures("without_figures")
 TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.05"]
 TINY += ["--transports", "quic", "--modes", "sc", "dc", "--repetitions", "2", "--split", "batch"]
 RUNS = 4
@@ -29,12 +30,13 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def run(scenario: Scenario, directory: Path) -> RunResult:
         found.append(directory.name)
+        directory.mkdir(parents=True)
         if len(found) == 3:
-            (directory / "partial").mkdir(parents=True)
+            (directory / "partial").mkdir()
             raise KeyboardInterrupt
-        return run_checked(scenario, directory)
+        return pretend(scenario, directory)
 
-    monkeypatch.setattr(compare, "run_checked", run)
+    monkeypatch.setattr(clocks, "run_checked", run)
     return found
 
 
@@ -127,22 +129,24 @@ def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
 ) -> None:
     output = tmp_path / "out"
     interrupted(output, capsys)
-    planned = [(1, Scenario.load(output / "quic-sc-1" / "scenario.yaml"))]
-    refused = pytest.raises(SettingsError, match="another process")
-    with held(tmp_path, planned), refused, held(tmp_path, planned):
+    first = Scenario.load(output / "quic-sc-1" / "scenario.yaml")
+    one, other = (RowCampaign(tmp_path, [first]) for _ in range(2))
+    refused = pytest.raises(InputError, match="another process")
+    with one.held(), refused, other.held():
         pass
     assert len(runs) == 3
 
 
 def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_path: Path) -> None:
     legs = [{"downlink": {"rate_mbps": 20}}]
-    planned = [(1, Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test"))]
+    scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test")
+    comparison = RowCampaign(tmp_path, [scenario])
     directory = tmp_path / "quic-sc-1"
     directory.mkdir()
     details = {"disturbed_attempts": ["this machine"]}
     no_result("quic", "sc", "disturbed", "this machine", details=details).save(directory)
-    assert list(finished_runs(planned, tmp_path, retry_disturbed=1)) == [0]
-    assert not finished_runs(planned, tmp_path, retry_disturbed=2)
+    assert list(comparison.finished(comparison.runs, Retries(disturbed=1))) == ["quic-sc-1"]
+    assert not comparison.finished(comparison.runs, Retries(disturbed=2))
 
 
 @pytest.mark.parametrize("number", ["-1", "11"])
@@ -155,6 +159,7 @@ def test_a_disturbed_run_is_repeated_ten_times_at_most(
     assert told == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
 
 
+@pytest.mark.usefixtures("runs")
 @pytest.mark.parametrize("option", ["--plugin", "--uplink"])
 def test_runs_of_a_file_that_has_changed_since_are_not_taken(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

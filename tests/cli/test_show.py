@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
 from minitopo_dc.scenario import Scenario
-from tests.campaign.cases import HEAD
 from tests.results.synthetic_runs import no_result, result, save
 
+pytestmark = pytest.mark.usefixtures("without_figures")
 TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.1"]
 TINY += ["--transports", "quic", "--repetitions", "2", "--loss", "0.5"]
 
@@ -46,10 +47,7 @@ def test_a_comparison_is_printed_as_it_was(
 def test_a_campaign_is_printed_as_its_status(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path, output = tmp_path / "mine.py", tmp_path / "out"
-    path.write_text(HEAD + "def cases(version):\n    return batches(2, 100)\n", encoding="utf-8")
-    assert cli.main(["campaign", "run", str(path), "--output", str(output)]) == 0
-    capsys.readouterr()
+    output = make_store(tmp_path)
     assert cli.main(["campaign", "status", str(output)]) == 0
     printed = capsys.readouterr().out
     assert show(capsys, output) == printed

@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.cli.entry import COMMANDS, parser
-from minitopo_dc.cli.options.scenario import base_scenario, rows
+from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.cli.unknown_options import REPLACED
 from minitopo_dc.page_load import __main__ as page_load
 from minitopo_dc.page_load import server as page_server

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.comparison_runs import run_comparison
+from minitopo_dc.campaign.executors import local
+from minitopo_dc.comparison import RowCampaign, scenario_of_row
 from minitopo_dc.data_model import RENAMED, VERSION
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -26,6 +27,7 @@ from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.results.tables.series import DIRECTIONS, RUN_SERIES, TCP_INFO
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Ping, Realtime, Video, workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
@@ -100,8 +102,11 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "workload": {"size_mb": 0.02},
     }
     requests = {"workload": {"kind": "request-response", "count": 2, "interval_s": 0.05}}
-    results = run_comparison(Scenario.check(base, "test"), [{}, requests], root)
-    assert [result.status for result in results] == ["ok", "ok"]
+    scenario = Scenario.check(base, "test")
+    comparison = RowCampaign(root, [scenario, scenario_of_row(scenario, requests)])
+    with comparison.held(), local(1) as workers:
+        runs = dict(comparison.run(comparison.runs, workers, Retries()))
+    assert [result.status for result in runs.values()] == ["ok", "ok"]
     return root
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +13,8 @@ import yaml
 
 import minitopo_dc as dc
 from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.scenario import base_scenario, over_each_leg, rows
-from minitopo_dc.comparison_runs import planned_runs
+from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
+from minitopo_dc.comparison import RowCampaign, scenario_of_row
 from minitopo_dc.exploration.choice import Choice, LegChoice
 from minitopo_dc.scenario import Scenario
 
@@ -76,7 +77,8 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
     arguments = parser.parse_args(choice.command().split()[2:])
     base = base_scenario(arguments).model_copy(update={"clock": "virtual"})
     wanted = over_each_leg(rows(arguments, "virtual", base.workload), base)
-    planned = [scenario for _, scenario in planned_runs(base, wanted, arguments.repetitions)]
+    scenarios = [scenario_of_row(base, row) for row in wanted]
+    planned = [run.scenario for run in RowCampaign(Path(), scenarios, arguments.repetitions).runs]
     mine = [
         way.evolve(seed=seed) for way in choice.ways().values() for seed in choice.seed_numbers()
     ]

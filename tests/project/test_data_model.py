@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.comparison_runs import run_comparison
+from minitopo_dc.campaign.executors import local
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.results import leg_series, load_results
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result, save, save_element
 
@@ -29,9 +31,10 @@ def set_version(directory: Path, version: object) -> None:
 
 
 def test_a_comparison_and_its_runs_have_the_version(tmp_path: Path) -> None:
-    base = Scenario.check(DOWNLOAD, "test")
-    (done,) = run_comparison(base, [{}], tmp_path / "made")
-    assert check_version(tmp_path / "made") == check_version(Path(done.directory)) == VERSION
+    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
+    with comparison.held(), local(1) as workers:
+        ((_, done),) = comparison.run(comparison.runs, workers, Retries())
+    assert check_version(tmp_path) == check_version(Path(done.directory)) == VERSION
     assert (Path(done.directory) / FILE).exists()
 
 
@@ -60,11 +63,14 @@ def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> Non
 
 
 def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
-    base = Scenario.check(DOWNLOAD, "test")
-    run_comparison(base, [{}], tmp_path)
-    set_version(tmp_path, VERSION + 1)
-    with pytest.raises(InputError, match=f"version {VERSION + 1} of the data model"):
-        run_comparison(base, [{}], tmp_path)
+    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
+    with comparison.held():
+        set_version(tmp_path, VERSION + 1)
+    with (
+        pytest.raises(InputError, match=f"version {VERSION + 1} of the data model"),
+        comparison.held(),
+    ):
+        pass
     assert json.loads((tmp_path / FILE).read_text())["data_model"] == VERSION + 1
 
 

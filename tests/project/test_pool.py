@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.stores import pretend
-from minitopo_dc.comparison_runs import run_all
 from minitopo_dc.pool import Killed, Pool, in_processes
-from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.scenario import Scenario
-from tests.campaign.cases import LEGS
 from tests.settings.calls import act
 
 
@@ -59,31 +52,6 @@ def test_what_has_not_ended_in_time_is_given_up() -> None:
         assert list(pool.results([("sleep",), ("a",)], begin + 1)) == []
         assert [each.outcome for each in pool.results([("a",)])] == ["a"]
     assert time.monotonic() - begin < 60
-
-
-def hostile(scenario: Scenario, directory: Path) -> RunResult:
-    """A run by its seed: one is killed, one meets a full disk, the others are well."""
-    if scenario.seed == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    if scenario.seed == 2:
-        raise OSError(28, "No space left on device", str(directory))
-    directory.mkdir(parents=True)
-    return pretend(scenario, directory)
-
-
-def test_a_killed_process_and_an_error_lose_one_row_each(tmp_path: Path) -> None:
-    planned = [
-        (1, Scenario.check({"transport": "quic", "mode": "sc", "legs": LEGS, "seed": seed}, "x"))
-        for seed in range(4)
-    ]
-    numbered = [(place, scenario) for place, (_, scenario) in enumerate(planned)]
-    rows = list(run_all(numbered, tmp_path, hostile, 2))
-    assert [row.status for row in rows] == ["ok", "failed", "failed", "ok"]
-    assert rows[1].reason == (
-        "the process that ran it was ended by SIGKILL, maybe for want of memory"
-    )
-    assert rows[2].reason.startswith("OSError: [Errno 28] No space left on device")
-    assert RunResult.load(tmp_path / "quic-sc-1").reason == rows[1].reason
 
 
 PARENT = """

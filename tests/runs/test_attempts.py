@@ -7,11 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.comparison_runs import run_all
-from minitopo_dc.results import load_results
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
-from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result
 
 
@@ -63,23 +60,13 @@ def test_a_run_is_tried_as_often_as_allowed(
     assert outcome(statuses, tmp_path / "run", retries) == (status, kept)
 
 
-def test_a_comparison_runs_again_what_was_disturbed_in_an_empty_directory(tmp_path: Path) -> None:
-    seen: list[list[str]] = []
+def test_each_attempt_has_an_empty_directory(tmp_path: Path) -> None:
+    seen: list[bool] = []
 
-    def execute(_: Scenario, directory: Path) -> RunResult:
-        directory.mkdir(parents=True, exist_ok=True)
-        seen.append([path.name for path in directory.iterdir()])
-        (directory / "left").mkdir()
-        (directory / "left" / "log").touch()
-        if len(seen) == 1:
-            return no_result("quic", "sc", "disturbed", "this machine: paused")
-        return result("quic", "sc")
+    def once() -> RunResult:
+        seen.append(tmp_path.joinpath("run").exists())
+        (tmp_path / "run" / "left").mkdir(parents=True)
+        return no_result("quic", "sc", "disturbed", "this machine: paused")
 
-    leg = {"downlink": {"rate_mbps": 9}}
-    scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": [leg]}, "test")
-    (run,) = run_all([(1, scenario)], tmp_path, execute, retry_disturbed=1)
-    assert run.status == "ok"
-    assert run.details["disturbed_attempts"] == ["this machine: paused"]
-    assert seen == [[], []]
-    (table,) = load_results(tmp_path).to_dict("records")
-    assert table["repeats"] == 1
+    tried(once, tmp_path / "run", Retries(disturbed=2))
+    assert seen == [False] * 3

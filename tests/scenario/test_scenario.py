@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.comparison_runs import planned_runs, variants
+from minitopo_dc.comparison import RowCampaign, variants_of
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
@@ -124,10 +124,10 @@ def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
     assert len({leg.seed for host in hosts for leg in host.legs}) == 4
 
 
-def test_a_comparison_repeats_all_rows_with_the_next_seed() -> None:
-    rows: list[dict[str, Any]] = [{"mode": "sc"}, {"mode": "dc"}]
-    planned = list(planned_runs(Scenario.check(GOOD | {"seed": 7}, "test"), rows, 2))
-    assert [(repetition, s.mode, s.seed) for repetition, s in planned] == [
+def test_a_comparison_repeats_all_rows_with_the_next_seed(tmp_path: Path) -> None:
+    rows = [Scenario.check(GOOD | {"seed": 7, "mode": mode}, "test") for mode in ("sc", "dc")]
+    runs = RowCampaign(tmp_path, rows, repetitions=2).runs
+    assert [(run.repetition, run.scenario.mode, run.scenario.seed) for run in runs] == [
         (1, "sc", 7),
         (1, "dc", 7),
         (2, "sc", 8),
@@ -144,7 +144,7 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
         base | {"pdcp": {"split": "least-delay", "t_reordering_ms": 50}},
         base | {"mode": "sc"},
     ]
-    assert variants([Scenario.check(row, "test") for row in rows]) == [
+    assert variants_of([Scenario.check(row, "test") for row in rows]) == [
         "batch, t-Reordering 200 ms",
         "least-delay, t-Reordering 200 ms",
         "least-delay, t-Reordering 50 ms",
@@ -155,7 +155,7 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
 def test_rows_that_differ_elsewhere_name_the_field() -> None:
     row = {"transport": "quic", "mode": "sc", "legs": [{"downlink": {"rate_mbps": 9}}]}
     rows = [row | {"congestion_control": name} for name in ("reno", "cubic")]
-    assert variants([Scenario.check(each, "test") for each in rows]) == [
+    assert variants_of([Scenario.check(each, "test") for each in rows]) == [
         "congestion_control reno",
         "congestion_control cubic",
     ]

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.options.scenario import MODES, rows
-from minitopo_dc.comparison_runs import planned_runs
+from minitopo_dc.cli.options.rows import rows
+from minitopo_dc.cli.options.scenario import MODES
+from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
@@ -48,8 +49,8 @@ def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -
 def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
     given = ("--legs", "10", "10", "--set", SET, "--transports", "tcp", "mptcp")
     found = rows(parsed(*given, "--modes", *MODES), "real", Download())
-    planned = [each for _, each in planned_runs(scenario(*given), found, 1)]
-    plans = {each.mode: each.resolved_flows[0].paths for each in planned}
+    planned = [scenario_of_row(scenario(*given), row) for row in found]
+    plans = {run.mode: run.resolved_flows[0].paths for run in planned}
     assert plans == {"sc": None, "dc": None, "dc-duplicate": None, "multipath": PLAN}
 
 
@@ -58,7 +59,7 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
     compared = {row["transport"] for row in rows(parsed(*given), "real", Download())}
     assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
     named = rows(parsed(*given, "--transports", "mpquic"), "real", Download())
-    (run,) = [each for _, each in planned_runs(scenario(*given), named, 1)]
+    (run,) = [scenario_of_row(scenario(*given), row) for row in named]
     with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
         check_fields(run)
 

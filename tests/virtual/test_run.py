@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.comparison_runs import planned_runs, run_all
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.payload.content import content_sha256
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
@@ -340,15 +342,19 @@ def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
 
 
 def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
-    planned = list(planned_runs(scenario(), [{"mode": "sc"}, {"mode": "dc"}], 2))
-    one = [
-        {**vars(each), "directory": ""} for each in run_all(planned, tmp_path / "1", run_scenario)
-    ]
-    two = [
-        {**vars(each), "directory": ""}
-        for each in run_all(planned, tmp_path / "2", run_scenario, jobs=2)
-    ]
-    assert one == two
+    def results(jobs: int) -> dict[str, dict[str, Any]]:
+        comparison = RowCampaign(
+            tmp_path / str(jobs), [scenario(mode="sc"), scenario(mode="dc")], 2
+        )
+        with comparison.held(), local(jobs) as workers:
+            runs = dict(comparison.run(comparison.runs, workers, Retries()))
+        for result in runs.values():
+            assert result.details.pop("wall_s") > 0
+        return {name: {**vars(result), "directory": ""} for name, result in runs.items()}
+
+    one = results(1)
+    assert len(one) == 4
+    assert results(2) == one
 
 
 def test_a_run_with_a_guest_keeps_to_one_processor_and_gives_the_others_back() -> None:

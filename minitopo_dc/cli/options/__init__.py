@@ -1,1 +1,163 @@
-"""Options that several commands share, and the settings that they make."""
+"""Options that several commands share, each declared once, and numbers with units."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of, whole
+from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
+from minitopo_dc.scenario import Clock
+from minitopo_dc.settings import Pdcp, SettingsError, defaults
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.workloads import Download, workload_names
+
+SPLIT = Pdcp().split
+"""The split policy of Dual Connectivity unless another one is named: the papers'."""
+
+
+def quantity(name: str) -> Callable[[str], float]:
+    """Return the function that converts an option's number to this unit (`ms`, `mb`, ...)."""
+
+    def read(text: str) -> float:
+        try:
+            return in_field_unit(text, QUANTITIES[name])
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"{quoted(text)} is {error}") from None
+
+    return read
+
+
+def field_quantity(option: str, field: str, text: str) -> float | str:
+    """Return an option's number in the unit of a field; the text where its name tells no unit.
+
+    Raises:
+        SettingsError: it is no number, or has a unit of something else; the message says what is
+            allowed.
+    """
+    unit = quantity_of(field)
+    try:
+        return text if unit is None else in_field_unit(text, unit)
+    except ValueError as error:
+        raise SettingsError(f"{option}: {quoted(text)} is {error}") from None
+
+
+def listed(values: Sequence[str]) -> list[str]:
+    """Return the values one by one, whether they were given as `A B` or as `A,B`."""
+    return [part for value in values for part in value.split(",") if part]
+
+
+def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
+    """Add options of `_declared` by their names.
+
+    Args:
+        parser: gets them.
+        names: of the options.
+        changes: what is different from the declaration, as argparse names it.
+    """
+    for name in names:
+        parser.add_argument(*name.split(), **_declared()[name] | changes)
+
+
+def add_output(
+    parser: argparse._ActionsContainer, command: str, condition: str = "must not exist"
+) -> None:
+    """Add the option for where `new_directory` puts a command's results, and what may be there."""
+    default = f"default: results/{command}-TIME"
+    add(parser, "--output", help=f"results directory; {condition} ({default})")
+
+
+@cache
+def _declared() -> dict[str, dict[str, Any]]:
+    """Return what argparse is to know of each option, by its names on the command line."""
+    return {
+        "--clock": {
+            "choices": get_args(Clock),
+            "help": "real: Linux kernels in real time, needs root; virtual: discrete events "
+            "(default: real where this machine can run it)",
+        },
+        "--plugin": {
+            "dest": "plugins",
+            "action": "append",
+            "default": [],
+            "metavar": "MODULE",
+            "help": "Python module or file.py with your runners, workloads or split policies; "
+            "repeatable",
+        },
+        "--jobs": {
+            "type": whole,
+            "metavar": "N",
+            "help": "number of runs at the same time (default: on the virtual clock one per "
+            "processor, on the real clock 1)",
+        },
+        "--retry-disturbed": {
+            "type": whole,
+            "default": Retries.disturbed,
+            "metavar": "N",
+            "help": "repeat a run that the machine disturbed at most N times (docs/trust.md; "
+            f"allowed: 0 to {MAX_DISTURBED}; default: {Retries.disturbed})",
+        },
+        "--output": {"type": Path, "metavar": "DIR"},
+        "--json": {"action": "store_true", "help": "print JSON instead of tables"},
+        "--pcap": {
+            "dest": "capture",
+            "action": "store_const",
+            "const": ("legs",),
+            "default": (),
+            "help": "write a capture of each leg with PDCP headers for Wireshark; real clock only "
+            "(docs/captures.md)",
+        },
+        "--seed": {
+            "type": whole,
+            "default": 1,
+            "help": "of losses and jitter; repetition i has SEED + i - 1 (default: 1)",
+        },
+        "--split": {
+            "nargs": 1,
+            "default": (SPLIT,),
+            "metavar": "POLICY",
+            "help": f"split policy (docs/split-policies.md; default: {SPLIT})",
+        },
+        "--size": {
+            "type": quantity("mb"),
+            "metavar": "MB",
+            "help": f"size of a download in 10^6 bytes (default: {Download().size_mb:g})",
+        },
+        "--workload": {
+            "default": Download.kind,
+            "metavar": "NAME[:KEY=VALUE,...]",
+            "help": f"of {', '.join(workload_names())} (docs/workloads.md; default: download)",
+        },
+        "--congestion-control": {
+            "default": defaults.CONGESTION_CONTROL,
+            "metavar": "NAME",
+            "help": "that of the transports (docs/runners.md; default: "
+            f"{defaults.CONGESTION_CONTROL})",
+        },
+        "--set": {
+            "dest": "assignments",
+            "action": "append",
+            "default": [],
+            "metavar": "FIELD=VALUE",
+            "help": "any other field of a scenario: legs.1.downlink.loss_percent=0.1 (legs count "
+            "from 0, * is all), pdcp.t_reordering_ms=40, ip_version=6; repeatable "
+            "(docs/scenarios.md)",
+        },
+        # Minitopo's two files have the names that they have on its own command line.
+        "-t --topo_param_file": {
+            "dest": "topology",
+            "type": Path,
+            "metavar": "TOPO",
+            "help": "Minitopo's topology file (docs/minitopo.md)",
+        },
+        "-x --experiment_param_file": {
+            "dest": "experiment",
+            "type": Path,
+            "metavar": "XP",
+            "help": "Minitopo's experiment file (docs/minitopo.md); without it Mininet's command "
+            "line opens",
+        },
+    }

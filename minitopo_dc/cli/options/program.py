@@ -5,30 +5,29 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from pwd import getpwnam
-from typing import Any, get_args
+from typing import Any
 
-from minitopo_dc.cli.options import assignments
-from minitopo_dc.cli.options.pdcp import add_split_option
+from minitopo_dc.cli.options import add
+from minitopo_dc.cli.options.legs import add_legs
+from minitopo_dc.cli.options.rows import base_scenario
 from minitopo_dc.cli.options.scenario import (
     CHOSEN,
     MODES,
-    add_capture_option,
-    add_leg_options,
-    add_plugin_option,
-    add_seed_option,
-    add_topology_option,
-    base_scenario,
+    add_set,
     check_capture,
+    with_assignments,
     with_capture,
 )
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.scenario import Clock, Mode, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import SettingsError, defaults
+from minitopo_dc.workloads import Download
 
 OPENS_PATHS_ITSELF = "a program opens its paths itself"
 
@@ -42,18 +41,15 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         help="scenario file that gives legs, mode and PDCP in place of the options "
         "(docs/scenarios.md)",
     )
-    add_topology_option(parser, required=False)
+    add(parser, "-t --topo_param_file")
     _add_path_options(parser)
-    assignments.add(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
-    parser.add_argument(
-        "--clock",
-        choices=get_args(Clock),
-        default="real",
-        help="real: on emulated hosts, needs root; virtual: in a guest, without root "
-        "(docs/linux-guest.md; default: real)",
+    add_set(parser, (*CHOSEN, "workload", "congestion_control", "options", "paths"))
+    clocks = (
+        "real: on emulated hosts, needs root; virtual: in a guest, without root "
+        "(docs/linux-guest.md; default: real)"
     )
-    add_capture_option(parser)
-    add_plugin_option(parser)
+    add(parser, "--clock", default="real", help=clocks)
+    add(parser, "--pcap", "--plugin")
     group = parser.add_argument_group("server")
     group.add_argument(
         "--server",
@@ -74,14 +70,11 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="user as whom the program and the server run (default: $SUDO_USER, else root)",
     )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
-        help="directory for time series, counters and a figure; must not exist (default: keep "
-        "nothing)",
-    )
-    parser.set_defaults(**TRANSFER_DEFAULTS)
+    kept = "directory for time series, counters and a figure; must not exist (default: keep "
+    add(parser, "--output", help=f"{kept}nothing)")
+    # What a scenario has beside its path, and a user's program has no use for.
+    control = defaults.CONGESTION_CONTROL
+    parser.set_defaults(workload=Download.kind, size=None, congestion_control=control)
 
 
 def program_user(arguments: argparse.Namespace) -> str:
@@ -119,31 +112,26 @@ def _path(arguments: argparse.Namespace) -> Scenario:
         raise SettingsError("--scenario, -t: both describe the path; give one of them")
     if arguments.scenario is not None:
         _refuse_path_options(arguments, "--scenario")
-        return assignments.with_assignments(_from_file(arguments), arguments)
+        return with_assignments(_from_file(arguments), arguments)
     if arguments.topology is not None:
         _refuse_path_options(arguments, "-t")
-        return assignments.with_assignments(_from_topology(arguments), arguments)
-    base = base_scenario(arguments)
-    return _checked({**base.model_dump(), "mode": arguments.mode}, "options")
+        values, notes = path_of_topology(arguments.topology)
+        for note in notes:
+            print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
+        path = _checked({**values, "plugins": arguments.plugins}, str(arguments.topology))
+        return with_assignments(path, arguments)
+    return _checked({**base_scenario(arguments).model_dump(), "mode": arguments.mode}, "options")
 
 
 def _add_path_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that a scenario file can replace."""
-    add_leg_options(parser)
-    add_split_option(parser)
+    add_legs(parser)
+    add(parser, "--split")
     parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
     parser.add_argument(
         "--leg", type=whole, default=1, metavar="N", help="leg of mode sc (default: 1)"
     )
-    add_seed_option(parser)
-
-
-def _from_topology(arguments: argparse.Namespace) -> Scenario:
-    """Return the path of a Minitopo topology; print its notes to standard error."""
-    values, notes = path_of_topology(arguments.topology)
-    for note in notes:
-        print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
-    return _checked({**values, "plugins": arguments.plugins}, str(arguments.topology))
+    add(parser, "--seed")
 
 
 def _from_file(arguments: argparse.Namespace) -> Scenario:
@@ -151,7 +139,7 @@ def _from_file(arguments: argparse.Namespace) -> Scenario:
     if scenario.mode == "flows":
         raise SettingsError(f"{path}: mode flows; allowed for one program: {', '.join(MODES)}")
     if scenario.paths is not None:
-        raise SettingsError(f"{path}: paths: a program opens its paths itself; leave them out")
+        raise SettingsError(f"{path}: paths: {OPENS_PATHS_ITSELF}; leave them out")
     if scenario.handover is not None:
         raise SettingsError(f"{path}: handover: a program has its paths to the end; leave it out")
     if scenario.clock == "virtual" and arguments.clock != "virtual":
@@ -160,29 +148,26 @@ def _from_file(arguments: argparse.Namespace) -> Scenario:
 
 
 def _checked(fields: dict[str, Any], source: str) -> Scenario:
-    return Scenario.check({**fields, **_any_transport(fields["mode"])}, source)
+    """Return a path's scenario, with a transport of its mode in place of the program's own."""
+    stand_in = {
+        "transport": "mptcp" if fields["mode"] == "multipath" else "tcp",
+        "workload": {"kind": Download.kind},
+        "congestion_control": defaults.CONGESTION_CONTROL,
+        "options": {},
+    }
+    return Scenario.check({**fields, **stand_in}, source)
 
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
     """Refuse options that describe a path beside a file that describes it, too."""
     alone = argparse.ArgumentParser(add_help=False)
     _add_path_options(alone)
-    defaults = vars(alone.parse_args([]))
-    if any(getattr(arguments, name) != value for name, value in defaults.items()):
+    unset = vars(alone.parse_args([]))
+    if any(getattr(arguments, name) != value for name, value in unset.items()):
         raise SettingsError(
             f"{option}: the file has legs, mode, seed and PDCP; "
             "allowed beside it of the path's options: --set, --pcap, --plugin"
         )
-
-
-def _any_transport(mode: Mode) -> dict[str, Any]:
-    """Return a transport that the mode allows, as a stand-in for the program's unknown one."""
-    return {
-        "transport": "mptcp" if mode == "multipath" else "tcp",
-        "workload": {"kind": "download"},
-        "congestion_control": TRANSFER_DEFAULTS["congestion_control"],
-        "options": {},
-    }
 
 
 def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -194,7 +179,9 @@ def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
         ParameterError: naming file and line of the first mistake, and what is allowed there.
     """
     topology = read_topology(file)
-    mode = _mode(topology)
+    mode = "multipath" if len(topology.c2r) > 1 else "sc"
+    if topology.dual_connectivity:
+        mode = "dc-duplicate" if topology.duplicates else "dc"
     values = {
         "mode": mode,
         "legs": [path.leg() for path in topology.c2r],
@@ -205,31 +192,11 @@ def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
 
 
-def _mode(topology: Topology) -> str:
-    if topology.dual_connectivity:
-        return "dc-duplicate" if topology.duplicates else "dc"
-    return "multipath" if len(topology.c2r) > 1 else "sc"
-
-
-def _notes(topology: Topology, mode: str) -> list[str]:
-    """Return notes on what one program on one client has no use for."""
-    lines = topology.path_lines
-    scheduled = (
-        []
-        if lines is None
-        else [lines.first.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")]
-    )
-    return scheduled + [
-        path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")
-        for path in topology.c2r
-        if path.backup and mode == "multipath"
-    ]
-
-
-TRANSFER_DEFAULTS: dict[str, Any] = {
-    "workload": "download",
-    "size": None,
-    "congestion_control": defaults.CONGESTION_CONTROL,
-}
-"""Values of the transfers' options (`add_load_options`), which a scenario has and a user's
-program has no use for."""
+def _notes(topology: Topology, mode: str) -> Iterator[str]:
+    """Yield notes on what one program on one client has no use for."""
+    if topology.path_lines is not None:
+        line = topology.path_lines.first
+        yield line.says(f"ignored, as all pathAt lines: {OPENS_PATHS_ITSELF}")
+    for path in topology.c2r:
+        if path.backup and mode == "multipath":
+            yield path.line.says(f"backup ignored: {OPENS_PATHS_ITSELF}")

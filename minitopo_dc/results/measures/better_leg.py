@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.results.measures.media_verdict import PERCEIVED_MEASURES
+from minitopo_dc.results.measures.verdict import PERCEIVED_MEASURES
 from minitopo_dc.results.run_result import FINE
 from minitopo_dc.results.tables.summary import columns_of, values_of
 from minitopo_dc.workloads import Column
@@ -66,9 +66,9 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         worse += [place for name in others for place in rows[name].index]
         if others and len(ok[best]):
             numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
-            told = ", ".join(f"{name} {numbers[name]}" for name in others)
+            rest = ", ".join(f"{name} {numbers[name]}" for name in others)
             sentences.append(
-                f"{transport} over one leg: {best} is the better one ({numbers[best]}; {told})."
+                f"{transport} over one leg: {best} is the better one ({numbers[best]}; {rest})."
             )
     return BetterLegs(results.drop(index=worse), sentences)
 
@@ -84,12 +84,12 @@ def _names_leg(variant: str) -> bool:
 
 def _rank(ok: pd.DataFrame) -> _Rank:
     columns = columns_of(ok) if len(ok) else ()
-    known = [each for each in columns if any(pd.notna(values_of(ok, each.measure)))]
-    felt = {each.name: each for rows in PERCEIVED_MEASURES.values() for each in rows[:1]}
+    known = [column for column in columns if any(pd.notna(values_of(ok, column.measure)))]
+    felt = {measures[0].name: measures[0] for measures in PERCEIVED_MEASURES.values()}
     for column in known:
         if column.measure == "goodput_mbps":
             return _Rank(column, higher_is_better=True)
         if column.measure in felt:
             return _Rank(column, felt[column.measure].higher_is_better)
-    delays = (each for each in known if each.measure.endswith("_ms"))
+    delays = (column for column in known if column.measure.endswith("_ms"))
     return _Rank(next(delays, Column("completion_s", "time\ns")), higher_is_better=False)

@@ -1,13 +1,16 @@
-"""The verdict of a comparison of goodput, in sentences (`pairs` says which rows they are about).
+"""The verdict of a comparison, in sentences (`row_pairs` says which rows they are about).
 
 Rules:
 
 * Only rows of one stack are compared. The caller says which transports are of one stack.
-* Runs of one seed meet the same losses and jitter: they are a pair. The ratio of two rows is the
-  geometric mean over pairs, with Student's 95 % interval of the logarithms.
+* Runs of one seed meet the same losses and jitter: they are a pair. The ratio of two goodputs is
+  the geometric mean over pairs, with Student's 95 % interval of the logarithms.
+* Of videos and calls it is what viewers and callers feel, in one sentence: each number is the mean
+  difference over pairs, the first row less the second, with Student's 95 % interval. The intervals
+  are not widened for their number.
 * One pair has no interval, and its sentence says so.
-* The reason is the number by which the slower run of the first pair differs most from the faster
-  one (`minitopo_dc.results.measures.signs`).
+* The reason is the sign by which the worse run of the first pair differs most from the better one
+  (`limiting_factors`); of a video or a call there is one if its first number is clearly worse.
 """
 
 from __future__ import annotations
@@ -15,22 +18,97 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.numbers import for_json
-from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.measures.pairs import MULTIPATH, Pair, pairs
-from minitopo_dc.results.measures.sentences import Ratio, difference_sentence, reason_sentence
-from minitopo_dc.results.measures.signs import REASONS, signs, strongest_sign
-from minitopo_dc.statistics import mean_interval
+from minitopo_dc.numbers import for_json, significant
+from minitopo_dc.results.measures.limiting_factors import Reason, reason, short
+from minitopo_dc.results.measures.row_pairs import MULTIPATH, RowPair, row_pairs
+from minitopo_dc.statistics import mean_interval, mean_ratio
+
+
+class Ratio(NamedTuple):
+    """The ratio of a measure of two ways over pairs of runs, first to second."""
+
+    mean: float
+    low: float
+    high: float
+    """The ends of its 95 % interval; NaN of one pair."""
+    pairs: int
+    seeds: int
+    """The number of seeds that were asked for: with more than `pairs`, runs are not ok."""
+
+    @property
+    def is_seen(self) -> bool:
+        """Return whether it differs from 1 in three digits."""
+        return f"{self.mean:.3g}" != "1"
+
+    @property
+    def is_clear(self) -> bool:
+        """Return whether the two differ; one pair never tells."""
+        return self.is_seen and (self.low > 1 or self.high < 1)
+
+    def inverse(self) -> Ratio:
+        """Return the ratio of the second to the first."""
+        return self._replace(mean=1 / self.mean, low=1 / self.high, high=1 / self.low)
+
+
+def difference_sentence(
+    names: tuple[str, str],
+    means: tuple[float, float],
+    unit: str,
+    ratio: Ratio,
+    better: str = "faster",
+    *,
+    low_is_better: bool = False,
+) -> str:
+    """Return which of two ways is better, by how much, and how sure that is.
+
+    Args:
+        names: of the two ways.
+        means: of each, in `unit`.
+        unit: of the measure.
+        ratio: first to second.
+        better: what the better one is: `faster`, `lower`.
+        low_is_better: whether the lower one is the better.
+    """
+    shown = ", ".join(f"{name} {significant(mean)}" for name, mean in zip(names, means, strict=True))
+    if (ratio.mean < 1) != low_is_better and not ratio.low <= 0:
+        names, ratio = names[::-1], ratio.inverse()
+    far = f"{names[0]} is {short(abs(100 * (ratio.mean - 1)))} % {better}"
+    seeds = _seeds_text(ratio.pairs, ratio.seeds)
+    if not ratio.pairs:
+        words = "no ratio, as no seed has a number above 0 of both"
+    elif math.isnan(ratio.low):
+        words = f"{far if ratio.is_seen else 'no difference'} ({seeds}, so no interval)"
+    elif math.isclose(ratio.low, ratio.high, rel_tol=1e-9):
+        words = f"{far if ratio.is_seen else 'no difference'} (the same with {seeds})"
+    elif ratio.is_clear:
+        words = f"{far} ({_range(ratio)} %, {seeds})"
+    else:
+        words = f"no clear difference ({_range(ratio)} %, {seeds})"
+    return f"{f'{shown} {unit}'.rstrip()}: {words}."
+
+
+def _range(ratio: Ratio) -> str:
+    """Return the interval of a ratio as that of a difference in percent, without a common sign."""
+    ends = [100 * (end - 1) for end in (ratio.low, ratio.high)]
+    if ends[0] * ends[1] > 0:
+        ends = sorted(map(abs, ends))
+    return " to ".join(map(short, ends))
+
+
+def _seeds_text(pairs: int, seeds: int) -> str:
+    """Return of how many of all seeds both rows have a run: `3 seeds`, `2 of 3 seeds`."""
+    if pairs < seeds:
+        return f"{pairs} of {seeds} seeds"
+    return "1 seed" if pairs == 1 else f"{pairs} seeds"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Two rows of one stack, compared with each other."""
+    """Two rows of one stack, compared with each other by their goodputs."""
 
     stack: str
     first: str
@@ -39,22 +117,10 @@ class Finding:
     first_mbps: float
     second_mbps: float
     """Their mean goodputs over pairs."""
-    ratio: float
+    ratio: Ratio
     """The ratio of their goodputs, first to second: the geometric mean over pairs."""
-    low: float
-    high: float
-    """The upper end of the 95 % interval; NaN of one pair."""
-    pairs: int
-    """The number of seeds of which both rows have a run."""
-    seeds: int
-    """The number of seeds that were asked for: with more than `pairs`, runs are not ok."""
-    why: str
-    """The reason why the slower one was slower; empty: no counter tells."""
-    sign: str = ""
-    """The sign that is the reason (docs/results.md)."""
-    sign_slower: float = math.nan
-    sign_faster: float = math.nan
-    """Its values in the slower and in the faster run of the first pair; NaN: not recorded."""
+    reason: Reason
+    """The reason why the slower one was slower."""
     warning: bool = False
     """Whether it warns that Dual Connectivity is slower than one leg alone."""
     several: bool = False
@@ -62,109 +128,199 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
-        return for_json({**asdict(self), "sentence": self.sentence})
+        fields = asdict(self)
+        ratio, _ = fields.pop("ratio"), fields.pop("reason")
+        numbers = {**ratio._asdict(), **self.reason.to_json()}
+        numbers["ratio"] = numbers.pop("mean")
+        return for_json({**fields, **numbers, "sentence": self.sentence})
 
     @property
     def sentence(self) -> str:
         """Return what was found and how sure it is, and in a second sentence why."""
-        names = self.first, self.second
-        what = difference_sentence(
-            names, (self.first_mbps, self.second_mbps), "Mbit/s", self._ratio
-        )
+        names, means = (self.first, self.second), (self.first_mbps, self.second_mbps)
+        what = difference_sentence(names, means, "Mbit/s", self.ratio)
         before = f"{'Warning: ' if self.warning else ''}{f'{self.stack}: ' if self.several else ''}"
-        if not self.why or not (self._ratio.is_clear or self.pairs == 1):
-            return before + what
-        slower = self.first if self.ratio < 1 else self.second
-        why = reason_sentence(slower, self.sign, self.sign_slower, self.sign_faster)
-        return f"{before}{what} {why}"
-
-    @property
-    def _ratio(self) -> Ratio:
-        return Ratio(self.ratio, self.low, self.high, self.pairs, self.seeds)
+        slower = names[0] if self.ratio.mean < 1 else names[1]
+        why = self.reason.sentence(slower)
+        tells = self.ratio.is_clear or self.ratio.pairs == 1
+        return f"{before}{what}{f' {why}' if why and tells else ''}"
 
     @property
     def is_slower(self) -> bool:
         """Return whether the first row is slower, clearly so where there is an interval."""
-        return self._ratio.is_seen and self.ratio < 1 and not self.high >= 1
+        return self.ratio.is_seen and self.ratio.mean < 1 and not self.ratio.high >= 1
 
 
-def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding]:
-    """Compare rows of runs (`load_results`) that have a goodput, by the pairs of `pairs`.
+def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding | MediaFinding]:
+    """Compare rows of runs (`load_results`), by the pairs of `row_pairs`.
 
-    Those of Dual Connectivity with multipath come first.
+    Those of Dual Connectivity with multipath come first, and of goodput before videos and calls.
 
     Args:
         results: runs of one comparison.
         stacks: the stack of each transport; other transports are left out.
     """
-    ok = results[(results["status"] == "ok") & results["goodput_mbps"].notna()]
-    seeds = results["seed"].nunique()
-    made = [
-        finding
-        for stack, runs in by_stack(ok, stacks)
-        for pair in pairs(runs, _mean_goodput)
-        for finding in _compared(stack, pair, seeds)
-    ]
+    ok, seeds = results[results["status"] == "ok"], results["seed"].nunique()
+    with_goodput = ok[ok["goodput_mbps"].notna()]
+    pairs = row_pairs(with_goodput, stacks, lambda row: float(row["goodput_mbps"].mean()))
+    made = [finding for pair in pairs if (finding := _goodput_finding(pair, seeds)) is not None]
     several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
     first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
-    return [replace(finding, several=several) for finding in first]
+    return [*(replace(finding, several=several) for finding in first), *_of_media(ok, stacks, seeds)]
 
 
-def by_stack(runs: pd.DataFrame, stacks: Mapping[str, str]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each stack with its runs; those of transports without a stack are left out."""
-    of = runs["transport"].map(lambda name: stacks.get(name, ""))
-    yield from ((str(stack), part) for stack, part in runs.groupby(of, sort=False) if stack)
-
-
-def _mean_goodput(runs: pd.DataFrame) -> float:
-    return float(runs["goodput_mbps"].mean())
-
-
-def _compared(stack: str, pair: Pair, seeds: int) -> Iterator[Finding]:
-    """Compare two rows by their runs of one seed; yield nothing without a common seed.
-
-    With `warning`, yield a finding only if the first row is clearly slower.
-    """
-    columns = ["seed", "goodput_mbps", "directory"]
-    runs = pair.first[1][columns].merge(pair.second[1][columns], on="seed")
-    if runs.empty:
-        return
-    logs = [
-        math.log(mine / theirs)
-        for mine, theirs in zip(runs["goodput_mbps_x"], runs["goodput_mbps_y"], strict=True)
-    ]
-    middle, interval = sum(logs) / len(logs), mean_interval(logs)
-    directories = [Path(runs[name].iloc[0]) for name in ("directory_x", "directory_y")]
-    slower, faster = directories if middle < 0 else reversed(directories)
+def _goodput_finding(pair: RowPair, seeds: int) -> Finding | None:
+    """Compare two rows; None: it would be a warning, and the first row is not clearly slower."""
+    mbps = pair.runs["goodput_mbps_x"], pair.runs["goodput_mbps_y"]
+    mean, interval = mean_ratio((mbps[0] / mbps[1]).tolist())
     finding = Finding(
-        stack=stack,
-        first=pair.first[0],
-        second=pair.second[0],
-        first_mbps=float(runs["goodput_mbps_x"].mean()),
-        second_mbps=float(runs["goodput_mbps_y"].mean()),
-        ratio=math.exp(middle),
-        low=math.exp(interval.low),
-        high=math.exp(interval.high),
-        pairs=len(logs),
-        seeds=seeds,
+        stack=pair.stack,
+        first=pair.first,
+        second=pair.second,
+        first_mbps=float(mbps[0].mean()),
+        second_mbps=float(mbps[1].mean()),
+        ratio=Ratio(mean, interval.low, interval.high, len(pair.runs), seeds),
+        reason=reason(*pair.directories(first_is_worse=mean < 1)),
         warning=pair.warning,
-        **limiting_factor(slower, faster),
     )
-    if not pair.warning or finding.is_slower:
-        yield finding
+    return finding if finding.is_slower or not pair.warning else None
 
 
-def limiting_factor(slower: Path, faster: Path) -> dict[str, Any]:
-    """Return what held a run back, as fields of a finding; empty where its files do not tell."""
-    try:
-        worse, better = signs(slower), signs(faster)
-    except (ResultError, OSError, ValueError):
-        return {"why": ""}
-    if not (sign := strongest_sign(worse, better)):
-        return {"why": ""}
-    return {
-        "why": REASONS[sign][1],
-        "sign": sign,
-        "sign_slower": getattr(worse, sign),
-        "sign_faster": getattr(better, sign),
-    }
+class PerceivedMeasure(NamedTuple):
+    """A number of a run that somebody feels."""
+
+    name: str
+    """Its name among the run's details."""
+    words: str
+    unit: str
+    higher_is_better: bool = False
+
+    def value(self, details: Mapping[str, Any]) -> float:
+        """Return a run's number in the unit of the sentence; NaN where it has none."""
+        value = details.get(self.name)
+        if not isinstance(value, int | float):
+            return math.nan
+        return float(value) * (100 if self.unit == "percentage points" else 1)
+
+    def goodness(self, runs: pd.DataFrame) -> float:
+        """Return how good runs are on average; more is better."""
+        mean = float(runs[self.name].mean())
+        return mean if self.higher_is_better else -mean
+
+
+PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
+    "video": (
+        PerceivedMeasure(
+            "linear_qoe_mbps", "quality of experience", "Mbit/s", higher_is_better=True
+        ),
+        PerceivedMeasure("stalls", "stalls", ""),
+        PerceivedMeasure("stall_s", "time stalled", "s"),
+        PerceivedMeasure("bitrate_mbps", "bitrate", "Mbit/s", higher_is_better=True),
+    ),
+    "realtime": (
+        PerceivedMeasure("late_share", "late frames", "percentage points"),
+        PerceivedMeasure("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
+        PerceivedMeasure("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
+        PerceivedMeasure("freezes", "freezes", ""),
+    ),
+}
+"""What is compared of a workload; rows are ranked by the first."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two rows in one number: the first row less the second."""
+
+    measure: str
+    words: str
+    unit: str
+    mean: float
+    low: float
+    high: float
+    """The upper end of the 95 % interval; NaN of one pair."""
+    better: str
+    """The row that is clearly better; empty: neither is."""
+
+    def phrase(self, first: str) -> str:
+        """Return the difference in words, and whether the first row is better or worse by it."""
+        unit = f" {self.unit}" if self.unit else ""
+        words = f"{self.words} {_signed(self.mean)}{unit}"
+        if math.isnan(self.low):
+            return words
+        outcome = "no clear difference"
+        if self.better:
+            outcome = "better" if self.better == first else "worse"
+        return f"{words} ({_signed(self.low)} to {_signed(self.high)}: {outcome})"
+
+
+@dataclass(frozen=True)
+class MediaFinding:
+    """Two rows of one stack, compared by what viewers or callers feel."""
+
+    stack: str
+    first: str
+    second: str
+    pairs: int
+    """The number of seeds of which both rows have a run."""
+    seeds: int
+    """The number of seeds that were asked for."""
+    differences: tuple[Difference, ...]
+    reason: Reason
+    """The reason why one is clearly worse."""
+    warning: bool = False
+    """Whether it warns that Dual Connectivity is worse than one leg alone."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all of it for programs; null stands for a missing interval."""
+        fields = asdict(self)
+        del fields["reason"]
+        fields["differences"] = [for_json(difference) for difference in fields["differences"]]
+        return for_json({**fields, **self.reason.to_json(), "sentence": self.sentence})
+
+    @property
+    def sentence(self) -> str:
+        """Return what was found in one sentence, and in a second one why."""
+        seeds = _seeds_text(self.pairs, self.seeds)
+        how = f"with 95 % intervals, {seeds}" if self.pairs > 1 else f"{seeds}, so no interval"
+        numbers = ", ".join(difference.phrase(self.first) for difference in self.differences)
+        words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}."
+        why = self.reason.sentence(
+            self.second if self.differences[0].better == self.first else self.first
+        )
+        return f"{'Warning: ' if self.warning else ''}{words}{f' {why}' if why else ''}"
+
+
+def _of_media(
+    ok: pd.DataFrame, stacks: Mapping[str, str], seeds: int
+) -> Iterator[MediaFinding]:
+    """Compare rows of runs that are all of a video, or all of a call; others have no finding."""
+    kinds = set(ok["workload"])
+    felt = PERCEIVED_MEASURES.get(kinds.pop(), ()) if len(kinds) == 1 else ()
+    if not felt:
+        return
+    values = {measure.name: list(map(measure.value, ok["details"])) for measure in felt}
+    known = ok.assign(**values).dropna(subset=[felt[0].name])
+    for pair in row_pairs(known, stacks, felt[0].goodness):
+        differences = tuple(_difference(pair, measure) for measure in felt)
+        better = differences[0].better
+        if pair.warning and better != pair.second:
+            continue
+        runs = pair.directories(first_is_worse=better == pair.second)
+        yield MediaFinding(
+            *(pair.stack, pair.first, pair.second, len(pair.runs), seeds, differences),
+            reason=reason(*runs) if better else Reason(),
+            warning=pair.warning,
+        )
+
+
+def _difference(pair: RowPair, felt: PerceivedMeasure) -> Difference:
+    values = (pair.runs[f"{felt.name}_x"] - pair.runs[f"{felt.name}_y"]).dropna()
+    mean, interval = float(values.mean()), mean_interval(values.tolist())
+    better = ""
+    if interval.low > 0 or interval.high < 0:
+        better = pair.first if (mean > 0) == felt.higher_is_better else pair.second
+    return Difference(felt.name, felt.words, felt.unit, mean, interval.low, interval.high, better)
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else ''}{significant(value)}"

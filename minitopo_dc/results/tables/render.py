@@ -7,10 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 import pandas as pd
+from rich.text import Text
 
 from minitopo_dc.numbers import amount, significant, with_spread
 from minitopo_dc.results.tables.runs import leg_columns
-from minitopo_dc.results.tables.sheet import Head, Sheet, status_styles
+from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.results.tables.summary import columns_of, row_name, spread_name
 from minitopo_dc.workloads import Column
 
@@ -30,25 +31,25 @@ def render_table(
     """
     columns = columns_of(comparison)
     # A part of all legs' capacity comes after the legs' bytes.
-    first = [each for each in columns if not each.percent]
-    last = [each for each in columns if each.percent]
+    first = [column for column in columns if not column.percent]
+    last = [column for column in columns if column.percent]
     legs = leg_columns(comparison)
     heads = [Head("transport", text=True), Head("mode", text=True), Head("runs", text=True)]
-    heads += [Head(*each.name_and_unit) for each in first]
+    heads += [Head(*column.name_and_unit) for column in first]
     heads += [Head(f"leg {number}", "MB") for number in range(1, len(legs) + 1)]
-    heads += [Head(*each.name_and_unit) for each in last]
-    sheet = Sheet(heads, styles=status_styles(STATUS_STYLES))
+    heads += [Head(*column.name_and_unit) for column in last]
+    sheet = Sheet(heads)
     notes: dict[str, list[str]] = {}
     for row in comparison.to_dict("records"):
-        told = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
-        for text in told:
+        texts = [text for text in (" ".join(row["reason"].split()), row["notes"]) if text]
+        for text in texts:
             notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
         cells = [*_numbers(row, first), *(_carried(row[leg]) for leg in legs)]
         cells[:1] = [f"{_of_runs(row)}{cell}" for cell in cells[:1]]
         sheet.add(
             labels.get(row["transport"], row["transport"]),
             row_name(row),
-            _runs(row, [[*notes].index(text) + 1 for text in told]),
+            _runs(row, [[*notes].index(text) + 1 for text in texts]),
             *(cells if row["ok"] else "-" * len(cells)),
             *(_numbers(row, last) if row["ok"] else "-" * len(last)),
         )
@@ -69,10 +70,14 @@ def _machine(comparison: pd.DataFrame) -> Iterator[str]:
         yield f"{words}; {repeats} repeated" if repeats else words
 
 
-def _runs(row: dict[Any, Any], notes: Sequence[int]) -> str:
+def _runs(row: dict[Any, Any], notes: Sequence[int]) -> Text:
     """Return how many runs have each status, and the numbers of the notes on them."""
-    parts = ", ".join(f"{row[status]} {status}" for status in STATUS_STYLES if row[status])
-    return " ".join([parts, *(f"[{note}]" for note in notes)])
+    parts = (
+        Text(f"{row[status]} {status}", style)
+        for status, style in STATUS_STYLES.items()
+        if row[status]
+    )
+    return Text(" ").join([Text(", ").join(parts), *(Text(f"[{note}]") for note in notes)])
 
 
 def _of_runs(row: dict[Any, Any]) -> str:

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results.measures import signs
-from minitopo_dc.results.measures.sentences import REASONS, reason_sentence
-from minitopo_dc.results.measures.verdict import Finding, findings
-from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.measures import verdict
+from minitopo_dc.results.measures.limiting_factors import Reason
+from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.tables.runs import results_table
-from tests.results.measures.test_signs import PLAIN
+from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
@@ -28,7 +27,8 @@ def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> list[
 
 
 def found(*rows: list[RunResult]) -> list[Finding]:
-    return findings(results_table([run for each in rows for run in each]), STACKS)
+    made = findings(results_table([run for row in rows for run in row]), STACKS)
+    return [finding for finding in made if isinstance(finding, Finding)]
 
 
 def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
@@ -37,8 +37,8 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
         row("quic-picoquic", "dc", 22, 44, 88, variant="least-delay"),
         row("mpquic-picoquic", "multipath", 20, 40, 80),
     )
-    assert (finding.first, finding.second, finding.pairs) == ("DC (least-delay)", "MP-QUIC", 3)
-    assert (finding.ratio, finding.low, finding.high) == pytest.approx((1.1, 1.1, 1.1))
+    assert (finding.first, finding.second, finding.ratio.pairs) == ("DC (least-delay)", "MP-QUIC", 3)
+    assert finding.ratio[:3] == pytest.approx((1.1, 1.1, 1.1))
     assert finding.sentence == (
         "DC (least-delay) 51.3, MP-QUIC 46.7 Mbit/s: "
         "DC (least-delay) is 10 % faster (the same with 3 seeds)."
@@ -61,7 +61,7 @@ def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
         row("quic-picoquic", "dc", 10, 11, 12),
         [*row("mpquic-picoquic", "multipath", 20, 23), failed],
     )
-    assert (finding.pairs, finding.seeds) == (2, 3)
+    assert (finding.ratio.pairs, finding.ratio.seeds) == (2, 3)
     assert finding.sentence.endswith("%, 2 of 3 seeds).")
     assert "MP-QUIC is 104 % faster (" in finding.sentence
 
@@ -70,13 +70,13 @@ def test_scatter_over_seeds_leaves_it_open() -> None:
     (finding,) = found(
         row("quic-picoquic", "dc", 20, 50, 60), row("mpquic-picoquic", "multipath", 30, 40, 50)
     )
-    assert finding.low < 1 < finding.high
+    assert finding.ratio.low < 1 < finding.ratio.high
     assert ": no clear difference (-" in finding.sentence
 
 
 def test_one_seed_has_no_interval() -> None:
     (finding,) = found(row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20))
-    assert math.isnan(finding.low)
+    assert math.isnan(finding.ratio.low)
     assert "MP-QUIC is 100 % faster (1 seed, so no interval)." in finding.sentence
     assert json.loads(json.dumps(finding.to_json(), allow_nan=False))["low"] is None
 
@@ -121,13 +121,6 @@ def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there
     }
 
 
-@pytest.mark.parametrize("name", REASONS)
-def test_every_number_that_tells_a_reason_has_a_sentence_of_its_own(name: str) -> None:
-    assert reason_sentence("DC", name, 0.5, 0.25).startswith(f"DC {REASONS[name].did} (")
-    assert " for " not in reason_sentence("DC", name, 0.5, math.nan).rpartition("(")[2]
-    assert REASONS.keys() == signs.REASONS.keys()
-
-
 def test_other_stacks_are_not_set_against_each_other() -> None:
     assert not found(row("tcp", "dc", 10, 11), row("mpquic-picoquic", "multipath", 20, 21))
 
@@ -138,14 +131,12 @@ def test_runs_without_goodput_count_for_nothing() -> None:
 
 
 def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minitopo_dc.results.measures import verdict
-
     runs = [
         result("tcp", "sc", goodput_mbps=79, directory="fast"),
         result("tcp", "dc", goodput_mbps=22, directory="slow"),
     ]
-    signs = {Path("slow"): replace(PLAIN, lost=0.05), Path("fast"): PLAIN}
-    monkeypatch.setattr(verdict, "signs", signs.__getitem__)
+    reasons = {(Path("slow"), Path("fast")): Reason("lost", 0.05, 0.0)}
+    monkeypatch.setattr(verdict, "reason", lambda *runs: reasons[runs])
     (finding,) = found(runs)
     assert finding.sentence.endswith(". DC lost more packets (5 % for 0 %).")
     assert finding.to_json()["sign"] == "lost"
@@ -185,3 +176,94 @@ def test_the_shortest_t_reordering_is_set_against_the_longest() -> None:
     assert names(*rows) == [
         ("DC (batch, t-Reordering 50.0 ms)", "DC (batch, t-Reordering infinity ms)")
     ]
+
+
+def media_row(kind: str, mode: str, *seeds: dict[str, float], split: str = "") -> list[RunResult]:
+    transport = "mpquic-picoquic" if mode == "multipath" else "quic-picoquic"
+    return [
+        result(
+            transport,
+            mode,
+            workload=kind,
+            goodput_mbps=None,
+            seed=seed,
+            repetition=seed,
+            variant=split,
+            settings={"pdcp.split": split, "pdcp.t_reordering_ms": 200.0} if split else {},
+            details=each,
+        )
+        for seed, each in enumerate(seeds, start=1)
+    ]
+
+
+def call(late: float, p99: float) -> dict[str, float]:
+    return {"late_share": late, "frame_delay_p95_ms": 40.0, "frame_delay_p99_ms": p99, "freezes": 0}
+
+
+def perceived(*rows: list[RunResult]) -> list[MediaFinding]:
+    made = findings(results_table([run for row in rows for run in row]), STACKS)
+    return [finding for finding in made if isinstance(finding, MediaFinding)]
+
+
+def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
+    (finding,) = perceived(
+        media_row("realtime", "dc", call(0.10, 90), call(0.11, 95), call(0.12, 85)),
+        media_row("realtime", "multipath", call(0.05, 90), call(0.06, 90), call(0.07, 90)),
+    )
+    assert (finding.first, finding.second, finding.pairs) == ("DC", "MP-QUIC", 3)
+    assert finding.differences[0].better == "MP-QUIC"
+    assert finding.sentence == (
+        "picoquic: DC less MP-QUIC (with 95 % intervals, 3 seeds): "
+        "late frames +5.00 percentage points (+5.00 to +5.00: worse), "
+        "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
+        "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
+        "freezes 0 (0 to 0: no clear difference)."
+    )
+
+
+def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
+    video = {"linear_qoe_mbps": 4.0, "stalls": 1, "stall_s": 2.0, "bitrate_mbps": 5.0}
+    better = {"linear_qoe_mbps": 6.0, "stalls": 0, "stall_s": 0.0, "bitrate_mbps": 6.0}
+    (finding,) = perceived(
+        media_row("video", "dc", better, better, split="least-delay"),
+        media_row("video", "dc", video, video, split="batch"),
+    )
+    assert (finding.first, finding.second) == ("DC (least-delay)", "DC (batch)")
+    assert {each.better for each in finding.differences} == {"DC (least-delay)"}
+    assert finding.sentence.count(": better)") == 4
+    assert [each.mean for each in finding.differences] == pytest.approx([2, -1, -2, 1])
+
+
+def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
+    (finding,) = perceived(
+        media_row("realtime", "dc", call(0.1, 90)), media_row("realtime", "multipath", call(0.0, 80))
+    )
+    assert "1 seed, so no interval" in finding.sentence
+    assert not any(each.better for each in finding.differences)
+    told = json.loads(json.dumps(finding.to_json(), allow_nan=False))
+    assert told["differences"][0]["low"] is None
+    assert told["sentence"] == finding.sentence
+
+
+def test_dc_is_warned_of_only_where_it_has_clearly_more_late_frames_than_one_leg() -> None:
+    dual = media_row("realtime", "dc", call(0.10, 90), call(0.11, 90), call(0.12, 90))
+    worse = media_row("realtime", "sc", call(0.05, 90), call(0.06, 90), call(0.07, 90))
+    equal = media_row("realtime", "sc", call(0.09, 90), call(0.12, 90), call(0.12, 90))
+    (warning,) = perceived(dual, worse)
+    assert warning.sentence.startswith("Warning: picoquic: DC less one leg alone")
+    assert not perceived(dual, equal)
+
+
+def test_a_number_that_no_run_has_is_a_dash() -> None:
+    (finding,) = perceived(
+        media_row("realtime", "dc", {"late_share": 0.1}, {"late_share": 0.1}),
+        media_row("realtime", "multipath", {"late_share": 0.1}, {"late_share": 0.1}),
+    )
+    assert math.isnan(finding.differences[1].mean)
+    assert "95th percentile of frame delay - ms" in finding.sentence
+
+
+def test_downloads_and_mixed_workloads_have_no_such_sentence() -> None:
+    mixed = media_row("realtime", "dc", call(0.1, 90)) + media_row("video", "multipath", call(0.1, 90))
+    assert not perceived(media_row("download", "dc", {}), media_row("download", "multipath", {}))
+    assert not perceived(mixed)

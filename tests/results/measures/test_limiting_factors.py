@@ -13,7 +13,14 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
-from minitopo_dc.results.measures.signs import Signs, reason, signs
+from minitopo_dc.results.measures.limiting_factors import (
+    SIGNS,
+    Reason,
+    Signs,
+    signs,
+    strongest_sign,
+)
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 
 PLAIN = Signs(
@@ -31,20 +38,27 @@ PLAIN = Signs(
 
 def test_the_strongest_sign_is_the_reason() -> None:
     worse = replace(PLAIN, lost=0.02, waiting=2.0)
-    assert reason(worse, PLAIN) == "its packets wait in PDCP behind one that is late or lost"
-    assert reason(replace(worse, waiting=0.1), PLAIN) == "it loses more packets"
+    assert strongest_sign(worse, PLAIN) == Reason("waiting", 2.0, 0.0)
+    lost = strongest_sign(replace(worse, waiting=0.1), PLAIN)
+    assert lost.sentence("DC") == "DC lost more packets (2 % for 0 %)."
+
+
+@pytest.mark.parametrize("name", SIGNS)
+def test_a_value_of_the_better_run_that_is_not_known_is_left_out(name: str) -> None:
+    assert " for " in Reason(name, 0.5, 0.25).sentence("DC").rpartition("(")[2]
+    assert " for " not in Reason(name, 0.5).sentence("DC").rpartition("(")[2]
 
 
 def test_what_both_runs_show_is_no_reason() -> None:
     both = replace(PLAIN, lost=0.05)
-    assert reason(both, both) == ""
-    assert reason(PLAIN, PLAIN) == ""
+    assert not strongest_sign(both, both).sign
+    assert not strongest_sign(PLAIN, PLAIN).sentence("DC")
 
 
 def test_what_was_not_recorded_is_no_reason_and_none_of_the_better_run() -> None:
     unknown = replace(PLAIN, waiting=math.nan, needless=math.nan)
-    assert reason(unknown, PLAIN) == ""
-    assert reason(replace(PLAIN, waiting=1.0), unknown) != ""
+    assert not strongest_sign(unknown, PLAIN).sign
+    assert strongest_sign(replace(PLAIN, waiting=1.0), unknown).sign == "waiting"
 
 
 def test_a_window_that_falls_behind_a_drop_falls_for_a_reason() -> None:

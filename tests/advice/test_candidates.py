@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.advice import Limits, base_of
+from minitopo_dc.advice import advise, base_of
+from minitopo_dc.advice.candidates import candidates_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sides import sides_of
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import parse_workload
@@ -26,23 +26,24 @@ from tests.advice.made_up import LEGS
 def test_as_many_variants_compete_on_one_side_as_on_the_other(
     transports: list[str], number: int
 ) -> None:
-    (sides,) = sides_of(base_of(LEGS), transports)
-    assert (len(sides.dual), len(sides.multipath)) == (number, number)
-    assert len(sides.alone) == 2
-    assert sides.dual[0].name == "DC (least delay)"
+    (stack,) = candidates_of(base_of(LEGS), transports)
+    assert (len(stack.dual), len(stack.multipath)) == (number, number)
+    assert len(stack.alone) == 2
+    assert stack.dual[0].name == "DC (least delay)"
 
 
 def test_three_legs_are_each_tried_alone() -> None:
-    (sides,) = sides_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"])
-    assert [row.variant for row in sides.alone] == ["leg 1", "leg 2", "leg 3"]
-    assert sides.multipath[0].fields["paths"]["initial"] == [1, 2, 3]
+    (stack,) = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"])
+    assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
+    paths = stack.multipath[0].scenario.paths
+    assert paths is not None
+    assert paths.initial == (1, 2, 3)
 
 
 def test_legs_that_reorder_tell_no_loss_by_their_order() -> None:
     legs = [{"downlink": {"rate_mbps": 30, "reorder": True}}, LEGS[1]]
-    (sides,) = sides_of(base_of(legs), ["quic-picoquic", "mpquic-picoquic"])
-    base = base_of(legs)
-    assert [row.scenario(base, 1).pdcp.legs_keep_order for row in sides.dual] == [False] * 3
+    (stack,) = candidates_of(base_of(legs), ["quic-picoquic", "mpquic-picoquic"])
+    assert [row.scenario.pdcp.legs_keep_order for row in stack.dual] == [False] * 3
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_what_has_no_counterpart_is_one_error(
     transports: list[str], legs: list[dict[str, object]], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        sides_of(base_of(legs), transports)
+        candidates_of(base_of(legs), transports)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +111,4 @@ def test_a_run_that_failed_has_no_score() -> None:
 
 def test_no_time_at_all_is_one_error() -> None:
     with pytest.raises(SettingsError, match="--time: 0; allowed: 1 to 86400 s"):
-        Limits(seconds=0)
+        advise(LEGS, seconds=0)

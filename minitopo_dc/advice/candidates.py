@@ -6,11 +6,13 @@ of variants competes, in an order that is fixed here before anything is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from minitopo_dc.clocks import unavailable_reason
+from minitopo_dc.comparison import scenario_of_row
+from minitopo_dc.results.measures.row_pairs import TRANSPORTS
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
@@ -21,7 +23,6 @@ QUIC = ("quic-picoquic", "mpquic-picoquic")
 COUPLED = ("lia", "olia")
 """Coupled congestion controls (RFC 6356; Khalili et al., CoNEXT 2012), of transports that have
 them: variants of multipath beside the one that is asked for, whose windows are not coupled."""
-MULTIPATH_NAMES = {"mpquic-picoquic": "MP-QUIC", "mpquic": "MP-QUIC", "mptcp": "MPTCP"}
 SPLITS = {"least-delay": "least delay", "proportional": "proportional", "batch": "1:1"}
 """Of Dual Connectivity, with their names: the adaptive ones first, which were the best ones in
 docs/measurements/designs.md; the papers'."""
@@ -35,15 +36,10 @@ class Row:
     """In sentences: `DC (least delay)`."""
     variant: str
     """In tables and names of directories: `least-delay`."""
-    fields: Mapping[str, Any]
-    """Of a scenario: what differs from the base."""
-
-    def scenario(self, base: Scenario, seed: int) -> Scenario:
-        """Return the scenario of a run; SettingsError if the fields do not fit the base."""
-        return Scenario.check({**base.model_dump(), **self.fields, "seed": seed}, "advise")
+    scenario: Scenario
 
 
-class Sides(NamedTuple):
+class Candidates(NamedTuple):
     """The rows of one stack; the first row of a side is the one that is expected to be its best."""
 
     stack: str
@@ -58,8 +54,8 @@ class Sides(NamedTuple):
         return [*self.alone, *self.dual, *self.multipath]
 
 
-def sides_of(base: Scenario, transports: Sequence[str]) -> list[Sides]:
-    """Return the sides of each stack of these transports, in their order.
+def candidates_of(base: Scenario, transports: Sequence[str]) -> list[Candidates]:
+    """Return the candidates of each stack of these transports, in their order.
 
     Raises:
         SettingsError, TraceError: a transport is unknown, has no counterpart of its stack or cannot
@@ -73,24 +69,24 @@ def sides_of(base: Scenario, transports: Sequence[str]) -> list[Sides]:
             raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
         runner = get_runner(name)
         stacks.setdefault(runner.stack or runner.name, []).append(runner)
-    found = [_sides(base, stack, runners) for stack, runners in stacks.items()]
-    for row in (row for sides in found for row in sides.rows):
-        scenario = row.scenario(base, base.seed)
-        check_scenario(scenario)
-        if (reason := unavailable_reason(scenario)) is not None:
-            raise SettingsError(f"--transports: {scenario.transport} cannot run here: {reason}")
-    return found
+    candidates = [_of_stack(base, stack, runners) for stack, runners in stacks.items()]
+    for row in (row for stack in candidates for row in stack.rows):
+        check_scenario(row.scenario)
+        if (reason := unavailable_reason(row.scenario)) is not None:
+            name = row.scenario.transport
+            raise SettingsError(f"--transports: {name} cannot run here: {reason}")
+    return candidates
 
 
-def _sides(base: Scenario, stack: str, runners: Sequence[Runner]) -> Sides:
+def _of_stack(base: Scenario, stack: str, runners: Sequence[Runner]) -> Candidates:
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     alone = [
-        Row(f"leg {leg} alone", f"leg {leg}", {**_own(base, single), "mode": "sc", "leg": leg})
+        _row(base, single, f"leg {leg} alone", f"leg {leg}", mode="sc", leg=leg)
         for leg in range(1, len(base.legs) + 1)
     ]
     dual, multipath = list(_dual(base, single)), list(_multipath(base, several))
     number = min(len(dual), len(multipath))
-    return Sides(stack, alone, dual[:number], multipath[:number])
+    return Candidates(stack, alone, dual[:number], multipath[:number])
 
 
 def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
@@ -104,11 +100,12 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
     return able[0]
 
 
-def _own(base: Scenario, runner: Runner) -> dict[str, Any]:
-    """Return a row's transport, with the options of the base that it knows."""
+def _row(base: Scenario, runner: Runner, name: str, variant: str, **fields: Any) -> Row:
+    """Return a row with the options of the base that its transport knows."""
     known = runner.options_type.model_fields
     options = {name: value for name, value in base.options.items() if name in known}
-    return {"transport": runner.name, "options": options}
+    fields = {"transport": runner.name, "options": options, **fields}
+    return Row(name, variant, scenario_of_row(base, fields))
 
 
 def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -117,13 +114,13 @@ def _dual(base: Scenario, runner: Runner) -> Iterator[Row]:
     Legs that keep the order of packets tell by it what is lost.
     """
     radios = [radio for _, radio in base.directions()]
-    in_order = not any(each.reorder or (each.rlc and not each.rlc.in_order) for each in radios)
+    in_order = not any(radio.reorder or (radio.rlc and not radio.rlc.in_order) for radio in radios)
     late = {"numbering": "late", "t_reordering_ms": "adaptive", "legs_keep_order": in_order}
     uplink = {"split_uplink": True, "uplink_pdcp": {"split": "least-delay", **late}}
     for split, name in SPLITS.items():
         adaptive = {"pdcp": {"split": split, **late}, **uplink}
         fields = {"pdcp": {}} if split == "batch" else adaptive
-        yield Row(f"DC ({name})", split, {**_own(base, runner), "mode": "dc", **fields})
+        yield _row(base, runner, f"DC ({name})", split, mode="dc", **fields)
 
 
 def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
@@ -132,10 +129,10 @@ def _multipath(base: Scenario, runner: Runner) -> Iterator[Row]:
     A path that carries nothing fails no run: over very unequal legs it is what a scheduler may do.
     """
     paths = {"initial": list(range(1, len(base.legs) + 1)), "each_carries": False}
-    name = MULTIPATH_NAMES.get(runner.name, runner.name)
     fields = {"mode": "multipath", "paths": paths if runner.takes_paths else None}
-    yield Row(name, "", {**_own(base, runner), **fields})
+    name = TRANSPORTS.get(runner.name, runner.name)
+    yield _row(base, runner, name, "", **fields)
     for control in COUPLED:
         if control in runner.congestion_controls and control != base.congestion_control:
-            own = {**_own(base, runner), **fields, "congestion_control": control}
-            yield Row(f"{name} ({control.upper()})", control, own)
+            own = {**fields, "congestion_control": control}
+            yield _row(base, runner, f"{name} ({control.upper()})", control, **own)

@@ -1,4 +1,4 @@
-"""Signs in a run's counters of what held it back, and those that explain a slower run.
+"""Signs in a run's counters of what held it back, and the one that explains a worse run.
 
 What is not recorded is NaN: without a bearer nothing waits for its order, and the real clock
 records no congestion window of a single path. What a QUIC stream holds back behind a gap is in no
@@ -11,10 +11,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
 from minitopo_dc.results.measures.pdcp import longest_wait_s, receive_counters, reordering_wait_ms
 from minitopo_dc.results.measures.utilisation import (
@@ -58,18 +60,90 @@ class Signs:
     """Utilisation of the fullest leg less that of the emptiest, if the fullest is full; else 0."""
 
 
-REASONS: Mapping[str, tuple[float, str]] = {
-    "waiting": (0.2, "its packets wait in PDCP behind one that is late or lost"),
-    "needless": (3.0, "its sender takes late packets for lost ones"),
-    "lost": (0.01, "it loses more packets"),
-    "bytes_per_byte": (0.2, "it carries more bytes for the same file"),
-    "late": (0.2, "its second leg starts late"),
-    "idle": (0.2, "one of its legs carries nothing for part of the time"),
-    "uneven": (0.3, "its full leg slows down the other one"),
+class Sign(NamedTuple):
+    """How a number of `Signs` counts as the reason why a run is worse, and what is said then."""
+
+    least: float
+    """By which it must exceed the better run's."""
+    did: str
+    """What the worse way did."""
+    unit: str
+    scale: float = 1
+
+    def shown(self, worse: float, better: float) -> str:
+        """Return both numbers with the unit; that of the better run may be NaN."""
+        shown = f"{short(worse * self.scale)}{self.unit}"
+        if math.isnan(better):
+            return shown
+        return f"{shown} for {short(better * self.scale)}{' %' * self.unit.startswith(' %')}"
+
+
+SIGNS: Mapping[str, Sign] = {
+    "waiting": Sign(0.2, "let packets wait longer behind late or lost ones", " round trips"),
+    "needless": Sign(3.0, "took late packets for lost ones", " times"),
+    "lost": Sign(0.01, "lost more packets", " %", 100),
+    "bytes_per_byte": Sign(0.2, "carried more bytes for the same file", " a byte"),
+    "late": Sign(0.2, "began late on its second leg", " % of the time", 100),
+    "idle": Sign(0.2, "left a leg without data for longer", " % of the time", 100),
+    "uneven": Sign(0.3, "filled one leg while another had room", " %", 100),
 }
-"""The thresholds by which a sign must exceed that of the better run to count as a reason, with the
-reason in words: a fifth of a round trip, three falls, one packet of 100, a fifth of the file, a
-fifth of the time, 30 % of a capacity."""
+"""The signs that may be reasons. They must exceed those of the better run by a fifth of a round
+trip, three falls, one packet of 100, a fifth of the file, a fifth of the time, 30 % of a
+capacity."""
+
+
+def short(number: float) -> str:
+    """Return a number with two digits, or all before the point."""
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.2g}"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why one of two runs over the same legs was worse: the sign in which it differs most."""
+
+    sign: str = ""
+    """A name of `SIGNS`; empty: no sign tells."""
+    worse: float = math.nan
+    better: float = math.nan
+    """Its values in the two runs; NaN: not recorded."""
+
+    def sentence(self, way: str) -> str:
+        """Return why a way was worse; empty where no sign tells."""
+        if not self.sign:
+            return ""
+        sign = SIGNS[self.sign]
+        return f"{way} {sign.did} ({sign.shown(self.worse, self.better)})."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it for programs, with the names of a verdict's file."""
+        why = SIGNS[self.sign].did if self.sign else ""
+        values = {"sign_slower": self.worse, "sign_faster": self.better}
+        return {"why": why, "sign": self.sign, **values}
+
+
+def reason(worse: Path, better: Path) -> Reason:
+    """Return why the worse of two runs was so; without a sign where their files do not tell."""
+    try:
+        return strongest_sign(signs(worse), signs(better))
+    except (ResultError, OSError, ValueError):
+        return Reason()
+
+
+def strongest_sign(worse: Signs, better: Signs) -> Reason:
+    """Return the sign that exceeds the better run's by the most, relative to its threshold.
+
+    One that the better run has not recorded counts as 0 there.
+    """
+    mine, theirs = asdict(worse), asdict(better)
+    excess = {
+        name: (mine[name] - (0.0 if math.isnan(theirs[name]) else theirs[name])) / sign.least
+        for name, sign in SIGNS.items()
+        if not math.isnan(mine[name])
+    }
+    strongest = max(excess, key=lambda name: excess[name], default="")
+    if not strongest or excess[strongest] < 1:
+        return Reason()
+    return Reason(strongest, mine[strongest], theirs[strongest])
 
 
 def signs(run: Path) -> Signs:
@@ -84,7 +158,7 @@ def signs(run: Path) -> Signs:
     windows = congestion_series(run)
     return Signs(
         goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
-        leg_shares=tuple(float(each) for each in counts / counts.sum()),
+        leg_shares=tuple(map(float, counts / counts.sum())),
         waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
         needless=needless_falls(windows, series, longest_wait_s(run)),
         lost=_lost(run, series),
@@ -96,31 +170,6 @@ def signs(run: Path) -> Signs:
         idle=idle,
         uneven=_uneven(run, result),
     )
-
-
-def reason(worse: Signs, better: Signs) -> str:
-    """Return in words why one run is slower than another over the same legs; empty if unknown.
-
-    The reason is that of the strongest sign (`REASONS`).
-    """
-    strongest = strongest_sign(worse, better)
-    return REASONS[strongest][1] if strongest else ""
-
-
-def strongest_sign(worse: Signs, better: Signs) -> str:
-    """Return the sign that exceeds the better run's by the most, relative to its threshold.
-
-    Returns:
-        a name of `REASONS`, or nothing where no sign exceeds its threshold.
-    """
-    mine, theirs = asdict(worse), asdict(better)
-    excess = {
-        name: (mine[name] - (0.0 if math.isnan(theirs[name]) else theirs[name])) / least
-        for name, (least, _) in REASONS.items()
-        if not math.isnan(mine[name])
-    }
-    strongest = max(excess, key=lambda name: excess[name], default="")
-    return strongest if strongest and excess[strongest] >= 1 else ""
 
 
 def _used(result: RunResult) -> list[int]:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from minitopo_dc.results.tables.runs import SPLIT
 
-WORDS = {"dc": "DC", "multipath": "multipath", "sc": "one leg alone"}
+KINDS = {"sc": "one leg alone", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
+"""What a mode is a kind of, in words."""
 TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
 """The names of the transports that are multipath by themselves."""
-MULTIPATH = {WORDS["multipath"], *TRANSPORTS.values()}
+MULTIPATH = {KINDS["multipath"], *TRANSPORTS.values()}
 PAPERS = "batch"
 """The papers' split, against which others are set."""
 T_REORDERING = "pdcp.t_reordering_ms"
@@ -29,34 +31,54 @@ Score = Callable[[pd.DataFrame], float]
 """How good a row's runs are; more is better."""
 
 
-class Pair(NamedTuple):
-    """Two rows that are set against each other."""
+class RowPair(NamedTuple):
+    """Two rows that are set against each other, by the seeds of which both have a run."""
 
-    first: Row
-    second: Row
-    warning: bool = False
+    stack: str
+    first: str
+    second: str
+    """The names of the rows: `DC (least-delay)`, `MP-QUIC`, `one leg alone`."""
+    runs: pd.DataFrame
+    """A line a seed, with the columns of the first row as `NAME_x`, of the second as `NAME_y`."""
+    warning: bool
     """Whether this is only of interest where the first is worse."""
 
+    def directories(self, *, first_is_worse: bool) -> tuple[Path, Path]:
+        """Return those of the first seed's runs, the worse row's before the better row's."""
+        first, second = (Path(self.runs[f"directory_{end}"].iloc[0]) for end in "xy")
+        return (first, second) if first_is_worse else (second, first)
 
-def pairs(runs: pd.DataFrame, score: Score) -> Iterator[Pair]:
-    """Yield the pairs of rows of one stack, in the order of their sentences.
+
+def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> Iterator[RowPair]:
+    """Yield the pairs of rows of each stack, in the order of their sentences.
 
     Args:
-        runs: runs of one stack that are ok and have the number that is compared (`load_results`).
+        runs: runs that are ok and have the number that is compared (`load_results`).
+        stacks: the stack of each transport; other transports are left out.
         score: how good the runs of a row are; more is better.
     """
-    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in WORDS)
+    names = runs["transport"].map(lambda name: stacks.get(name, ""))
+    for stack, part in runs.groupby(names, sort=False):
+        for first, second, warning in _of_stack(part, score) if stack else ():
+            both = first[1].merge(second[1], on="seed")
+            if len(both):
+                yield RowPair(str(stack), first[0], second[0], both, warning)
+
+
+def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
+    modes = ("dc", "multipath", "sc")
+    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
     if dual and several:
-        yield Pair(_best(dual, score), _best(several, score))
-    if dual:
-        yield from _of_splits(dual, score)
+        yield _best(dual, score), _best(several, score), False
+    for first, second in _of_splits(dual, score) if dual else ():
+        yield first, second, False
     for row in dual.items() if alone else ():
-        yield Pair(row, _best(alone, score), warning=True)
+        yield row, _best(alone, score), True
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
     transports = set(runs["transport"]) if mode == "multipath" else set()
-    name = TRANSPORTS.get(transports.pop(), WORDS[mode]) if len(transports) == 1 else WORDS[mode]
+    name = TRANSPORTS.get(transports.pop(), KINDS[mode]) if len(transports) == 1 else KINDS[mode]
     return {
         f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
         for variant in runs["variant"].unique()
@@ -67,7 +89,7 @@ def _best(rows: Mapping[str, pd.DataFrame], score: Score) -> Row:
     return max(rows.items(), key=lambda row: score(row[1]))
 
 
-def _of_splits(dual: Rows, score: Score) -> Iterator[Pair]:
+def _of_splits(dual: Rows, score: Score) -> Iterator[tuple[Row, Row]]:
     """Yield the pair of two splits and that of two values of t-Reordering, where there are two."""
     by_split: dict[str, Rows] = {}
     for name, runs in dual.items():
@@ -78,7 +100,7 @@ def _of_splits(dual: Rows, score: Score) -> Iterator[Pair]:
         against = by_split.get(PAPERS) or dict(
             row for split, row in others.items() if split != best
         )
-        yield Pair(others[best], _best(_with_the_same(others[best][1], against), score))
+        yield others[best], _best(_with_the_same(others[best][1], against), score)
     of_best = by_split[str(_best(dual, score)[1][SPLIT].iloc[0])]
     values = {name: _t_reordering(runs) for name, runs in of_best.items()}
     known = sorted({value for value in values.values() if not math.isnan(value)})
@@ -87,13 +109,13 @@ def _of_splits(dual: Rows, score: Score) -> Iterator[Pair]:
             {name: runs for name, runs in of_best.items() if values[name] == end}
             for end in (known[0], known[-1])
         )
-        yield Pair(_best(first, score), _best(second, score))
+        yield _best(first, score), _best(second, score)
 
 
 def _with_the_same(runs: pd.DataFrame, rows: Rows) -> Rows:
     """Return the rows with the t-Reordering of these runs; all, where none has it."""
-    wanted = _t_reordering(runs)
-    return {name: each for name, each in rows.items() if _t_reordering(each) == wanted} or rows
+    value = _t_reordering(runs)
+    return {name: row for name, row in rows.items() if _t_reordering(row) == value} or rows
 
 
 def _t_reordering(runs: pd.DataFrame) -> float:

@@ -1,0 +1,172 @@
+"""The options of legs: rates, traces and recordings, delays, losses and queues."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from minitopo_dc.cli.options import field_quantity, listed
+from minitopo_dc.link import DelayCurve
+from minitopo_dc.numbers import WITH_UNIT, is_plain
+from minitopo_dc.settings import LegSettings, SettingsError, defaults
+from minitopo_dc.settings.base import exists
+from minitopo_dc.shipped import shipped
+from minitopo_dc.trace import DEFAULT_COLUMN
+
+EMBEDDED = shipped("traces")
+DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
+DOWN, UP = ".down", ".up"
+"""Endings of the two files of one recording, as Mahimahi's own have them."""
+BOTH = {
+    "delay": ("delay_ms", "MS", "one-way delay, or its curve over the capacity: "
+              f"{', '.join(get_args(DelayCurve))}"),
+    "jitter": ("jitter_ms", "MS", "standard deviation of the delay"),
+    "loss": ("loss_percent", "PERCENT", "random loss"),
+    "queue": ("queue_packets", "PACKETS", "limit of the drop-tail queue"),
+}  # fmt: skip
+"""Options of both directions: the field, its unit and what it is."""
+
+
+def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LEGS) -> None:
+    """Add the options of legs: one value for all legs, or one per leg."""
+    shown = " ".join(Path(leg).name for leg in legs)
+    group = parser.add_argument_group(
+        "legs (one value for all, or one a leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
+    )
+    group.add_argument(
+        "--legs",
+        nargs="+",
+        default=legs,
+        metavar="LEG",
+        help="downlinks: a rate in Mbit/s, a trace file, or RECORDING for RECORDING.down and "
+        f"RECORDING.up (default: {shown})",
+    )
+    group.add_argument(
+        "--uplink",
+        nargs="+",
+        metavar="LEG",
+        help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or "
+        f"{defaults.UPLINK_MBPS:g})",
+    )
+    for name, (field, metavar, what) in BOTH.items():
+        words = f"{what} ({_facts(field)})".replace("%", "%%")
+        group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=words)
+    group.add_argument(
+        "--trace-column",
+        nargs="+",
+        default=[DEFAULT_COLUMN],
+        metavar="NAME:UNIT",
+        help=f"column of a trace with the downlink's capacity (docs/traces.md; {DEFAULT_COLUMN})",
+    )
+    group.add_argument(
+        "--uplink-column",
+        nargs="+",
+        metavar="NAME:UNIT",
+        help="the same for the uplink, in the same trace or in that of --uplink",
+    )
+
+
+def _facts(name: str) -> str:
+    """Return the range and the default of a field of legs, as the field itself has them."""
+    field = LegSettings.model_fields[name]
+    return "; ".join(filter(None, (field.description, f"default: {field.default:g}")))
+
+
+def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """Return the legs as fields of a scenario.
+
+    A delay curve is the downlink's: it follows a capacity, and the uplink's is mostly no trace.
+
+    Raises:
+        SettingsError: the numbers of values do not fit the number of legs.
+    """
+    legs = listed(arguments.legs)
+    columns = _per_leg("--trace-column", arguments.trace_column, len(legs))
+    down = [_downlink(leg, str(column)) for leg, column in zip(legs, columns, strict=True)]
+    made: list[dict[str, Any]] = [
+        {"downlink": downlink, "uplink": uplink}
+        for downlink, uplink in zip(down, _uplinks(arguments, legs), strict=True)
+    ]
+    for name, (field, *_) in BOTH.items():
+        option, values = f"--{name}", getattr(arguments, name)
+        for fields, value in zip(made, _per_leg(option, values, len(legs)), strict=True):
+            if field == "delay_ms" and value in get_args(DelayCurve):
+                fields["downlink"]["delay_curve"] = value
+            elif value is not None:
+                fields[field] = field_quantity(option, field, value)
+    return made
+
+
+def _per_leg(option: str, values: Sequence[str] | None, legs: int) -> Sequence[str | None]:
+    """Return one value per leg, from a value for all legs, a list, or nothing."""
+    if values is None:
+        return [None] * legs
+    given = listed(values)
+    if len(given) == 1:
+        return given * legs
+    if len(given) != legs:
+        raise SettingsError(f"{option}: {len(given)} values for {legs} legs; give 1 or {legs}")
+    return given
+
+
+def _downlink(leg: str, column: str) -> dict[str, Any]:
+    """Return the fields of a downlink: a number is a rate in Mbit/s, else a trace or recording."""
+    return _capacity("--legs", f"{leg}{DOWN}" if _is_recording(leg) else leg, column)
+
+
+def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
+    rates = _per_leg("--uplink", arguments.uplink, len(legs))
+    columns = _per_leg("--uplink-column", arguments.uplink_column, len(legs))
+    if len(set(columns)) == 1:  # one for all: legs that are no trace have none
+        if columns[0] is not None and arguments.uplink is not None and len(arguments.uplink) == 1:
+            # A rate that is one for all is not for legs whose trace has a column for it.
+            rates = [
+                rate if not _is_rate(rate or "") or _is_rate(leg) else None
+                for rate, leg in zip(rates, legs, strict=True)
+            ]
+        of_traces = [
+            None if _is_rate(rate or leg) else column
+            for rate, leg, column in zip(rates, legs, columns, strict=True)
+        ]
+        columns = of_traces if any(of_traces) else columns
+    return [_uplink(*leg) for leg in zip(rates, legs, columns, strict=True)]
+
+
+def _uplink(rate: str | None, leg: str, column: str | None) -> dict[str, Any]:
+    """Return the fields of an uplink; where an argument is None, the default or the recording's.
+
+    Raises:
+        SettingsError: a column is given, but no trace that could have it.
+    """
+    if rate is None and _is_recording(leg):
+        rate = f"{leg}{UP}"
+    elif rate is None and column is not None:
+        rate = leg
+    fields = {} if rate is None else _capacity("--uplink", rate, column)
+    if column is not None and "trace" not in fields:
+        raise SettingsError(
+            f"--uplink-column: {column}: {rate} is a rate and no trace; allowed: in --uplink the "
+            "trace of each leg with one, or one rate for all legs without a trace"
+        )
+    return fields
+
+
+def _is_rate(value: str) -> bool:
+    """Return whether an option's value is a number, with or without a unit, and no file."""
+    return is_plain(value) or (WITH_UNIT.fullmatch(value) is not None and not exists(value))
+
+
+def _is_recording(leg: str) -> bool:
+    """Return whether a leg names a recording: the common part of `LEG.down` and `LEG.up`."""
+    return not exists(leg) and all(
+        exists(leg + end) and Path(leg + end).is_file() for end in (DOWN, UP)
+    )
+
+
+def _capacity(option: str, value: str, column: str | None) -> dict[str, Any]:
+    if _is_rate(value):
+        return {"rate_mbps": field_quantity(option, "rate_mbps", value)}
+    return {"trace": os.path.realpath(value)} | ({} if column is None else {"trace_column": column})

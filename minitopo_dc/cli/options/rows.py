@@ -1,0 +1,210 @@
+"""The rows of a comparison: each transport with its modes, and Dual Connectivity with splits."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minitopo_dc.cli.options import SPLIT, add, listed
+from minitopo_dc.cli.options.scenario import (
+    BEARER,
+    CHOSEN,
+    MODES,
+    add_load,
+    assignments,
+    base_fields,
+    is_below,
+    put,
+    with_capture,
+)
+from minitopo_dc.numbers import whole
+from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
+from minitopo_dc.runners.base import all_runners, get_runner, runner_names
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
+from minitopo_dc.settings import PathSchedule, SettingsError, defaults
+from minitopo_dc.settings.base import quoted
+from minitopo_dc.workloads import Workload
+
+COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
+SPLITS = (SPLIT, "least-delay")
+"""The default split policies of a comparison: the papers' split, and the adaptive one that needs no
+reports. In `which_is_better/deployed` it was as good as MP-QUIC in 354 of 512 networks, and
+`proportional`, which needs them, in 359 (docs/measurements/designs.md)."""
+PARAMETERS = "pdcp.parameters."
+
+
+def add_transfer(parser: argparse.ArgumentParser) -> None:
+    """Add the options for what is compared, and what is transferred."""
+    group = parser.add_argument_group("what is compared")
+    group.add_argument(
+        "--transports",
+        nargs="+",
+        metavar="NAME",
+        help=f"of {', '.join(runner.label for runner in all_runners())} (default: "
+        f"{' '.join(runner.name for runner in all_runners() if runner.compared)}, where they can "
+        "run)",
+    )
+    group.add_argument(
+        "--modes",
+        nargs="+",
+        default=COMPARED_MODES,
+        metavar="MODE",
+        help=f"of {', '.join(MODES)} (default: {' '.join(COMPARED_MODES)})",
+    )
+    group.add_argument(
+        "--leg",
+        type=whole,
+        metavar="N",
+        help="leg of mode sc (default: each runs, and the table has the better one)",
+    )
+    words = "split policies of Dual Connectivity, a row each (docs/split-policies.md; default: "
+    add(group, "--split", nargs="+", default=SPLITS, help=f"{words}{' '.join(SPLITS)})")
+    add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
+
+
+def base_scenario(arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario that the options describe, in its simplest mode and first split policy.
+
+    Raises:
+        SettingsError: an option's value is wrong; the message says which are allowed.
+    """
+    fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
+    own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1}
+    return with_capture(Scenario.check({**fields, **own}, "options"), arguments)
+
+
+def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> list[dict[str, Any]]:
+    """Return each transport with those of the wanted modes that it can do, as fields of a scenario.
+
+    Args:
+        arguments: the options.
+        clock: the clock of the runs.
+        workload: what all transports carry.
+
+    Raises:
+        SettingsError: a transport or mode is unknown, or nothing is left to run.
+    """
+    values = assignments(arguments)
+    paths = put({}, values, "paths").get("paths")
+    if paths is not None:
+        paths = PathSchedule.check(paths, "--set paths")
+    modes = listed(arguments.modes)
+    for mode in modes:
+        if mode not in MODES:
+            raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
+    made = [
+        {
+            "transport": name,
+            "mode": mode,
+            "options": _runner_options(name, values),
+            "paths": paths if mode == "multipath" else None,
+            **bearer,
+        }
+        for name in listed(arguments.transports or _compared(clock, workload, paths))
+        for mode in modes
+        if _supports_mode(name, mode)
+        for bearer in _bearers(arguments, mode)
+    ]
+    if paths is not None and not any(row["paths"] for row in made):
+        raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
+    if not made:
+        raise SettingsError(
+            "--transports, --modes: no transport here can do any of these modes "
+            f"with workload {workload.kind} on the {clock} clock"
+        )
+    for path in [path for path in values if is_below(path, "options")]:
+        if not any(path.split(".")[1] in row["options"] for row in made if "." in path):
+            raise SettingsError(f"--set {path}: no transport here has the option")
+    return made
+
+
+def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[str, Any]]:
+    """Return the rows, with one for each leg in place of one over a single leg.
+
+    Which of the legs is the better one is measured (`results.measures.better_leg`). Of legs that
+    are equal the first one stands for all.
+
+    Args:
+        given: the rows (`rows`).
+        base: what they have in common.
+    """
+    different = [n for n, leg in enumerate(base.legs, 1) if leg not in base.legs[: n - 1]]
+
+    def is_over_one_leg(row: dict[str, Any]) -> bool:
+        return row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
+
+    return [
+        row | {"leg": leg}
+        for row in given
+        for leg in (different if is_over_one_leg(row) else [base.leg])
+    ]
+
+
+def _splits(arguments: argparse.Namespace) -> list[str]:
+    """Return the split policies; SettingsError: no policy is given, or one twice."""
+    names = listed(arguments.split)
+    if not names or len(set(names)) < len(names):
+        raise SettingsError(f"--split: {quoted(' '.join(names))}; one value or more, each once")
+    return names
+
+
+def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
+    """Return the bearers of a mode, each for a row: only `dc` depends on the split policy."""
+    if mode not in DUAL_CONNECTIVITY:
+        return [{}]
+    policies = _splits(arguments)
+    return [_bearer(arguments, split) for split in policies[: None if mode == "dc" else 1]]
+
+
+def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:
+    """Return `pdcp` with a split policy and, where `--set` names it, `uplink_pdcp`.
+
+    A parameter of the policy that others of a comparison have, and it has not, is left out.
+
+    Raises:
+        SettingsError: no policy has a parameter, or a field is wrong.
+    """
+    values = assignments(arguments)
+    has = {name: policy_parameters(name) for name in _splits(arguments)}
+    for path in [path for path in values if path.startswith(PARAMETERS)]:
+        name = path.removeprefix(PARAMETERS)
+        if has.keys() <= set(policy_names()) and not any(name in own for own in has.values()):
+            known = "; ".join(
+                f"{policy}: {', '.join(own) or 'none'}" for policy, own in has.items()
+            )
+            raise SettingsError(f"--set {path}: no policy has {name}; {known}")
+        if name not in has[split]:
+            del values[path]
+    return put({"pdcp": {"split": split}}, values, *BEARER)
+
+
+def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> list[str]:
+    """Return the default transports of a comparison: one stack of QUIC, and the kernel's TCP.
+
+    Where picoquic is not built, aioquic's single path stands in for picoquic's.
+    """
+    built = get_runner("quic-picoquic").missing() is None
+    return [
+        runner.name if built or runner.name != "quic-picoquic" else "quic"
+        for runner in all_runners()
+        if runner.compared
+        and runner.refusal(workload) is None
+        and (clock == "real" or runner.has_virtual)
+        and (paths is None or runner.takes_paths or not runner.multipath)
+    ]
+
+
+def _runner_options(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `--set` that a runner has, and the size of its receive buffer."""
+    known = get_runner(name).options_type.model_fields
+    default = {"options": {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES}}
+    given = {path: value for path, value in values.items() if path.startswith("options.")}
+    options: dict[str, Any] = put(default, given)["options"]
+    return {option: value for option, value in options.items() if option in known}
+
+
+def _supports_mode(name: str, mode: str) -> bool:
+    if name not in runner_names():
+        raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
+    return mode in get_runner(name).modes()
