@@ -18,7 +18,7 @@ from minitopo_dc.pdcp import (
     SplitPolicy,
     sees_legs,
 )
-from minitopo_dc.pdcp.policies.question import CheckedPolicy
+from minitopo_dc.pdcp.policies.policy import checked_split
 
 
 def check_policy(policy: SplitPolicy) -> None:
@@ -67,7 +67,7 @@ class AskedPolicy:
         self.failed: Callable[[BaseException], None] = self._keep
         """Takes the error of a question, after which C ends."""
         self._error: BaseException | None = None
-        self._policy = CheckedPolicy(policy, legs)
+        self._split = checked_split(policy, legs)
         self._shown = ffi.NULL
         self._views: tuple[NativeLegView, ...] = ()
         if sees_legs(policy):
@@ -86,7 +86,7 @@ class AskedPolicy:
         Raises:
             PolicyError: the policy raised an error, or its answer is no tuple of legs.
         """
-        legs = self._policy.legs(now=now, size=size, views=self._views)
+        legs = self._split(now=now, size=size, views=self._views)
         for place, leg in enumerate(legs):
             answer[place] = leg
         return len(legs)

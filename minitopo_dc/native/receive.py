@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time
-from minitopo_dc.pdcp import Delivery, LegReception, ReceiveStatistics, StatusReport, WaitingTime
+from minitopo_dc.native.models import NotNativeError, from_c_time, to_c_time
+from minitopo_dc.pdcp import (
+    Delivery,
+    LegReception,
+    ReceiveStatistics,
+    SnFormat,
+    StatusReport,
+    Timer,
+    WaitingTime,
+)
 from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MAX_BYTES
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
@@ -24,25 +32,25 @@ class NativeReceiver:
 
     def __init__(
         self,
+        sn_format: SnFormat,
         *,
-        sn_bits: int,
-        t_reordering: int | Literal["adaptive"] | None,
+        t_reordering: Timer,
         legs: int,
         delivery: Delivery = "in-order",
         legs_keep_order: bool = False,
     ) -> None:
-        """Make an entity that expects COUNT 0 first; `t_reordering` is in ns."""
+        """Make an entity that expects COUNT 0 first."""
         check_legs(legs)
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self._legs = legs
-        self._adaptive = t_reordering == "adaptive"
+        self._adaptive = t_reordering.is_adaptive
         self._keeps_order = legs_keep_order
-        timer = NEVER if t_reordering is None else t_reordering
-        if timer == "adaptive":
+        timer = to_c_time(t_reordering.ns)
+        if t_reordering.is_adaptive:
             timer = self._lib.ADAPTIVE_T_REORDERING
         made = self._lib.receive_new(
-            sn_bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+            sn_format.bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
         )
         self.pointer = self._ffi.gc(made, self._lib.receive_free)
         """The entity itself."""
@@ -72,8 +80,8 @@ class NativeReceiver:
 
     def variables(self) -> tuple[int, int, int]:
         """Return RX_DELIV, RX_NEXT and RX_REORD."""
-        found = self._count()
-        return found.rx_deliv, found.rx_next, found.rx_reord
+        counted = self._count()
+        return counted.rx_deliv, counted.rx_next, counted.rx_reord
 
     def reordering(self) -> list[tuple[int, int]]:
         """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""

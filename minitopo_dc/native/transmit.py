@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, from_c_time, native_limit
+from minitopo_dc.native.models import NEVER, from_c_time, native_limit, to_c_time
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
@@ -20,7 +20,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
-from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS
+from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
 """What becomes of a report, by the numbers of `pdcp/feedback.h`."""
@@ -61,8 +61,7 @@ class NativeTransmitter:
         made = self._lib.transmit_new(
             *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
             *(split, reports, late, native_limit(buffer_packets)),
-            NEVER if discard_timer is None else discard_timer,
-            LEAD_NS if sees_legs(policy) else NEVER,
+            *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
         """The entity itself."""

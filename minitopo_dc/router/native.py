@@ -13,12 +13,10 @@ from minitopo_dc.native.policy import check_policy
 from minitopo_dc.native.receive import NativeReceiver, NativeReceptions, check_legs
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
-    ADAPTIVE,
     LegReception,
     ReportMaker,
     SnFormat,
-    check_discard_timer,
-    check_t_reordering,
+    Timer,
 )
 from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
 from minitopo_dc.settings import Pdcp
@@ -51,20 +49,13 @@ def native_transmitter(
         reports=pdcp.report_ms is not None,
         late=pdcp.numbering == "late",
         buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
-        discard_timer=check_discard_timer(pdcp.discard_timer_ms),
+        discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
     )
 
 
 def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
     """Return the receiving entity of a bearer, and what makes its reports or None."""
-    wanted = pdcp.t_reordering_ms
-    entity = NativeReceiver(
-        sn_bits=pdcp.sn_bits,
-        t_reordering=ADAPTIVE if wanted == ADAPTIVE else check_t_reordering(wanted),
-        legs=legs,
-        delivery=pdcp.delivery,
-        legs_keep_order=pdcp.legs_keep_order,
-    )
+    entity = pdcp.receiver_of(NativeReceiver, legs)
     return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
 
 from pydantic import ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.pdcp import (
-    ADAPTIVE,
-    AdaptiveTReordering,
     LegFailures,
     LegState,
     ReceivingEntity,
@@ -18,9 +16,8 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     SelectiveDuplication,
     SplitPolicy,
+    Timer,
     TransmittingEntity,
-    check_discard_timer,
-    check_t_reordering,
     make_policy,
     policy_names,
     policy_needs,
@@ -32,6 +29,7 @@ from minitopo_dc.settings.defaults import REPORT_MS
 from minitopo_dc.settings.pdcp_fields import PdcpFields
 from minitopo_dc.units import NS_PER_MS
 
+Receiver = TypeVar("Receiver")
 SPLIT_POLICIES = "minitopo_dc.split_policies"
 """The entry points that may register split policies."""
 
@@ -81,7 +79,7 @@ class Pdcp(PdcpFields):
             PolicyError: legs have to be seen, and `states` has not one for each.
         """
         numbers = sn_format(self.sn_bits)
-        discard_timer = check_discard_timer(self.discard_timer_ms)
+        discard_timer = Timer.discard(self.discard_timer_ms).ns
         return TransmittingEntity(
             numbers,
             self.policy(legs),
@@ -109,18 +107,17 @@ class Pdcp(PdcpFields):
 
     def receiver(self, legs: int) -> ReceivingEntity[Any]:
         """Return a receiving entity for a bearer over `legs` legs."""
-        return ReceivingEntity(
+        return self.receiver_of(ReceivingEntity, legs)
+
+    def receiver_of(self, kind: Callable[..., Receiver], legs: int) -> Receiver:
+        """Return the same of a class that takes what `ReceivingEntity` takes."""
+        return kind(
             sn_format(self.sn_bits),
-            t_reordering=self._t_reordering(legs),
+            t_reordering=Timer.t_reordering(self.t_reordering_ms),
             delivery=self.delivery,
             legs=legs,
             legs_keep_order=self.legs_keep_order,
         )
-
-    def _t_reordering(self, legs: int) -> int | AdaptiveTReordering | None:
-        if self.t_reordering_ms == ADAPTIVE:
-            return AdaptiveTReordering(legs)
-        return check_t_reordering(self.t_reordering_ms)
 
     def report_maker(
         self, entity: Any, legs: int, *, make: type[ReportMaker] = ReportMaker

@@ -7,13 +7,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from minitopo_dc.pdcp import (
-    ADAPTIVE,
     SMALL_BYTES,
     DuplicationRule,
     FlowControl,
     PolicyError,
-    check_discard_timer,
-    check_t_reordering,
+    Timer,
 )
 from minitopo_dc.settings.base import LeftOut, Settings
 from minitopo_dc.settings.ranges import (
@@ -177,17 +175,14 @@ class PdcpFields(Settings):
 
     @field_validator("discard_timer_ms")
     @classmethod
-    def _check_discard_timer(
-        cls, value: float | Literal["infinity"]
-    ) -> float | Literal["infinity"]:
-        check_discard_timer(value)
+    def _check_discard_timer(cls, value: float | str) -> float | str:
+        Timer.discard(value)
         return value
 
     @field_validator("t_reordering_ms")
     @classmethod
     def _check_t_reordering(cls, value: float | str) -> float | str:
-        if value != ADAPTIVE:
-            check_t_reordering(value)
+        Timer.t_reordering(value)
         return value
 
     @model_validator(mode="after")

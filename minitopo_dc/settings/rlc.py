@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from minitopo_dc.link import RlcMode, RlcParameters
+from minitopo_dc.pdcp import DISCARD_TIMER_MS
 from minitopo_dc.settings.base import Settings
 from minitopo_dc.settings.ranges import Milliseconds, Percent
 from minitopo_dc.units import NS_PER_MS
@@ -14,8 +15,6 @@ from minitopo_dc.units import NS_PER_MS
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """The durations in ms of LTE's subframe and NR's slot at 15 kHz, and of NR's at 30 to 240 kHz (TS
 38.211, clause 4.3.2)."""
-DISCARD_MS = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
-"""Values of discardTimer (TS 38.331, PDCP-Config), but for infinity."""
 MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
 """Values of maxRetxThreshold (TS 38.331, RLC-Config)."""
 _DEFAULT = RlcParameters()
@@ -46,14 +45,14 @@ class RlcSettings(Settings):
     @classmethod
     def _check_slot(cls, value: float) -> float:
         if value not in SLOTS_MS:
-            raise ValueError(f"must be one of {', '.join(f'{each:g}' for each in SLOTS_MS)}")
+            raise ValueError(f"must be one of {', '.join(f'{slot:g}' for slot in SLOTS_MS)}")
         return value
 
     @field_validator("discard_ms")
     @classmethod
     def _check_discard_ms(cls, value: int | str) -> int | str:
-        if value != "infinity" and value not in DISCARD_MS:
-            raise ValueError(f"must be one of {', '.join(map(str, DISCARD_MS))}, infinity")
+        if value != "infinity" and value not in DISCARD_TIMER_MS:
+            raise ValueError(f"must be one of {', '.join(map(str, DISCARD_TIMER_MS))}, infinity")
         return value
 
     @model_validator(mode="after")

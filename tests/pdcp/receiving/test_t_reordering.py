@@ -6,23 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import (
-    T_REORDERING_VALUES,
-    AdaptiveTReordering,
-    ReceivingEntity,
-    sn_format,
-)
+from minitopo_dc.pdcp import T_REORDERING_MS, ReceivingEntity, Timer, sn_format
 from minitopo_dc.pdcp.receiving.t_reordering import (
     HIGHEST_NS,
     INITIAL_NS,
     LOWEST_NS,
     MARGIN,
     WINDOW_NS,
+    AdaptiveTReordering,
 )
 from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000
-STANDARD = [value * MS for value in T_REORDERING_VALUES if isinstance(value, int)]
+STANDARD = [value * MS for value in T_REORDERING_MS]
 # How long an example takes depends on what else the machine does.
 untimed = settings(deadline=None)
 
@@ -82,7 +78,7 @@ def test_what_no_value_could_have_waited_for_teaches_nothing() -> None:
 
 
 def receiver() -> ReceivingEntity[int]:
-    return ReceivingEntity(sn_format(18), t_reordering=AdaptiveTReordering(2), legs=2)
+    return ReceivingEntity(sn_format(18), t_reordering=Timer(is_adaptive=True), legs=2)
 
 
 class Alternating:
@@ -153,7 +149,7 @@ def test_on_any_arrivals_order_holds_and_a_loss_blocks_3_s_at_most(
 ) -> None:
     entity = ReceivingEntity[int](
         sn_format(18),
-        t_reordering=AdaptiveTReordering(2),
+        t_reordering=Timer(is_adaptive=True),
         legs=2,
         legs_keep_order=keep_order,
     )
