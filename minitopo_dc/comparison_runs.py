@@ -28,7 +28,7 @@ from minitopo_dc.runs.judge import blank_result, crashed
 from minitopo_dc.runs.own_plugins import own_things, with_own_plugins
 from minitopo_dc.runs.results import MAX_BYTES, RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.own_files import file_digests
+from minitopo_dc.scenario.identity import file_digests
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 

@@ -16,6 +16,7 @@ from minitopo_dc.router import (
     Backend,
     ElementLeg,
     ElementSettings,
+    Match,
     ReceiveBearer,
     ReportLeg,
     ReportPath,
@@ -31,7 +32,7 @@ from minitopo_dc.runs.addresses import (
     server_address,
 )
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
-from minitopo_dc.settings import Direction, IpVersion, Match, Pdcp
+from minitopo_dc.settings import Direction, IpVersion, Pdcp
 
 
 def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:

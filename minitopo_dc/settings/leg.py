@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
@@ -39,6 +39,7 @@ from minitopo_dc.settings.base import (
 )
 from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
 from minitopo_dc.settings.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
+from minitopo_dc.settings.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.settings.ranges import (
     Bytes,
     Count,
@@ -47,19 +48,13 @@ from minitopo_dc.settings.ranges import (
     Moment,
     MomentAbove,
     Percent,
+    Probability,
     Rate,
 )
-from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.trace.offset import scaled_to_mean
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
-
-Direction = Literal["downlink", "uplink"]
-"""The direction of a leg: from the network to the terminal, or back."""
-Probability = Annotated[float, Field(ge=0, le=1)]
-
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
 """A function that makes a leg of either core."""

@@ -12,7 +12,7 @@ from minitopo_dc.router import ElementSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Pdcp, SettingsError
 from minitopo_dc.settings.defaults import REPORT_MS
-from minitopo_dc.settings.pdcp_fields import FlowControlSettings
+from minitopo_dc.settings.pdcp import FlowControlSettings
 
 BASE: dict[str, Any] = {
     "transport": "quic",

@@ -21,7 +21,8 @@ from minitopo_dc.real.element.kernel.rules import (
     leg_mark,
     outgoing,
 )
-from minitopo_dc.settings import IpVersion, Match
+from minitopo_dc.router import Match
+from minitopo_dc.settings import IpVersion
 
 
 def test_a_bearer_s_match_becomes_arguments_not_a_shell_string() -> None:
