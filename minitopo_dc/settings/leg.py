@@ -131,7 +131,7 @@ class LegSettings(Settings):
     """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: Milliseconds = DELAY_MS
     delay_curve: LeftOut[DelayCurve | None] = None
-    """A delay that follows the capacity (`minitopo_dc.link.models.delay_curve`), in place of
+    """A delay that follows the capacity (`minitopo_dc.link.models.propagation`), in place of
     `delay_ms`."""
     jitter_ms: Milliseconds = JITTER_MS
     jitter: Literal["normal", "uniform"] = "normal"

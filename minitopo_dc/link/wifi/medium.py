@@ -12,8 +12,14 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
-from minitopo_dc.link.wifi.parameters import CW_MAX, CW_MIN, DIFS_NS, SLOT_NS, WifiParameters
-from minitopo_dc.link.wifi.timing import foreign_ns
+from minitopo_dc.link.wifi.parameters import (
+    CW_MAX,
+    CW_MIN,
+    DIFS_NS,
+    SLOT_NS,
+    WifiParameters,
+    foreign_ns,
+)
 
 NEVER = 1 << 100
 """In ns: beyond any run."""
