@@ -101,12 +101,6 @@ def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: P
         ElementSettings.check(fields | {"backend": "kernel"}, "test")
 
 
-def test_files_of_bearers_without_them_stay_as_they_were() -> None:
-    fields = Pdcp().model_dump(mode="json")
-    new = {"numbering", "buffer_packets", "discard_timer_ms", "flow_control", "data_recovery"}
-    assert not (new | {"leg_failure_ms"}) & set(fields)
-
-
 def test_what_may_wait_is_what_the_legs_queues_hold_unless_a_bearer_says_otherwise() -> None:
     pdcp = Pdcp(numbering="late")
     with pytest.raises(PolicyError, match="needs 2, 0 are shown"):
