@@ -33,6 +33,15 @@ def learned(*waits: int, at: int = 0, legs: int = 2) -> AdaptiveTReordering:
     return made
 
 
+@pytest.mark.parametrize(("later", "value"), [(0, HIGHEST_NS), (1, INITIAL_NS)])
+def test_a_gap_is_remembered_for_the_longest_value(later: int, value: int) -> None:
+    made, now = AdaptiveTReordering(1), HIGHEST_NS + later
+    made.opened(0, 1, 0)
+    made.opened(5, 6, now)
+    made.arrived(0, 0, now)
+    assert made.value(now) == value
+
+
 def test_before_anything_is_known_it_is_the_papers_200_ms() -> None:
     assert AdaptiveTReordering(2).value(0) == INITIAL_NS == 200 * MS
 
