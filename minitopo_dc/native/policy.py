@@ -167,13 +167,13 @@ class NativeLegView(LegView):
 
 
 def _leg_report(shown: Any) -> LegReport:
-    found = shown.report
+    report = shown.report
     return LegReport(
         at=shown.reported_at,
-        highest_count=found.highest_count if found.highest_count >= 0 else None,
-        delivered_pdus=found.delivered_pdus,
-        delivered_bytes=found.delivered_bytes,
-        lost_pdus=found.lost_pdus,
-        reordered=found.reordered,
-        reordering_ns=found.reordering_ns,
+        highest_count=report.highest_count if report.highest_count >= 0 else None,
+        delivered_pdus=report.delivered_pdus,
+        delivered_bytes=report.delivered_bytes,
+        lost_pdus=report.lost_pdus,
+        reordered=report.reordered,
+        reordering_ns=report.reordering_ns,
     )

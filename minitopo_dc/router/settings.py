@@ -246,7 +246,7 @@ class ElementSettings(Settings):
             if len(set(bearer.legs)) != len(bearer.legs):
                 raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
             reports = bearer.report.legs if bearer.report else ()
-            for leg in (*bearer.legs, *(each.leg for each in reports)):
+            for leg in (*bearer.legs, *(way.leg for way in reports)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
         self._check_wires()

@@ -83,9 +83,9 @@ def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
             raise SettingsError(f"transport: {quoted(transport)}; allowed: {known}")
         field = get_runner(transport).options_type.model_fields.get(BUFFER)
         if field is not None:
-            its = place.setdefault("options", {})
-            _put(its, BUFFER, options.get(BUFFER, field.default), left_out=None)
-            if not its:
+            given = place.setdefault("options", {})
+            _put(given, BUFFER, options.get(BUFFER, field.default), left_out=None)
+            if not given:
                 place.pop("options")
 
 
@@ -122,7 +122,7 @@ def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
     Raises:
         OSError: one of them cannot be read.
     """
-    paths = dict.fromkeys(path for each in scenarios for path in _paths(each))
+    paths = dict.fromkeys(path for scenario in scenarios for path in _paths(scenario))
     return {path: file_digest(path) for path in paths}
 
 

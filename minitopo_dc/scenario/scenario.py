@@ -341,8 +341,8 @@ class Scenario(Settings):
     @property
     def unused_legs_are_down(self) -> bool:
         """Return whether the legs that `handover` does not use are down."""
-        asked = self.handover is not None and self.handover.unused_legs == "down"
-        return asked or self.handover_by == "legs"
+        given = self.handover is not None and self.handover.unused_legs == "down"
+        return given or self.handover_by == "legs"
 
     @property
     def label(self) -> str:

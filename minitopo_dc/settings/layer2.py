@@ -211,7 +211,7 @@ class WifiSettings(WifiHop):
         """Return the path; `seed` fixes the back-offs, errors and other stations of its mediums."""
         hops = [hop.parameters() for hop in self.every_hop()]
         seeds = [seed, *(f"{seed}/{number}" for number in range(2, len(hops) + 1))]
-        return WifiPath(hops, [random.Random(each) for each in seeds], self._wires())
+        return WifiPath(hops, list(map(random.Random, seeds)), self._wires())
 
     def capacity(self) -> Capacity:
         """Return the capacity of a direction that has the mediums to itself, less others' load."""

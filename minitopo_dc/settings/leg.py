@@ -392,10 +392,10 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
 
     A campaign has the same traces in hundreds of scenarios.
     """
-    found = read_trace(trace, column=column, time_column=time_column)
-    if found.duration_ns < SHORTEST_NS:
-        raise TraceError(trace, 0, f"the trace lasts {found.duration_ns} ns", "1 ms or more")
-    return found
+    made = read_trace(trace, column=column, time_column=time_column)
+    if made.duration_ns < SHORTEST_NS:
+        raise TraceError(trace, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
+    return made
 
 
 @lru_cache(maxsize=64)

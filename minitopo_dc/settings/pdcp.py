@@ -121,7 +121,7 @@ class FlowControlSettings(Settings):
             )
         desired = None if self.desired_ms is None else round(self.desired_ms * NS_PER_MS)
         interval = round(self.interval_ms * NS_PER_MS)
-        return tuple(FlowControl(interval, round(each * NS_PER_MS), desired) for each in delays)
+        return tuple(FlowControl(interval, round(delay * NS_PER_MS), desired) for delay in delays)
 
 
 class Pdcp(Settings):

@@ -49,7 +49,7 @@ def within(
 
 
 def _range(least: float, most: float, unit: str) -> str:
-    shown = (f"{each:,}" if isinstance(each, int) else f"{each:,g}" for each in (least, most))
+    shown = (f"{end:,}" if isinstance(end, int) else f"{end:,g}" for end in (least, most))
     return f"{' to '.join(shown)} {unit}".strip()
 
 

@@ -328,7 +328,7 @@ class TransmittingEntity(Generic[T]):
         recovery, waiting = self._recovery, self._waiting
         again = recovery is not None and recovery.has_more
         moments = [
-            self._legs.next_timeout(now, wanted=again or bool(waiting)),
+            self._legs.next_timeout(now, more=again or bool(waiting)),
             None if waiting is None else waiting.next_timeout(),
             None if recovery is None else recovery.next_timeout(),
         ]

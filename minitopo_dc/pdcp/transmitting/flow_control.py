@@ -148,7 +148,7 @@ class LegNode(BearerLeg[T]):
         self.status = self._made(now)
         return withdrawn
 
-    def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
+    def next_timeout(self, now: int, *, more: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
         """Return when the next PDU or status arrives, or the next status is due (ns)."""
         moments = [self._line[0][0]] if self._line else []
         if self._statuses:

@@ -144,13 +144,13 @@ class BearerLegs(Generic[T]):
             newly |= {leg for leg in down if self.legs[leg].held}
         return sorted(newly)
 
-    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """Return when something arrives or, if `wanted`, a leg may take more than now (ns).
+    def next_timeout(self, now: int, *, more: bool) -> int | None:
+        """Return when something arrives or, if more is to be sent, a leg may take it (ns).
 
         It is also when a leg will have passed on the packets by which its failure would be noticed.
         """
         moments = [
-            leg.next_timeout(now, wanted=wanted or self._awaits_departure(leg)) for leg in self.legs
+            leg.next_timeout(now, more=more or self._awaits_departure(leg)) for leg in self.legs
         ]
         return min((moment for moment in moments if moment is not None), default=None)
 
@@ -276,9 +276,9 @@ class BearerLeg(LegView, Generic[T]):
         sent, self._sent = self._sent, []
         return [pdu for pdu, _, _ in sent]
 
-    def next_timeout(self, now: int, *, wanted: bool) -> int | None:
-        """Return when something arrives or, if `wanted`, the leg may take more than now (ns)."""
-        return self._state.service_end(now=now) if wanted else None
+    def next_timeout(self, now: int, *, more: bool) -> int | None:
+        """Return when something arrives or, if more is to be sent, the leg may take it (ns)."""
+        return self._state.service_end(now=now) if more else None
 
     def _fits(self, now: int, size: int) -> bool:
         """Return whether the queue has room, or is empty and would drop such an SDU anyway.
