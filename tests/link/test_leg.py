@@ -243,6 +243,20 @@ def test_what_is_in_propagation_arrives_while_down() -> None:
     assert drain(leg) == [(11 * MS, 0)]
 
 
+@pytest.mark.parametrize(
+    ("flushed", "arrivals"),
+    [(1, [(MS, 0), (MS * 3 // 2, 2)]), (0, [(MS * 3 // 2, 1), (2 * MS, 2)])],
+)
+def test_a_flush_spares_the_packet_in_service_or_lets_the_next_begin_anew(
+    flushed: int, arrivals: list[tuple[int, int]]
+) -> None:
+    leg = make_leg()
+    for number, size in enumerate((1500, 1500, 750)):
+        leg.push(number, size, 0)
+    assert leg.flush(MS // 2, lambda packet: packet == flushed) == [flushed]
+    assert drain(leg) == arrivals
+
+
 def test_down_and_up_at_once_loses_no_time() -> None:
     leg = make_leg(7_654_321)
     plain = make_leg(7_654_321)
