@@ -175,6 +175,10 @@ def test_legs_with_the_same_parameters_lose_independently() -> None:
     parameters = LegParameters(loss=GilbertElliott(1.0, 1.0))
     legs: list[Leg[int]] = [Leg(parameters, make_capacity(1000), Random(1)) for _ in range(2)]
     assert [leg.push(0, 100, 0) for leg in legs] == [True, True]
+    model = GilbertElliott(1.0, 1.0)
+    for leg in legs:
+        leg.retune(0, loss=model)
+    assert [leg.push(1, 100, 0) for leg in legs] == [True, True]
 
 
 @pytest.mark.parametrize("reorder", [False, True])

@@ -167,6 +167,12 @@ def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[i
         start = finish
 
 
+def test_a_packet_that_ends_with_a_segment_does_not_wait_for_the_zero_after_it() -> None:
+    capacity = RateCapacity(RateTrace("t", (0, MS), (12_000_000, 0), 10 * MS), "loop")
+    assert capacity.finish(0, 12_000) == MS
+    assert capacity.finish(MS, 12_000) == 11 * MS
+
+
 @pytest.mark.parametrize("end", END_RULES)
 def test_a_trace_of_zeros_never_finishes(end: EndRule) -> None:
     assert RateCapacity(RateTrace("t", (0,), (0,), MS), end).finish(0, 1) is None
