@@ -24,7 +24,7 @@ from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.runs.script_plugins import own_things, with_own_plugins
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.own_files import file_digests
+from minitopo_dc.scenario.identity import file_digests
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.base import quoted
 

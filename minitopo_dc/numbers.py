@@ -251,12 +251,12 @@ def in_field_unit(text: str, quantity: Quantity) -> float:
     """
     if is_plain(text):
         return int(text) if WHOLE.fullmatch(text) else float(text)
-    found = WITH_UNIT.fullmatch(text)
-    factor = quantity.factor(found[2]) if found else None
-    if found is None or factor is None:
+    parts = WITH_UNIT.fullmatch(text)
+    factor = quantity.factor(parts[2]) if parts else None
+    if parts is None or factor is None:
         what = f"no number in digits, such as 10 or 10{quantity.own}"
-        if found is not None and is_ambiguous(found[2]):
-            what += f": {found[2]} could be of bits or bytes, or of 1,000 or 1,024"
+        if parts is not None and is_ambiguous(parts[2]):
+            what += f": {parts[2]} could be of bits or bytes, or of 1,000 or 1,024"
         raise ValueError(f"{what}; units: {', '.join(quantity.spellings)}")
-    value = Fraction(found[1]) * factor
+    value = Fraction(parts[1]) * factor
     return int(value) if value.denominator == 1 else float(value)

@@ -132,7 +132,7 @@ class _Slice:
     def _definition(self, thing: type | FunctionType) -> str:
         """Return the text of a class or function, after adding what it needs."""
         node, lines = self._found(thing)
-        begin = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         text = "".join(lines[begin - 1 : node.end_lineno]).rstrip()
         if node.decorator_list:
             self._decorated.add(thing.__name__)
@@ -155,7 +155,7 @@ class _Slice:
         self.has_late_annotations |= bool(code.co_flags & __future__.annotations.compiler_flag)
         for node in ast.parse("".join(lines)).body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == thing.__name__:
-                first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
                 if first <= code.co_firstlineno <= (node.end_lineno or 0):
                     return node, lines
         raise self._refused(thing.__qualname__, "whose source has changed or is indented")
@@ -179,8 +179,8 @@ def _place(value: Any) -> tuple[str, str] | None:
     """Return the module and the name by which a thing can be imported; None if by none."""
     if isinstance(value, type | FunctionType) or hasattr(value, "__module__"):
         module = sys.modules.get(str(value.__module__))
-        names = (getattr(value, each, None) for each in ("__qualname__", "__name__", "_name"))
-        for name in (each for each in names if isinstance(each, str)):
+        names = (getattr(value, field, None) for field in ("__qualname__", "__name__", "_name"))
+        for name in (name for name in names if isinstance(name, str)):
             if module is not None and getattr(module, name, None) is value:
                 return None if _is_own_module(module) else (module.__name__, name)
     return None

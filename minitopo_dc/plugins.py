@@ -172,10 +172,10 @@ def load_plugins(names: Iterable[str]) -> list[str]:
     Raises:
         PluginError: one of them does not exist or cannot be imported.
     """
-    found = [str(Path(name).resolve()) if name.endswith(".py") else name for name in names]
-    for name in found:
+    absolute = [str(Path(name).resolve()) if name.endswith(".py") else name for name in names]
+    for name in absolute:
         _load(name)
-    return found
+    return absolute
 
 
 @functools.cache

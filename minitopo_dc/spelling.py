@@ -15,9 +15,9 @@ MAX_NAMES = 2
 
 def similar(name: str, known: Iterable[str]) -> list[str]:
     """Return the known names of which a name may be a misspelling, the most similar first."""
-    by_letters = {_letters(each): each for each in known}
+    by_letters = {_letters(one): one for one in known}
     close = get_close_matches(_letters(name), by_letters, n=MAX_NAMES, cutoff=MIN_SIMILARITY)
-    return [by_letters[each] for each in close]
+    return [by_letters[letters] for letters in close]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -27,7 +27,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         `did you mean A or B?`, or an empty text where there is nothing to suggest.
     """
     known = list(known)
-    close = similar(name, known) or [each for each in known if _letters(name) in _words(each)]
+    close = similar(name, known) or [one for one in known if _letters(name) in _words(one)]
     return f"did you mean {' or '.join(close[:MAX_NAMES])}?" if close else ""
 
 

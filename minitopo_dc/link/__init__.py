@@ -7,11 +7,23 @@ from __future__ import annotations
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
 from minitopo_dc.link.leg import Leg
-from minitopo_dc.link.models.capacity import Capacity, ConstantCapacity, RateCapacity, make_capacity
-from minitopo_dc.link.models.delay import ConstantDelay, DelayModel, NormalDelay, UniformDelay
-from minitopo_dc.link.models.delay_curve import DelayCurve, curve_delay_ns, delay_steps
+from minitopo_dc.link.models.capacity import (
+    Capacity,
+    ConstantCapacity,
+    OpportunityCapacity,
+    RateCapacity,
+    make_capacity,
+)
 from minitopo_dc.link.models.loss import Bernoulli, GilbertElliott, LossModel
-from minitopo_dc.link.models.opportunities import OpportunityCapacity
+from minitopo_dc.link.models.propagation import (
+    ConstantDelay,
+    DelayCurve,
+    DelayModel,
+    NormalDelay,
+    UniformDelay,
+    curve_delay_ns,
+    delay_steps,
+)
 from minitopo_dc.link.rlc.leg import RlcLeg
 from minitopo_dc.link.rlc.parameters import RlcMode, RlcParameters, RlcStatistics
 from minitopo_dc.link.wifi.leg import WifiLeg
@@ -21,9 +33,11 @@ from minitopo_dc.link.wifi.parameters import (
     ErrorBursts,
     WifiParameters,
     WifiStatistics,
+    exchange_ns,
+    goodput_bps,
+    saturated_bps,
 )
 from minitopo_dc.link.wifi.path import WifiPath, WiredPart
-from minitopo_dc.link.wifi.timing import exchange_ns, goodput_bps, saturated_bps
 
 __all__ = [
     "Aggregation",

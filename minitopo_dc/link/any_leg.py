@@ -14,9 +14,13 @@ from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel, NormalDelay
 from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.link.models.propagation import (
+    DelayModel,
+    NormalDelay,
+    OrderedPropagation,
+    ReorderingPropagation,
+)
 from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")

@@ -28,9 +28,12 @@ from typing import TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters, LegStatistics, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.link.models.propagation import (
+    DelayModel,
+    OrderedPropagation,
+    ReorderingPropagation,
+)
 
 T = TypeVar("T")
 

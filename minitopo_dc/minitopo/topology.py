@@ -24,8 +24,7 @@ from minitopo_dc.minitopo.path_parameters import (
     with_trace,
     with_uplink,
 )
-from minitopo_dc.settings import LegSettings, SettingsError
-from minitopo_dc.settings.leg import Direction
+from minitopo_dc.settings import Direction, LegSettings, SettingsError
 from minitopo_dc.trace import TraceError
 
 DUAL_CONNECTIVITY = "DualConnectivity"

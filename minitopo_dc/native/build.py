@@ -29,7 +29,7 @@ extern "Python" int64_t python_step(void *host, int why);
 extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);
 extern "Python" int python_which(void *context, uintptr_t number);
 """
-"""What C calls in Python (`minitopo_dc.native.calls`)."""
+"""What C calls in Python (`minitopo_dc.native.library`)."""
 
 
 def build(say: Callable[[str], None]) -> Path:

@@ -54,8 +54,7 @@ class NativeLeg(AnyLeg[int]):
 
     def push(self, packet: int, size: int, now: int) -> bool:
         """Take a packet; return False if it is known never to come out."""
-        found: int = self._lib.leg_push_number(self.pointer, packet, size, now)
-        return found == TAKEN
+        return bool(self._lib.leg_push_number(self.pointer, packet, size, now) == TAKEN)
 
     def poll(self, now: int) -> list[int]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
@@ -78,10 +77,10 @@ class NativeLeg(AnyLeg[int]):
         handle = self._ffi.new_handle(which)
         room = self.statistics().queue_packets
         numbers = self._ffi.new("uintptr_t[]", max(room, 1))
-        found = self._lib.leg_flush_numbers(
+        count = self._lib.leg_flush_numbers(
             self.pointer, now, self._lib.python_which, handle, numbers, room
         )
-        return list(numbers[0:found])
+        return list(numbers[0:count])
 
     def retune(
         self,
@@ -140,9 +139,9 @@ class NativeLeg(AnyLeg[int]):
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""
-        found = self._counters
-        self._lib.leg_count(self.pointer, found)
-        return LegStatistics(**{name: getattr(found, name) for name in _COUNTERS})
+        counters = self._counters
+        self._lib.leg_count(self.pointer, counters)
+        return LegStatistics(**{name: getattr(counters, name) for name in _COUNTERS})
 
     def _arrived(self, now: int) -> Iterator[int]:
         number = self._ffi.new("uintptr_t *")

@@ -1,4 +1,9 @@
-"""The compiled core: its sources, and the extension that is loaded."""
+"""The compiled core: its sources, the extension that is loaded, and its calls into Python.
+
+Each call from C has a handle of the Python object that it is for. A Python error in such a call
+cannot pass through C: the object's `fail` keeps it, C ends at once, and the caller of the C code
+raises it then.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,10 @@ import functools
 import importlib.util
 import os
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from minitopo_dc.extension.place import Extension, NotBuiltError
-from minitopo_dc.native.calls import connect
 
 _HERE = Path(__file__).parent
 SOURCES = tuple(sorted(str(path.relative_to(_HERE)) for path in _HERE.glob("*/*.c")))
@@ -53,3 +58,42 @@ def _load(path: Path) -> Any:
     except ImportError as error:
         raise NotBuiltError(f"{OTHER}: {error}") from error
     return module
+
+
+def connect(module: Any) -> None:
+    """Register what the extension calls (`CALLED` of `minitopo_dc.native.build`)."""
+    ffi = module.ffi
+    thing: Any = ffi.from_handle
+
+    def keep(_kind: type, error: BaseException, traceback: TracebackType) -> None:
+        thing(traceback.tb_frame.f_locals["handle"]).fail(error)
+
+    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
+    def python_fire(handle: Any) -> None:
+        """Let a timer act, as its moment has come."""
+        thing(handle).fired()
+
+    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
+    def python_deliver(handle: Any, token: int) -> None:
+        """Hand a packet that has arrived, and may arrive again, to its network."""
+        thing(handle).deliver(token)
+
+    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
+    def python_forget(handle: Any, token: int) -> None:
+        """Tell a network of a packet that will not arrive any more."""
+        thing(handle).forget(token)
+
+    @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
+    def python_step(handle: Any, why: int) -> int:
+        """Let a host act on what is due; return when to step again (ns)."""
+        return int(thing(handle).step(why))
+
+    @ffi.def_extern(onerror=keep, error=-1)  # type: ignore[untyped-decorator]
+    def python_ask(handle: Any, now: int, size: int, answer: Any) -> int:
+        """Let a split policy write the legs of an SDU; return how many they are."""
+        return int(thing(handle).ask(now, size, answer))
+
+    @ffi.def_extern()  # type: ignore[untyped-decorator]
+    def python_which(handle: Any, number: int) -> bool:
+        """Return whether a packet is to be flushed."""
+        return bool(thing(handle)(number))

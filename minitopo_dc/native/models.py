@@ -27,7 +27,7 @@ NEVER = (1 << 63) - 1
 MOST = 1 << 61
 """The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
 _DELAYS = (ConstantDelay, NormalDelay, UniformDelay)
-"""By the numbers of `link/models.h`."""
+"""By the numbers of `link/propagation.h`."""
 _AFTER = ("loop", "hold", "stop")
 """By the numbers of `link/capacity.h`."""
 

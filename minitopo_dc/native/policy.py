@@ -18,7 +18,7 @@ from minitopo_dc.pdcp import (
     SplitPolicy,
     sees_legs,
 )
-from minitopo_dc.pdcp.policies.question import CheckedPolicy
+from minitopo_dc.pdcp.policies.policy import checked_split
 
 
 def check_policy(policy: SplitPolicy) -> None:
@@ -67,7 +67,7 @@ class AskedPolicy:
         self.failed: Callable[[BaseException], None] = self._keep
         """Takes the error of a question, after which C ends."""
         self._error: BaseException | None = None
-        self._policy = CheckedPolicy(policy, legs)
+        self._split = checked_split(policy, legs)
         self._shown = ffi.NULL
         self._views: tuple[NativeLegView, ...] = ()
         if sees_legs(policy):
@@ -86,7 +86,7 @@ class AskedPolicy:
         Raises:
             PolicyError: the policy raised an error, or its answer is no tuple of legs.
         """
-        legs = self._policy.legs(now=now, size=size, views=self._views)
+        legs = self._split(now=now, size=size, views=self._views)
         for place, leg in enumerate(legs):
             answer[place] = leg
         return len(legs)
@@ -167,13 +167,13 @@ class NativeLegView(LegView):
 
 
 def _leg_report(shown: Any) -> LegReport:
-    found = shown.report
+    report = shown.report
     return LegReport(
         at=shown.reported_at,
-        highest_count=found.highest_count if found.highest_count >= 0 else None,
-        delivered_pdus=found.delivered_pdus,
-        delivered_bytes=found.delivered_bytes,
-        lost_pdus=found.lost_pdus,
-        reordered=found.reordered,
-        reordering_ns=found.reordering_ns,
+        highest_count=report.highest_count if report.highest_count >= 0 else None,
+        delivered_pdus=report.delivered_pdus,
+        delivered_bytes=report.delivered_bytes,
+        lost_pdus=report.lost_pdus,
+        reordered=report.reordered,
+        reordering_ns=report.reordering_ns,
     )

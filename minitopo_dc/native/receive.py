@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, NotNativeError, from_c_time
-from minitopo_dc.pdcp import Delivery, LegReception, ReceiveStatistics, StatusReport, WaitingTime
+from minitopo_dc.native.models import NotNativeError, from_c_time, to_c_time
+from minitopo_dc.pdcp import (
+    Delivery,
+    LegReception,
+    ReceiveStatistics,
+    SnFormat,
+    StatusReport,
+    Timer,
+    WaitingTime,
+)
 from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES, MAX_BYTES
 
 DELIVERIES: tuple[Delivery, ...] = ("in-order", "out-of-order", "off")
@@ -24,25 +32,25 @@ class NativeReceiver:
 
     def __init__(
         self,
+        sn_format: SnFormat,
         *,
-        sn_bits: int,
-        t_reordering: int | Literal["adaptive"] | None,
+        t_reordering: Timer,
         legs: int,
         delivery: Delivery = "in-order",
         legs_keep_order: bool = False,
     ) -> None:
-        """Make an entity that expects COUNT 0 first; `t_reordering` is in ns."""
+        """Make an entity that expects COUNT 0 first."""
         check_legs(legs)
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self._legs = legs
-        self._adaptive = t_reordering == "adaptive"
+        self._adaptive = t_reordering.is_adaptive
         self._keeps_order = legs_keep_order
-        timer = NEVER if t_reordering is None else t_reordering
-        if timer == "adaptive":
+        timer = to_c_time(t_reordering.ns)
+        if t_reordering.is_adaptive:
             timer = self._lib.ADAPTIVE_T_REORDERING
         made = self._lib.receive_new(
-            sn_bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
+            sn_format.bits, timer, legs, DELIVERIES.index(delivery), legs_keep_order
         )
         self.pointer = self._ffi.gc(made, self._lib.receive_free)
         """The entity itself."""
@@ -72,13 +80,13 @@ class NativeReceiver:
 
     def variables(self) -> tuple[int, int, int]:
         """Return RX_DELIV, RX_NEXT and RX_REORD."""
-        found = self._count()
-        return found.rx_deliv, found.rx_next, found.rx_reord
+        counted = self._count()
+        return counted.rx_deliv, counted.rx_next, counted.rx_reord
 
     def reordering(self) -> list[tuple[int, int]]:
         """Return how many SDUs of each leg waited and were delivered, and how long (ns)."""
-        found = self._count()
-        return list(zip(found.waited[0 : self._legs], found.waited_ns[0 : self._legs], strict=True))
+        counters, legs = self._count(), self._legs
+        return list(zip(counters.waited[0:legs], counters.waited_ns[0:legs], strict=True))
 
     def status(self, limit: int = MAX_BYTES) -> StatusReport:
         """Return the present status report (clause 5.4.1), of at most `limit` bytes."""
@@ -89,25 +97,25 @@ class NativeReceiver:
 
     def statistics(self) -> ReceiveStatistics:
         """Return the counters up to now."""
-        found, legs = self._count(), self._legs
-        pdus = tuple(found.pdus[0:legs])
+        counters, legs = self._count(), self._legs
+        pdus = tuple(counters.pdus[0:legs])
         return ReceiveStatistics(
             pdus=pdus,
-            delivered=sum(pdus) - found.duplicates - found.old - found.buffered,
-            duplicates=found.duplicates,
-            old=found.old,
-            missing=found.missing,
-            t_reordering_expiries=found.expiries,
-            buffered=found.buffered,
-            buffered_maximum=found.buffered_maximum,
+            delivered=sum(pdus) - counters.duplicates - counters.old - counters.buffered,
+            duplicates=counters.duplicates,
+            old=counters.old,
+            missing=counters.missing,
+            t_reordering_expiries=counters.expiries,
+            buffered=counters.buffered,
+            buffered_maximum=counters.buffered_maximum,
             waiting=WaitingTime(
-                count=sum(found.waited[0:legs]),
-                total_ns=sum(found.waited_ns[0:legs]),
-                maximum_ns=found.waiting_maximum,
-                histogram=tuple(found.histogram),
+                count=sum(counters.waited[0:legs]),
+                total_ns=sum(counters.waited_ns[0:legs]),
+                maximum_ns=counters.waiting_maximum,
+                histogram=tuple(counters.histogram),
             ),
-            t_reordering_ns=found.t_reordering if self._adaptive else None,
-            missing_by_order=found.missing_by_order if self._keeps_order else None,
+            t_reordering_ns=counters.t_reordering if self._adaptive else None,
+            missing_by_order=counters.missing_by_order if self._keeps_order else None,
         )
 
     def _count(self) -> Any:
@@ -123,15 +131,15 @@ class NativeReceiver:
 class NativeReceptions:
     """Counts what a receiving entity's reports say: `ReportMaker`'s part for each PDU."""
 
-    def __init__(self, of: NativeReceiver, *, sn_bits: int, legs: int) -> None:
+    def __init__(self, entity: NativeReceiver, *, sn_bits: int, legs: int) -> None:
         """Begin to count with nothing received."""
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
-        self._of = of  # it has to live as long
-        made = self._lib.report_maker_new(of.pointer, sn_bits, legs)
+        self._entity = entity  # it has to live as long
+        made = self._lib.report_maker_new(entity.pointer, sn_bits, legs)
         self.pointer = self._ffi.gc(made, self._lib.report_maker_free)
         """What counts."""
-        self._found = self._ffi.new("reception[]", legs)
+        self._counts = self._ffi.new("reception[]", legs)
 
     def disown(self) -> None:
         """Leave the counters to other C code, which frees them."""
@@ -143,10 +151,10 @@ class NativeReceptions:
 
     def receptions(self) -> tuple[LegReception, ...]:
         """Return what came by each leg so far."""
-        self._lib.report_maker_count(self.pointer, self._found)
+        self._lib.report_maker_count(self.pointer, self._counts)
         return tuple(
-            LegReception(each.next_count, each.pdus, each.bytes, each.reordered, each.reordering_ns)
-            for each in self._found
+            LegReception(leg.next_count, leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns)
+            for leg in self._counts
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, from_c_time, native_limit
+from minitopo_dc.native.models import NEVER, from_c_time, native_limit, to_c_time
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
@@ -20,7 +20,7 @@ from minitopo_dc.pdcp import (
     sees_legs,
     sn_format,
 )
-from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS
+from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
 """What becomes of a report, by the numbers of `pdcp/feedback.h`."""
@@ -61,8 +61,7 @@ class NativeTransmitter:
         made = self._lib.transmit_new(
             *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
             *(split, reports, late, native_limit(buffer_packets)),
-            NEVER if discard_timer is None else discard_timer,
-            LEAD_NS if sees_legs(policy) else NEVER,
+            *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
         """The entity itself."""
@@ -89,16 +88,16 @@ class NativeTransmitter:
         Raises:
             PolicyError: as `push` does.
         """
-        found = list(self._ready(now))
+        pdus = list(self._ready(now))
         self._check()
-        return found
+        return pdus
 
     def dropped(self) -> list[int]:
         """Return the SDUs, since the last call, that are not sent."""
-        number, found = self._ffi.new("uintptr_t *"), []
+        number, dropped = self._ffi.new("uintptr_t *"), []
         while self._lib.transmit_dropped_number(self.pointer, number):
-            found.append(number[0])
-        return found
+            dropped.append(number[0])
+        return dropped
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll."""
@@ -106,17 +105,17 @@ class NativeTransmitter:
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters up to now."""
-        found, legs = self._counters, len(self._states)
-        self._lib.transmit_count(self.pointer, found)
-        counted = found.sdus, tuple(found.pdus[0:legs]), tuple(found.bytes[0:legs])
+        counters, legs = self._counters, len(self._states)
+        self._lib.transmit_count(self.pointer, counters)
+        counted = counters.sdus, tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
         if not self._late:
             return TransmitStatistics(*counted)
         return HoldingStatistics(
             *counted,
-            waiting=found.waiting,
-            waiting_maximum=found.waiting_maximum,
-            dropped_buffer=found.dropped_buffer,
-            discarded=found.discarded,
+            waiting=counters.waiting,
+            waiting_maximum=counters.waiting_maximum,
+            dropped_buffer=counters.dropped_buffer,
+            discarded=counters.discarded,
             resent=0,
             not_resent=0,
             duplicated=0,
@@ -137,13 +136,13 @@ class NativeTransmitter:
 class NativeFeedback:
     """The counterpart of `Feedback` in C: it evaluates the receiver's reports."""
 
-    def __init__(self, of: NativeTransmitter, legs: int) -> None:
+    def __init__(self, entity: NativeTransmitter, legs: int) -> None:
         """Evaluate the reports that reach an entity over `legs` legs."""
         module = library()
         self._lib = module.lib
-        self._of = of
+        self._entity = entity
         self._legs = legs
-        self._found = module.ffi.new("reception[]", legs)
+        self._receptions = module.ffi.new("reception[]", legs)
         self._counted = [0, 0, 0]
 
     def push(self, data: bytes, now: int) -> None:
@@ -159,20 +158,12 @@ class NativeFeedback:
 
     def _take(self, data: bytes, now: int) -> int:
         report = decode_report(data, self._legs)
-        if max(each.next_count for each in report.legs) >> 62:
+        if max(leg.next_count for leg in report.legs) >> 62:
             return IMPOSSIBLE
-        entity = self._of.pointer
+        entity = self._entity.pointer
         if report.status is not None:
             report.status.near(self._lib.transmit_next_count(entity))
-        for leg, each in enumerate(report.legs):
-            self._found[leg] = (
-                *(each.next_count, *map(_fitting, (each.pdus, each.bytes))),
-                *map(_fitting, (each.reordered, each.reordering_ns)),
-            )
-        found: int = self._lib.transmit_report(entity, report.number, self._found, now)
-        return found
-
-
-def _fitting(count: int) -> int:
-    """Return a counter of 64 bits, cut where it would not fit into one with a sign."""
-    return min(count, NEVER)
+        for number, leg in enumerate(report.legs):
+            counts = leg.pdus, leg.bytes, leg.reordered, leg.reordering_ns
+            self._receptions[number] = (leg.next_count, *(min(count, NEVER) for count in counts))
+        return int(self._lib.transmit_report(entity, report.number, self._receptions, now))

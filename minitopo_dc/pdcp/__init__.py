@@ -15,8 +15,12 @@ from minitopo_dc.pdcp.formats.report import LegReception, Report, decode_report,
 from minitopo_dc.pdcp.formats.status_report import StatusReport, decode_status, encode_status
 from minitopo_dc.pdcp.formats.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.policies.bandit import BanditPolicy
-from minitopo_dc.pdcp.policies.credit import CreditPolicy
-from minitopo_dc.pdcp.policies.least_delay import LeastDelayPolicy
+from minitopo_dc.pdcp.policies.best_leg import (
+    SPLIT_THRESHOLDS,
+    CreditPolicy,
+    LeastDelayPolicy,
+    ThresholdPolicy,
+)
 from minitopo_dc.pdcp.policies.policy import (
     BatchPolicy,
     DuplicatePolicy,
@@ -31,16 +35,9 @@ from minitopo_dc.pdcp.policies.policy import (
     split_policy,
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
-from minitopo_dc.pdcp.policies.threshold import SPLIT_THRESHOLDS, ThresholdPolicy
 from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
 from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
-from minitopo_dc.pdcp.receiving.t_reordering import (
-    ADAPTIVE,
-    T_REORDERING_VALUES,
-    AdaptiveTReordering,
-    check_t_reordering,
-)
 from minitopo_dc.pdcp.statistics import (
     FeedbackStatistics,
     HoldingStatistics,
@@ -48,6 +45,7 @@ from minitopo_dc.pdcp.statistics import (
     TransmitStatistics,
     WaitingTime,
 )
+from minitopo_dc.pdcp.timers import DISCARD_TIMER_MS, INFINITE, T_REORDERING_MS, Timer
 from minitopo_dc.pdcp.transmitting.duplication import (
     SMALL_BYTES,
     DuplicationRule,
@@ -58,20 +56,15 @@ from minitopo_dc.pdcp.transmitting.feedback import Feedback
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
 from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
-from minitopo_dc.pdcp.transmitting.waiting import (
-    DISCARD_TIMER_VALUES,
-    SduBuffer,
-    check_discard_timer,
-)
+from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
 __all__ = [
-    "ADAPTIVE",
-    "DISCARD_TIMER_VALUES",
+    "DISCARD_TIMER_MS",
+    "INFINITE",
     "SMALL_BYTES",
     "SN_BITS",
     "SPLIT_THRESHOLDS",
-    "T_REORDERING_VALUES",
-    "AdaptiveTReordering",
+    "T_REORDERING_MS",
     "BanditPolicy",
     "BatchPolicy",
     "CreditPolicy",
@@ -108,12 +101,11 @@ __all__ = [
     "SplitPolicy",
     "StatusReport",
     "ThresholdPolicy",
+    "Timer",
     "TransmitStatistics",
     "TransmittingEntity",
     "WaitingTime",
     "append_trailer",
-    "check_discard_timer",
-    "check_t_reordering",
     "classify_datagram",
     "classify_udp",
     "decode_report",

@@ -14,12 +14,10 @@ from minitopo_dc.native.policy import check_policy
 from minitopo_dc.native.receive import NativeReceiver, NativeReceptions, check_legs
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
-    ADAPTIVE,
     LegReception,
     ReportMaker,
     SnFormat,
-    check_discard_timer,
-    check_t_reordering,
+    Timer,
 )
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
 from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
@@ -113,20 +111,13 @@ def native_transmitter(
         reports=pdcp.report_ms is not None,
         late=pdcp.numbering == "late",
         buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
-        discard_timer=check_discard_timer(pdcp.discard_timer_ms),
+        discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
     )
 
 
 def native_receiver(pdcp: Pdcp, legs: int) -> tuple[NativeReceiver, Any]:
     """Return the receiving entity of a bearer, and what makes its reports or None."""
-    timer = pdcp.t_reordering_ms
-    entity = NativeReceiver(
-        sn_bits=pdcp.sn_bits,
-        t_reordering=ADAPTIVE if timer == ADAPTIVE else check_t_reordering(timer),
-        legs=legs,
-        delivery=pdcp.delivery,
-        legs_keep_order=pdcp.legs_keep_order,
-    )
+    entity = pdcp.receiver_of(NativeReceiver, legs)
     return entity, pdcp.report_maker(entity, legs, make=NativeReportMaker)
 
 

@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, IPvAnyAddress, field_validator, model_validator
+from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, field_validator, model_validator
 
 from minitopo_dc.link import AnyLeg, Leg, WifiPath
 from minitopo_dc.plugins import load_plugins
@@ -16,7 +16,6 @@ from minitopo_dc.settings import (
     IpVersion,
     LeftOut,
     LegSettings,
-    Match,
     Pdcp,
     Settings,
     WifiSettings,
@@ -36,6 +35,40 @@ ChosenCore = Literal["auto", "native", "python"]
 LegNumber = Annotated[int, Field(ge=1, le=255)]
 """A leg's number is also its firewall mark, of which the element uses the lowest byte."""
 Interface = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")]
+Port = Field(default=None, ge=1, le=65535)
+
+
+class Match(Settings):
+    """The packets that belong to a bearer; a field that is left out matches everything."""
+
+    source: IPvAnyNetwork | None = None
+    destination: IPvAnyNetwork | None = None
+    """IPv4 or IPv6 networks, both of one version."""
+    protocol: Literal["tcp", "udp", "icmp"] | None = None
+    source_port: int | None = Port
+    destination_port: int | None = Port
+
+    @model_validator(mode="after")
+    def _check_ports(self) -> Self:
+        ports = self.source_port is not None or self.destination_port is not None
+        if ports and self.protocol not in ("tcp", "udp"):
+            raise ValueError("a port needs protocol: tcp or udp")
+        return self
+
+    @model_validator(mode="after")
+    def _check_ip_version(self) -> Self:
+        if self.source and self.destination and self.source.version != self.destination.version:
+            raise ValueError(
+                f"source {self.source} and destination {self.destination}: "
+                "allowed are two IPv4 networks or two IPv6 networks"
+            )
+        return self
+
+    @property
+    def ip_version(self) -> IpVersion | None:
+        """Return the IP version of the networks; None when no network is given (either version)."""
+        network = self.source or self.destination
+        return None if network is None else network.version
 
 
 class WifiEnd(Settings):

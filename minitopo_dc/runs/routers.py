@@ -15,6 +15,7 @@ from typing import Any, Literal
 from minitopo_dc.router import (
     ElementLeg,
     ElementSettings,
+    Match,
     ReceiveBearer,
     ReportLeg,
     ReportPath,
@@ -30,7 +31,7 @@ from minitopo_dc.scenario.addresses import (
     leg_address,
     server_address,
 )
-from minitopo_dc.settings import Direction, IpVersion, Match, Pdcp
+from minitopo_dc.settings import Direction, IpVersion, Pdcp
 
 ROUTERS: tuple[Literal["gnb"], Literal["ue"]] = ("gnb", "ue")
 

@@ -45,11 +45,11 @@ def check_path(path: str) -> None:
     kinds: list[Any] = [Scenario]
     passed: list[str] = []
     for part in path.split("."):
-        following = [found for kind in kinds for found in _step(kind, part)]
+        following = [step for kind in kinds for step in _step(kind, part)]
         if not following:
             raise PathError(f"{path}: {_wrong(kinds, part, passed)}")
         passed.append(part)
-        kinds = [bare for found in following for bare in _bare(found)]
+        kinds = [bare for step in following for bare in _bare(step)]
 
 
 def set_value(document: Any, path: str, value: Any) -> None:
@@ -76,16 +76,16 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
     """Return the mappings or lists in which the last part of a path is."""
     places = [document]
     for part in way:
-        found: list[Any] = []
+        inner: list[Any] = []
         for place in places:
             if isinstance(place, list):
-                found += [place[index] for index in _indices(place, part, path)]
+                inner += [place[index] for index in _indices(place, part, path)]
             else:
                 fields = _mapping(place, path)
                 if fields.get(part) is None:  # not given, or given as nothing
                     fields[part] = {}
-                found.append(fields[part])
-        places = found
+                inner.append(fields[part])
+        places = inner
     return places
 
 
@@ -124,7 +124,7 @@ def _step(kind: Any, part: str) -> list[Any]:
         return (
             [str]
             if part == "kind"
-            else [step for each in _workloads() for step in _step(each, part)]
+            else [step for workload in _workloads() for step in _step(workload, part)]
         )
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         field = _fields_of(kind).get(part)

@@ -1,19 +1,23 @@
-"""One flow of a run: what one server and one client do, and over which legs."""
+"""One flow of a run: what one server and one client do, over which legs, with which bearers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
-from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
 from minitopo_dc.settings import PathPlan, PathSchedule, Pdcp, Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Number
 from minitopo_dc.workloads import Workload, parse_workload
 from minitopo_dc.workloads.base import workload_values
+
+FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
+"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
+DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
+"""The modes whose bearer has several legs."""
 
 
 def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
@@ -22,6 +26,13 @@ def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
 
 WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSerializer(_serialise)]
 """`{kind: NAME, parameter: value, ...}`; see `parse_workload`."""
+
+
+class UplinkPdcpSettings(Pdcp):
+    """PDCP parameters of an uplink bearer of its own."""
+
+    split: LeftOut[str | None] = None  # type: ignore[assignment]
+    """Split policy, also `duplicate`; none: `duplicate` in mode `dc-duplicate`, else `batch`."""
 
 
 class FlowSettings(Settings):
@@ -65,3 +76,32 @@ class ResolvedFlow:
     """Of its uplink's bearer, where the uplink is split."""
     paths: PathPlan | None = None
     """Of `mode: multipath`; None in every other mode."""
+
+
+def downlink_pdcp(mode: FlowMode, pdcp: Pdcp) -> Pdcp:
+    """Return the PDCP parameters with the split policy of the mode."""
+    if mode != "dc-duplicate":
+        return pdcp
+    return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
+
+
+def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) -> Pdcp:
+    """Return the uplink's own PDCP parameters; without any, the downlink's.
+
+    They are over the downlink's legs, if they name none.
+
+    Raises:
+        SettingsError: it does not fit the mode's split.
+    """
+    if own is None:
+        return downlink
+    split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
+    values = {"legs": downlink.legs, **split, **own.model_dump()}
+    return Pdcp.check(values, "uplink_pdcp")
+
+
+def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: int) -> tuple[int, ...]:
+    """Return the legs of one direction of a bearer, in a scenario of `legs` legs."""
+    if mode == "sc":
+        return (leg,)
+    return pdcp.legs or tuple(range(1, legs + 1))

@@ -160,7 +160,7 @@ class Leg(Settings):
 
     def moments(self) -> Iterator[float]:
         """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
-        yield from (each.at_s for each in (*self.downlink.changes, *self.uplink.changes))
+        yield from (change.at_s for change in (*self.downlink.changes, *self.uplink.changes))
         yield from (moment for outage in self.down_periods() for moment in outage)
 
 
@@ -202,10 +202,10 @@ def _check_both(both: Mapping[str, Any], *, with_rate: bool) -> None:
     try:
         LegSettings.model_validate({**both, **capacity})
     except ValidationError as error:
-        found = [each for each in error.errors(include_url=False) if each["loc"]]
-        if found:
-            where = ".".join(map(str, found[0]["loc"]))
-            raise ValueError(f"{where}: {error_text(found[0])}") from None
+        faults = [fault for fault in error.errors(include_url=False) if fault["loc"]]
+        if faults:
+            where = ".".join(map(str, faults[0]["loc"]))
+            raise ValueError(f"{where}: {error_text(faults[0])}") from None
 
 
 def _fields(direction: Any) -> Any:
@@ -288,12 +288,12 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:
     """Return the downlink's propagation, empty where it is wrong, which the downlink reports."""
     names = PROPAGATION[1:] if "delay_curve" in given else PROPAGATION
-    found = {name: downlink[name] for name in names if name in downlink}
+    air = {name: downlink[name] for name in names if name in downlink}
     try:
-        LegSettings.model_validate({"rate_mbps": 1, **found})
+        LegSettings.model_validate({"rate_mbps": 1, **air})
     except ValidationError as error:
-        return {} if any(each["loc"] for each in error.errors(include_url=False)) else found
-    return found
+        return {} if any(fault["loc"] for fault in error.errors(include_url=False)) else air
+    return air
 
 
 def _medium(given: Any) -> dict[str, WifiSettings]:
@@ -311,7 +311,7 @@ def _and_medium(fields: Any, medium: Mapping[str, WifiSettings]) -> Any:
 
 
 def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:
-    return tuple(sorted(outage for each in outages for outage in each))
+    return tuple(sorted(outage for several in outages for outage in several))
 
 
 def _check_order(where: str, outages: tuple[Outage, ...]) -> None:

@@ -196,7 +196,7 @@ def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
     leg = scenario.legs[0]
     values = leg.model_dump() | {"outages": ()}
     values["downlink"] = _following(leg.downlink, "downlink", best, rates)
-    uplinks = {each.uplink for each in scenario.legs}
+    uplinks = {other.uplink for other in scenario.legs}
     if uplinks != {leg.uplink} or leg.uplink.trace is not None:
         values["uplink"] = _following(leg.uplink, "uplink", best, _rates(scenario, "uplink"))
     return values

@@ -1,12 +1,11 @@
 """Validated settings of legs and bearers, shared by element files and scenarios."""
 
 from minitopo_dc.settings.base import LeftOut, Settings, SettingsError, read_yaml
-from minitopo_dc.settings.bearer import Pdcp
 from minitopo_dc.settings.change import LegChange
 from minitopo_dc.settings.handover import HandoverSettings
 from minitopo_dc.settings.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
-from minitopo_dc.settings.leg import BurstLoss, Direction, LegSettings
-from minitopo_dc.settings.match import IpVersion, Match
+from minitopo_dc.settings.layer2 import RlcSettings, WifiSettings
+from minitopo_dc.settings.leg import BurstLoss, LegSettings
 from minitopo_dc.settings.path_schedule import (
     ACTIONS,
     PathAction,
@@ -18,9 +17,8 @@ from minitopo_dc.settings.path_schedule import (
     PathStatus,
     parse_path_words,
 )
-from minitopo_dc.settings.pdcp_fields import DuplicationSettings
-from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.settings.wifi import WifiSettings
+from minitopo_dc.settings.pdcp import DuplicationSettings, Pdcp
+from minitopo_dc.settings.ranges import Direction, IpVersion
 
 __all__ = [
     "ACTIONS",
@@ -32,7 +30,6 @@ __all__ = [
     "LeftOut",
     "LegChange",
     "LegSettings",
-    "Match",
     "PathAction",
     "PathChange",
     "PathChangeError",

@@ -314,19 +314,19 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
 
     For a field that may be of several types the line says what each of them allows.
     """
-    found: dict[tuple[int | str, ...], list[str]] = {}
+    words: dict[tuple[int | str, ...], list[str]] = {}
     for item in error.errors(include_url=False):
         unknown = item["type"] == "extra_forbidden"
         place = _place(item["loc"], names_field=unknown)
         said = _unknown(cls, place) if unknown else error_text(item)
-        others = found.setdefault(place, [])
+        others = words.setdefault(place, [])
         expected = item.get("ctx", {}).get("expected")
         others.append(f"or {expected}" if others and expected else said)
-    within = {place[:length] for place in found for length in range(len(place))}
+    within = {place[:length] for place in words for length in range(len(place))}
     lines = [
         f"{source}: {''.join(f'{quoted(part)}.' for part in place)[:-1]}{': ' if place else ''}"
         f"{'; '.join(dict.fromkeys(said))[:MAX_WORDS]}"
-        for place, said in found.items()
+        for place, said in words.items()
         if place not in within or not place
     ]
     more = len(lines) - MAX_ERRORS
@@ -402,12 +402,12 @@ def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """Return the message for an unknown field: where it has moved, similar and known names."""
     name, owners = str(place[-1]), _owners(cls, place)
     places = owners if len(place) == 1 else (*owners, *_subclasses(Settings))
-    moves = (getattr(each, "MOVED", {}) for each in places)  # a program's settings have none
-    moved = next((each[name] for each in moves if name in each), None)
+    moves = (getattr(owner, "MOVED", {}) for owner in places)  # a program's settings have none
+    moved = next((places[name] for places in moves if name in places), None)
     if moved is not None:
         return f"write {moved}"
     known = dict.fromkeys(
-        field for each in owners for field in (*each.model_fields, *getattr(each, "BESIDE", ()))
+        field for owner in owners for field in (*owner.model_fields, *getattr(owner, "BESIDE", ()))
     )
     hint = did_you_mean(name, known)
     return f"unknown field{hint and '; '}{hint}; known: {', '.join(known)}"
@@ -417,7 +417,7 @@ def _owners(cls: type[BaseModel], place: tuple[int | str, ...]) -> tuple[type[Ba
     """Return the settings classes that may hold the field that a place ends with."""
     owners: tuple[type[BaseModel], ...] = (cls,)
     for part in place[:-1]:
-        fields = [each.model_fields[part] for each in owners if part in each.model_fields]
+        fields = [owner.model_fields[part] for owner in owners if part in owner.model_fields]
         inner = [model for field in fields for model in _models_in(field.annotation)]
         owners = tuple(inner) or owners  # an index, or a key of a mapping
     return owners
@@ -426,11 +426,11 @@ def _owners(cls: type[BaseModel], place: tuple[int | str, ...]) -> tuple[type[Ba
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
-    for each in get_args(annotation):
-        yield from _models_in(each)
+    for part in get_args(annotation):
+        yield from _models_in(part)
 
 
 def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
-    for each in cls.__subclasses__():
-        yield each
-        yield from _subclasses(each)
+    for subclass in cls.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from minitopo_dc.link import ConstantCapacity, RateCapacity
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.settings.base import SettingsError
-from minitopo_dc.settings.bearer import Pdcp
 from minitopo_dc.settings.leg import LegSettings
+from minitopo_dc.settings.pdcp import Pdcp
 
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
@@ -39,6 +39,7 @@ from minitopo_dc.settings.base import (
 )
 from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
 from minitopo_dc.settings.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
+from minitopo_dc.settings.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.settings.ranges import (
     Bytes,
     Count,
@@ -47,19 +48,13 @@ from minitopo_dc.settings.ranges import (
     Moment,
     MomentAbove,
     Percent,
+    Probability,
     Rate,
 )
-from minitopo_dc.settings.rlc import RlcSettings
-from minitopo_dc.settings.wifi import WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
-
-Direction = Literal["downlink", "uplink"]
-"""The direction of a leg: from the network to the terminal, or back."""
-Probability = Annotated[float, Field(ge=0, le=1)]
-
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
 """A function that makes a leg of either core."""
@@ -136,7 +131,7 @@ class LegSettings(Settings):
     """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: Milliseconds = DELAY_MS
     delay_curve: LeftOut[DelayCurve | None] = None
-    """A delay that follows the capacity (`minitopo_dc.link.models.delay_curve`), in place of
+    """A delay that follows the capacity (`minitopo_dc.link.models.propagation`), in place of
     `delay_ms`."""
     jitter_ms: Milliseconds = JITTER_MS
     jitter: Literal["normal", "uniform"] = "normal"
@@ -397,10 +392,10 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
 
     A campaign has the same traces in hundreds of scenarios.
     """
-    found = read_trace(trace, column=column, time_column=time_column)
-    if found.duration_ns < SHORTEST_NS:
-        raise TraceError(trace, 0, f"the trace lasts {found.duration_ns} ns", "1 ms or more")
-    return found
+    made = read_trace(trace, column=column, time_column=time_column)
+    if made.duration_ns < SHORTEST_NS:
+        raise TraceError(trace, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
+    return made
 
 
 @lru_cache(maxsize=64)

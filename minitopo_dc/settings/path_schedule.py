@@ -186,7 +186,7 @@ class PathPlan:
         Returns:
             Of each leg that has any, in the order of their numbers.
         """
-        found = {
+        usable = {
             leg: [
                 (max(begin, start_s), min(end, end_s))
                 for period in self.available_periods(leg)
@@ -195,7 +195,7 @@ class PathPlan:
             ]
             for leg in sorted(self.legs)
         }
-        return {leg: periods for leg, periods in found.items() if periods}
+        return {leg: periods for leg, periods in usable.items() if periods}
 
     def _periods(
         self, leg: int, *, begins: Sequence[PathAction], ends: Sequence[PathAction]

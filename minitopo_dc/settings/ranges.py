@@ -6,7 +6,7 @@ no number overflows what it is converted to: whole nanoseconds, bit/s, bytes, a 
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import PydanticCustomError
@@ -49,7 +49,7 @@ def within(
 
 
 def _range(least: float, most: float, unit: str) -> str:
-    shown = (f"{each:,}" if isinstance(each, int) else f"{each:,g}" for each in (least, most))
+    shown = (f"{end:,}" if isinstance(end, int) else f"{end:,g}" for end in (least, most))
     return f"{' to '.join(shown)} {unit}".strip()
 
 
@@ -83,6 +83,9 @@ _bytes = within(1, MAX_BYTES, "bytes")
 _seed = within(-MAX_SEED, MAX_SEED)
 _factor = within(0, MAX_COUNT)
 
+Direction = Literal["downlink", "uplink"]
+"""The direction of a leg: from the network to the terminal, or back."""
+IpVersion = Literal[4, 6]
 Rate = Annotated[float, *_rate]
 RateOrNone = Annotated[float, *_rate_or_none]
 """A rate in Mbit/s; 0: nothing passes."""
@@ -98,6 +101,7 @@ Seconds = Annotated[float, *_seconds]
 """A duration in s. A day at most: far below what overflows poll(2), which counts ms in a C int."""
 SecondsOrNone = Annotated[float, *_seconds_or_none]
 Percent = Annotated[float, *_percent]
+Probability = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, *_count]
 Bytes = Annotated[int, *_bytes]
 Number = Annotated[int, *within(1, 1_000_000)]
@@ -105,6 +109,8 @@ Number = Annotated[int, *within(1, 1_000_000)]
 Seed = Annotated[int, *_seed]
 Factor = Annotated[float, *_factor]
 """A share or a part of something."""
+Dscp = Annotated[int, Field(ge=0, le=63)]
+"""A differentiated services code point (RFC 2474)."""
 Megabytes = Annotated[float, *within(1e-6, MAX_BYTES // 10**6, "MB (of 10^6 bytes)")]
 Microseconds = Annotated[float, *within(0, 1_000_000, "us")]
 CpuPercent = Annotated[float, *within(1, 100, "% of one CPU")]

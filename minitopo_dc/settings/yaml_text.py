@@ -98,8 +98,8 @@ class _Limits(_Base):
                 _fail(f"key {key_node.value[:60]!r} stands twice", key_node.start_mark)
             if isinstance(key_node, yaml.ScalarNode):
                 seen.add(key)
-        found: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
-        return found
+        mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
+        return mapping
 
 
 class _Loader(_Limits, yaml.SafeLoader):
@@ -118,8 +118,8 @@ def _fast_loader() -> Any:
     class Fast(Composer, CParser, SafeConstructor, Resolver):
         def __init__(self, text: str) -> None:
             CParser.__init__(self, text)
-            for each in (Composer, SafeConstructor, Resolver):
-                each.__init__(self)
+            for part in (Composer, SafeConstructor, Resolver):
+                part.__init__(self)
 
     return type("_FastLoader", (_Limits, Fast), {})
 
@@ -171,5 +171,5 @@ def _no_plain_value(_: _Loader, node: yaml.Node) -> None:
 
 
 for _kind in ("binary", "set", "omap", "pairs"):
-    for _each in filter(None, (_Loader, _FastLoader)):
-        _each.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_plain_value)
+    for _loader in filter(None, (_Loader, _FastLoader)):
+        _loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _no_plain_value)

@@ -98,13 +98,6 @@ def test_a_part_of_a_byte_counts_as_one() -> None:
     assert leg.backlog_bytes(now=MS - 1) == 1
 
 
-@pytest.mark.parametrize("up", [True, False])
-def test_a_leg_says_whether_it_is_up(up: bool) -> None:
-    leg = make_leg()
-    leg.set_up(up, 0)
-    assert leg.is_up is up
-
-
 def test_a_leg_that_is_down_keeps_its_backlog_and_knows_no_time() -> None:
     leg = make_leg()
     for number in range(2):
@@ -136,17 +129,6 @@ def test_a_leg_that_has_ended_knows_no_time() -> None:
     assert leg.drain_ns(now=3 * MS) is None
     rate = make_leg(make_capacity(RateTrace("t", (0,), (RATE,), MS), "stop"))
     assert (rate.drain_ns(now=0), rate.drain_ns(now=MS)) == (0, None)
-
-
-def test_a_queue_has_room_up_to_its_limits() -> None:
-    by_packets = make_leg(queue_packets=1)
-    by_bytes = make_leg(queue_bytes=2000)
-    for leg in (by_packets, by_bytes):
-        assert leg.has_room(now=0, size=1500)
-        leg.push(0, 1500, 0)
-    assert not by_packets.has_room(now=0, size=1)
-    assert (by_bytes.has_room(now=0, size=500), by_bytes.has_room(now=0, size=501)) == (True, False)
-    assert by_packets.has_room(now=MS, size=1500)
 
 
 @given(parameters, makers, loads)

@@ -20,7 +20,7 @@ from minitopo_dc.link import (
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
 from minitopo_dc.native.transmit import NativeTransmitter
-from minitopo_dc.pdcp import LegReception, Report, encode_report, make_policy
+from minitopo_dc.pdcp import LegReception, Report, Timer, encode_report, make_policy, sn_format
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
@@ -32,8 +32,10 @@ def receiver(rng: Random, steps: int) -> None:
     """PDUs of any SN and leg, in bursts, at times that jump."""
     bits, legs = rng.choice((12, 16, 18)), rng.randint(1, 16)
     entity = NativeReceiver(
-        sn_bits=bits,
-        t_reordering=rng.choice((None, 0, 10**6, 3 * 10**9, "adaptive")),
+        sn_format(bits),
+        t_reordering=rng.choice(
+            (*map(Timer, (None, 0, 10**6, 3 * 10**9)), Timer(is_adaptive=True))
+        ),
         legs=legs,
         delivery=rng.choice(DELIVERIES),
         legs_keep_order=rng.random() < 0.5,

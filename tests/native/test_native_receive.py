@@ -10,30 +10,28 @@ from hypothesis import strategies as st
 
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
-from minitopo_dc.pdcp import AdaptiveTReordering, ReceivingEntity, ReportMaker, sn_format
+from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
 from tests.native.extension import EXAMPLES, needs_native
 
 pytestmark = needs_native
 MS = 1_000_000
+ADAPTIVE = Timer(is_adaptive=True)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(st.data())
 def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
     bits, legs = data.draw(st.sampled_from([12, 16, 18])), data.draw(st.integers(1, 4))
-    timer: Any = data.draw(st.sampled_from([None, 0, MS, 20 * MS, 200 * MS, "adaptive"]))
+    fixed = map(Timer, (None, 0, MS, 20 * MS, 200 * MS))
     fields: dict[str, Any] = {
         "delivery": data.draw(st.sampled_from(DELIVERIES)),
         "legs_keep_order": data.draw(st.booleans()),
         "legs": legs,
+        "t_reordering": data.draw(st.sampled_from([*fixed, ADAPTIVE])),
     }
     numbers = sn_format(bits)
-    python: ReceivingEntity[int] = ReceivingEntity(
-        numbers,
-        t_reordering=AdaptiveTReordering(legs) if timer == "adaptive" else timer,
-        **fields,
-    )
-    native = NativeReceiver(sn_bits=bits, t_reordering=timer, **fields)
+    python: ReceivingEntity[int] = ReceivingEntity(numbers, **fields)
+    native = NativeReceiver(numbers, **fields)
     maker = ReportMaker(python, numbers, legs=legs, interval=1)
     receptions = NativeReceptions(native, sn_bits=bits, legs=legs)
     now, count = 0, 0
@@ -61,10 +59,10 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
         assert native.status(limit) == python.status(limit)
 
 
-@pytest.mark.parametrize("timer", [None, 0, 5 * MS])
-def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: int | None) -> None:
+@pytest.mark.parametrize("timer", [INFINITE, Timer(0), Timer(5 * MS)])
+def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: Timer) -> None:
     python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=timer, legs=2)
-    native = NativeReceiver(sn_bits=12, t_reordering=timer, legs=2)
+    native = NativeReceiver(sn_format(12), t_reordering=timer, legs=2)
     for step in range(20_000):
         now, count = step * MS, step ^ (3 if step % 50 < 20 else 0)
         if step % 97:
@@ -74,7 +72,7 @@ def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: int | None
     assert native.statistics() == python.statistics()
 
 
-@pytest.mark.parametrize("timer", [200 * MS, "adaptive"])
+@pytest.mark.parametrize("timer", [Timer(200 * MS), ADAPTIVE])
 @pytest.mark.parametrize(
     ("rate", "lost", "least"),
     [
@@ -88,11 +86,10 @@ def test_it_stays_the_same_across_wraps_of_the_sequence_number(timer: int | None
     ],
 )
 def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdus(
-    rate: int, lost: tuple[int, ...], least: int, timer: Any
+    rate: int, lost: tuple[int, ...], least: int, timer: Timer
 ) -> None:
-    chosen = AdaptiveTReordering(1) if timer == "adaptive" else timer
-    python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=chosen, legs=1)
-    native = NativeReceiver(sn_bits=12, t_reordering=timer, legs=1)
+    python: ReceivingEntity[int] = ReceivingEntity(sn_format(12), t_reordering=timer, legs=1)
+    native = NativeReceiver(sn_format(12), t_reordering=timer, legs=1)
     refused = 0
     for count in range(2 * rate):
         if count not in lost:
@@ -107,4 +104,4 @@ def test_more_than_half_the_numbers_within_t_reordering_makes_it_discard_new_pdu
 
 def test_a_bearer_over_too_many_legs_is_told() -> None:
     with pytest.raises(NotNativeError, match="over 17 legs, more than 16"):
-        NativeReceiver(sn_bits=12, t_reordering=None, legs=17)
+        NativeReceiver(sn_format(12), t_reordering=INFINITE, legs=17)

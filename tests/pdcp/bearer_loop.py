@@ -15,6 +15,7 @@ from minitopo_dc.pdcp import (
     ReportMaker,
     SduBuffer,
     SplitPolicy,
+    Timer,
     TransmittingEntity,
     sn_format,
 )
@@ -86,7 +87,7 @@ class Bearer:
             flow_control=self.flow_control,
         )
         self.receiver = ReceivingEntity[int](
-            code, t_reordering=200 * NS_PER_MS, delivery="in-order", legs=number
+            code, t_reordering=Timer(200 * NS_PER_MS), delivery="in-order", legs=number
         )
         self.maker = ReportMaker(self.receiver, code, legs=number, interval=REPORT_MS * NS_PER_MS)
         self._back: deque[tuple[int, bytes | None]] = deque()

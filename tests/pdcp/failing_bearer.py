@@ -17,6 +17,7 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     SelectiveDuplication,
     SplitPolicy,
+    Timer,
     TransmittingEntity,
     sn_format,
 )
@@ -84,7 +85,7 @@ class FailingBearer:
             duplication=duplication,
         )
         self.receiver = ReceivingEntity[int](
-            sn_format(18), t_reordering=None if recovery else 200 * MS, legs=legs
+            sn_format(18), t_reordering=Timer(None if recovery else 200 * MS), legs=legs
         )
         self.maker = ReportMaker(
             self.receiver, sn_format(18), legs=legs, interval=interval, with_status=recovery

@@ -14,6 +14,7 @@ from minitopo_dc.pdcp import (
     Recovery,
     SduBuffer,
     SplitPolicy,
+    Timer,
     TransmittingEntity,
     sn_format,
 )
@@ -60,7 +61,7 @@ class Bearer:
             reports=recovery is not None,
         )
         self.receiver = ReceivingEntity[int](
-            sn_format(18), t_reordering=200 * MS, legs=len(self.legs)
+            sn_format(18), t_reordering=Timer(200 * MS), legs=len(self.legs)
         )
         self.now = 0
         self.sent: list[Carried] = []

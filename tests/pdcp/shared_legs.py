@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity, sn_format
+from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, Timer, TransmittingEntity, sn_format
 
 MS = 1_000_000
 SIZE = 1500
@@ -23,7 +23,7 @@ class Bearer:
 
     def __init__(self, entity: TransmittingEntity[int], legs: int) -> None:
         self.entity = entity
-        self.receiver = ReceivingEntity[int](sn_format(18), t_reordering=200 * MS, legs=legs)
+        self.receiver = ReceivingEntity[int](sn_format(18), t_reordering=Timer(200 * MS), legs=legs)
         self.maker = ReportMaker(
             self.receiver, sn_format(18), legs=legs, interval=20 * MS, with_status=True
         )

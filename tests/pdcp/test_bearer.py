@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
     ReceivingEntity,
+    Timer,
     TransmittingEntity,
     append_trailer,
     make_policy,
@@ -27,7 +28,7 @@ untimed = settings(deadline=None)
 
 def receiver(bits: int, legs: int = 2, first_count: int = 0) -> ReceivingEntity[int]:
     return ReceivingEntity(
-        sn_format(bits), t_reordering=T_REORDERING, legs=legs, first_count=first_count
+        sn_format(bits), t_reordering=Timer(T_REORDERING), legs=legs, first_count=first_count
     )
 
 
@@ -120,7 +121,7 @@ def test_a_datagram_crosses_a_bearer_unchanged(bits: int) -> None:
     sent = bytes.fromhex("450000200001000040114cea0a0000010a000002") + bytes(range(12))
     header_format = sn_format(bits)
     sender = TransmittingEntity[bytes](header_format, make_policy("batch", legs=1), legs=1)
-    entity = ReceivingEntity[bytes](header_format, t_reordering=0, legs=1)
+    entity = ReceivingEntity[bytes](header_format, t_reordering=Timer(0), legs=1)
     sender.push(sent, len(sent), 0)
     (pdu,) = sender.poll(0)
     on_the_leg = append_trailer(pdu.sdu, header_format.encode(pdu.sn))

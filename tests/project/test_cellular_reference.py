@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.link import curve_delay_ns
-from minitopo_dc.link.models.delay_curve import CONSTANT_MS
+from minitopo_dc.link.models.propagation import CONSTANT_MS
 from minitopo_dc.trace import RadioSettings
 from minitopo_dc.trace.drives import radio
 from tests import REPOSITORY

@@ -205,23 +205,6 @@ def test_a_flow_s_uplink_is_its_own_else_the_scenario_s_else_its_downlink_s(
     assert splits(shared, tmp_path) == [("least-delay", "duplicate"), ("batch", "least-delay")]
 
 
-def test_files_of_scenarios_without_them_have_none_of_these_fields(tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    scenario({"mode": "dc"}).save(path)
-    assert not {"uplink_pdcp", "outages"} & set(Scenario.load(path).model_dump(mode="json"))
-    text = path.read_text(encoding="utf-8")
-    assert text.count("pdcp:") == 1  # the scenario's own, not the flow's
-    assert text.count("legs:") == 1
-
-
-def test_the_legs_of_a_scenario_come_back_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    own = {"mode": "dc", "pdcp": {"legs": [2, 4]}, "uplink_pdcp": {"split": "duplicate"}}
-    wanted = scenario(own, {"mode": "dc"}, pdcp=SUBSET, split_uplink=True, uplink_pdcp=SUBSET)
-    wanted.save(path)
-    assert Scenario.load(path) == wanted
-
-
 def test_over_the_kernel_s_legs_an_uplink_that_sees_legs_is_refused() -> None:
     wanted = scenario(
         legs=[STILL] * 3,

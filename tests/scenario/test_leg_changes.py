@@ -71,11 +71,6 @@ def test_a_wrong_change_is_named(change: dict[str, Any], words: str) -> None:
         LegSettings.check(BASE | change, "leg")
 
 
-def test_changes_come_back_from_their_values() -> None:
-    radio = LegSettings.check(BASE | {"changes": [{"at_s": 1, "delay_ms": 30}]}, "test")
-    assert LegSettings.check(radio.model_dump(mode="json"), "test") == radio
-
-
 def test_a_delay_changes_at_its_moment_and_the_rate_stays() -> None:
     found = arrivals([{"at_s": 1, "delay_ms": 30}], [S - 2 * MS, S])
     assert found == {S - 2 * MS: S + 9 * MS, S: S + 31 * MS}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,13 +63,3 @@ def test_a_leg_that_no_bearer_relies_on_may_reorder(fields: dict[str, Any]) -> N
 def test_what_does_not_fit_together_is_named(pdcp: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         scenario(pdcp=pdcp)
-
-
-def test_files_have_these_fields_only_where_they_are_set(tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    scenario(pdcp={}).save(path)
-    assert not [name for name in ("legs_keep", "data_rec") if name in path.read_text()]
-    chosen = {"data_recovery": True, "report_ms": 20, "t_reordering_ms": "adaptive"}
-    wanted = scenario(pdcp=BY_ORDER | chosen)
-    wanted.save(path)
-    assert Scenario.load(path) == wanted

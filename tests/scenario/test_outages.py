@@ -75,14 +75,6 @@ def test_the_two_directions_own_outages_may_overlap() -> None:
     assert wanted.legs[1].down_periods() == ((1, 3), (2, 4))
 
 
-def test_they_come_back_from_a_file_that_has_them_once(tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    wanted = scenario(outages=[[3, 4.5]])
-    wanted.save(path)
-    assert Scenario.load(path) == wanted
-    assert path.read_text(encoding="utf-8").count("4.5") == 1
-
-
 def test_legs_of_the_kernel_s_have_none() -> None:
     steady = {"rate_mbps": 20, "jitter_ms": 0}
     still = {"downlink": steady, "uplink": steady}

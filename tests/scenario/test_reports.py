@@ -73,16 +73,6 @@ def test_reports_of_a_split_uplink_go_from_gnb_to_ue_to_a_port_of_their_own(
     assert received.pdcp.report_ms == sent.pdcp.report_ms == 20
 
 
-def test_without_report_ms_there_are_none_and_no_file_has_the_field(tmp_path: Path) -> None:
-    wanted = scenario({})
-    assert [bearer.report for bearer in ue_settings(wanted, tmp_path).receive] == [None]
-    wanted.save(tmp_path / "scenario.yaml")
-    assert "report_ms" not in (tmp_path / "scenario.yaml").read_text()
-    reported = scenario(REPORTED)
-    reported.save(tmp_path / "reported.yaml")
-    assert Scenario.load(tmp_path / "reported.yaml") == reported
-
-
 @pytest.mark.parametrize("legs", [1, 3])
 def test_the_addresses_of_legs_are_the_topology_s(legs: int) -> None:
     found = {

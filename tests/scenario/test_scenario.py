@@ -79,20 +79,64 @@ def test_a_missing_trace_is_found_before_a_run() -> None:
         Scenario.check(GOOD | {"legs": [LEG, leg]}, "test").read_traces()
 
 
-@given(
-    mode=st.sampled_from(["sc", "dc", "dc-duplicate", "multipath"]),
-    rates=st.lists(st.floats(0.1, 1000), min_size=2, max_size=4),
-    seed=st.integers(-MAX_SEED, MAX_SEED),
-    t_reordering=st.sampled_from([0, 1, 200, 3000, "infinity"]),
+directions = st.fixed_dictionaries(
+    {"rate_mbps": st.floats(0.1, 1000)},
+    optional={
+        "delay_curve": st.just("power"),
+        "rlc": st.just({"mode": "um", "discard_ms": 10}),
+        "queue_ms": st.just(30),
+        "burst_loss": st.just({"p": 0.1, "r": 0.5}),
+        "changes": st.just([{"at_s": 1, "rate_mbps": 0.5}]),
+        "outages": st.just([[1, 2]]),
+    },
 )
-def test_a_scenario_comes_back_from_its_values(
-    mode: str, rates: list[float], seed: int, t_reordering: float | str
+radios = st.fixed_dictionaries(
+    {"downlink": directions}, optional={"uplink": directions, "outages": st.just([[3, 4.5]])}
+)
+mediums = st.fixed_dictionaries({"wifi": st.just({"hops": 2})})
+waiting = {"numbering": "late", "buffer_packets": 9, "discard_timer_ms": 100}
+pdcps = st.builds(
+    lambda fields, waiting: fields | waiting,
+    st.fixed_dictionaries(
+        {"t_reordering_ms": st.sampled_from([0, 1, 200, 3000, "infinity", "adaptive"])},
+        optional={
+            "legs": st.just([2, 1]),
+            "report_ms": st.just(7),
+            "duplication": st.sampled_from([{"below_bytes": 300}, {"loss_percent": 2}]),
+            "flow_control": st.just({"backhaul_ms": 5}),
+            "legs_keep_order": st.just(True),
+            "data_recovery": st.just(True),
+            "leg_failure_ms": st.just(100),
+        },
+    ),
+    st.sampled_from([{}, waiting]),
+)
+LEFT_OUT = ("duplication", "flow_control", "legs_keep_order", "data_recovery", "numbering", "rlc")
+
+
+@given(
+    st.lists(radios | mediums, min_size=2, max_size=4),
+    pdcps,
+    st.integers(-MAX_SEED, MAX_SEED),
+    st.none() | st.fixed_dictionaries({"split": st.sampled_from(["duplicate", "least-delay"])}),
+)
+def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_given(
+    tmp_path_factory: pytest.TempPathFactory,
+    legs: list[dict[str, Any]],
+    pdcp: dict[str, Any],
+    seed: int,
+    uplink: dict[str, Any] | None,
 ) -> None:
-    legs = [{"downlink": {"rate_mbps": rate}} for rate in rates]
-    pdcp = {"t_reordering_ms": t_reordering}
-    values = GOOD | {"mode": mode, "legs": legs, "seed": seed, "pdcp": pdcp}
-    scenario = Scenario.check(values, "test")
-    assert Scenario.check(scenario.model_dump(mode="json"), "test") == scenario
+    values = GOOD | {"legs": legs, "seed": seed, "pdcp": pdcp, "split_uplink": True}
+    values |= {} if uplink is None else {"uplink_pdcp": uplink}
+    scenario, path = Scenario.check(values, "test"), tmp_path_factory.getbasetemp() / "s.yaml"
+    scenario.save(path)
+    assert Scenario.load(path) == scenario
+    text = path.read_text(encoding="utf-8")
+    assert {name for name in LEFT_OUT if f"{name}:" in text} == {
+        name for name in LEFT_OUT if f"'{name}':" in str(values)
+    }
+    assert ("uplink_pdcp:" in text) == (uplink is not None)
 
 
 def test_the_mode_chooses_the_legs_of_the_client_s_addresses() -> None:

@@ -70,20 +70,6 @@ def test_a_loss_of_nothing_at_all_is_a_condition() -> None:
     assert DuplicationSettings.check({"loss_percent": 0}, "test").rule().sees_legs
 
 
-@pytest.mark.parametrize("pdcp", [SMALL, LOSSY])
-def test_a_scenario_with_duplication_comes_back_from_its_file(
-    tmp_path: Path, pdcp: dict[str, Any]
-) -> None:
-    wanted = scenario(pdcp)
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
-
-
-def test_without_duplication_no_file_has_the_field(tmp_path: Path) -> None:
-    scenario({}).save(tmp_path / "scenario.yaml")
-    assert "duplication" not in (tmp_path / "scenario.yaml").read_text()
-
-
 @pytest.mark.parametrize(
     ("pdcp", "fields", "words"),
     [

@@ -12,7 +12,7 @@ from minitopo_dc.router import ElementSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import Pdcp, SettingsError
 from minitopo_dc.settings.defaults import REPORT_MS
-from minitopo_dc.settings.pdcp_fields import FlowControlSettings
+from minitopo_dc.settings.pdcp import FlowControlSettings
 
 BASE: dict[str, Any] = {
     "transport": "quic",
@@ -99,12 +99,6 @@ def test_legs_of_the_kernel_cannot_be_followed(pdcp: dict[str, Any], tmp_path: P
     fields = {"host": "gnb", "directory": tmp_path, "legs": [leg], "transmit": [bearer]}
     with pytest.raises(SettingsError, match=r"pdcp: numbering late, .* use backend: user"):
         ElementSettings.check(fields | {"backend": "kernel"}, "test")
-
-
-def test_files_of_bearers_without_them_stay_as_they_were() -> None:
-    fields = Pdcp().model_dump(mode="json")
-    new = {"numbering", "buffer_packets", "discard_timer_ms", "flow_control", "data_recovery"}
-    assert not (new | {"leg_failure_ms"}) & set(fields)
 
 
 def test_what_may_wait_is_what_the_legs_queues_hold_unless_a_bearer_says_otherwise() -> None:

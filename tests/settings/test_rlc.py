@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,17 +71,6 @@ def test_every_field_reaches_the_core() -> None:
 def test_rlc_makes_another_leg() -> None:
     assert isinstance(leg(rlc={}).build("1"), RlcLeg)
     assert isinstance(leg().build("1"), Leg)
-
-
-def test_files_of_legs_without_rlc_do_not_name_it(tmp_path: Path) -> None:
-    leg().save(tmp_path / "leg.yaml")
-    assert "rlc" not in (tmp_path / "leg.yaml").read_text()
-
-
-def test_rlc_comes_back_from_a_file(tmp_path: Path) -> None:
-    wanted = leg(rlc={"mode": "um", "discard_ms": 10}, changes=[CHANGE])
-    wanted.save(tmp_path / "leg.yaml")
-    assert LegSettings.load(tmp_path / "leg.yaml") == wanted
 
 
 CHANGE = {"at_s": 2, "block_error_percent": 30, "delay_ms": 20}

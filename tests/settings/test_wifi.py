@@ -144,10 +144,6 @@ def test_a_leg_may_be_given_as_settings() -> None:
     assert one == radio(downlink={"delay_ms": 3})
 
 
-def test_files_of_legs_without_wifi_do_not_hold_it() -> None:
-    assert "wifi" not in str(scenario().model_dump(mode="json"))
-
-
 def test_its_capacity_is_what_a_direction_carries_alone() -> None:
     assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
 

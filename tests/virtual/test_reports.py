@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.pdcp import T_REORDERING_VALUES
+from minitopo_dc.pdcp import T_REORDERING_MS
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import leg, scenario
 from tests.virtual.test_views import columns, summary
@@ -94,7 +94,7 @@ def test_adaptive_t_reordering_comes_down_and_gives_up_no_more(tmp_path: Path) -
     )
     assert (adaptive["missing"], adaptive["old"]) == (fixed["missing"], fixed["old"]) == (0, 0)
     assert adaptive["t_reordering_ns"] < 200_000_000
-    assert adaptive["t_reordering_ns"] // 1_000_000 in T_REORDERING_VALUES
+    assert adaptive["t_reordering_ns"] // 1_000_000 in T_REORDERING_MS
 
 
 @pytest.mark.parametrize(

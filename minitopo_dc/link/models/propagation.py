@@ -1,10 +1,162 @@
-"""Packets in propagation: they are serialised and have not arrived yet."""
+"""Propagation: models of the delay, constant, drawn or by a curve, and the packets under way.
+
+A model of the delay draws one (ns) for each packet. A curve gives the mean delay as a function of
+the leg's capacity. The paper of Krämer et al. (Electronics 11 (2022) 1492) has no delays in its
+traces and takes a curve through two typical values of 5G, d(50) = 20 and d(200) = 100 (its figure
+3), without a formula or units. Read here as one-way ms at Mbit/s. Each kind of curve but `constant`
+goes through both points.
+"""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Generic, TypeVar
+from itertools import count
+from random import Random
+from typing import Generic, Literal, Protocol, TypeVar
+
+from minitopo_dc.link.models.capacity import Capacity, ConstantCapacity, RateCapacity
+from minitopo_dc.units import NS_PER_S, NS_PER_US
+
+
+class DelayModel(Protocol):
+    """Draws the propagation delay of each packet."""
+
+    @property
+    def mean_ns(self) -> int:
+        """Return the configured mean of the delays in ns."""
+
+    def sample(self, rng: Random) -> int:
+        """Return the delay of one packet in ns, 0 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantDelay:
+    """The same delay for every packet.
+
+    Raises:
+        ValueError: it is negative.
+    """
+
+    delay_ns: int
+
+    def __post_init__(self) -> None:
+        """Refuse a negative delay with a ValueError."""
+        _require(self.delay_ns >= 0, "delay_ns", self.delay_ns, "0 or more")
+
+    @property
+    def mean_ns(self) -> int:
+        """Return the constant delay in ns."""
+        return self.delay_ns
+
+    def sample(self, rng: Random) -> int:  # noqa: ARG002 (the protocol's)
+        """Return the constant delay in ns."""
+        return self.delay_ns
+
+
+@dataclass(frozen=True, slots=True)
+class NormalDelay:
+    """A normal distribution of delays; values below 0 become 0, as in netem.
+
+    `mean_ns` and `sd_ns` are those of the distribution before that.
+
+    Raises:
+        ValueError: mean or standard deviation is negative.
+    """
+
+    mean_ns: int
+    sd_ns: int
+
+    def __post_init__(self) -> None:
+        """Refuse negative parameters with a ValueError."""
+        _require(self.mean_ns >= 0, "mean_ns", self.mean_ns, "0 or more")
+        _require(self.sd_ns >= 0, "sd_ns", self.sd_ns, "0 or more")
+
+    def sample(self, rng: Random) -> int:
+        """Return one drawn delay in ns."""
+        delay = int(rng.gauss(self.mean_ns, self.sd_ns))
+        return delay if delay > 0 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class UniformDelay:
+    """A uniform distribution of delays from `low_ns` to `high_ns`, both included.
+
+    Raises:
+        ValueError: the limits are negative or in the wrong order.
+    """
+
+    low_ns: int
+    high_ns: int
+
+    def __post_init__(self) -> None:
+        """Refuse negative or swapped limits with a ValueError."""
+        _require(self.low_ns >= 0, "low_ns", self.low_ns, "0 or more")
+        _require(self.high_ns >= self.low_ns, "high_ns", self.high_ns, f"{self.low_ns} or more")
+
+    @property
+    def mean_ns(self) -> int:
+        """Return the middle of the limits in ns, rounded down."""
+        return (self.low_ns + self.high_ns) // 2
+
+    def sample(self, rng: Random) -> int:
+        """Return one drawn delay in ns."""
+        return self.low_ns + int(rng.random() * (self.high_ns - self.low_ns + 1))
+
+
+def _require(right: bool, name: str, value: int, allowed: str) -> None:
+    if not right:
+        raise ValueError(f"{name} = {value} ns (allowed: {allowed})")
+
+
+DelayCurve = Literal["power", "exponential", "linear", "constant"]
+"""d(c) in ms at c Mbit/s: 0.2131 c^1.16096; 20 * 5^((c - 50) / 150); 20 + (c - 50) * 80 / 150, but
+at least 0; 19."""
+LOW, HIGH = (50.0, 20.0), (200.0, 100.0)
+"""The two points: Mbit/s, ms."""
+EXPONENT = 1.160964047443681
+"""ln(100 / 20) / ln(200 / 50). Written down, so that it is the same on every platform."""
+CONSTANT_MS = 19.0
+"""Half of 38 ms, the mean round trip of LTE that the paper cites (its reference 7)."""
+
+
+def curve_delay_ns(curve: DelayCurve, rate_bps: int) -> int:
+    """Return the one-way delay (ns) at a capacity, in whole µs so that platforms agree."""
+    return round(_delay_ms(curve, rate_bps / 1e6) * 1000) * NS_PER_US
+
+
+def delay_steps(curve: DelayCurve, capacity: Capacity) -> Iterator[tuple[int, int]]:
+    """Yield each time (ns, from 0) at which a capacity begins, and the delay (ns) from then on.
+
+    While the capacity is 0 nothing passes, and the delay stays as it was. The delay of
+    opportunities, which have no rate, follows their mean over each second.
+    """
+    delay = curve_delay_ns(curve, 0)
+    for time, rate in _rates(capacity):
+        delay = curve_delay_ns(curve, rate) if rate else delay
+        yield time, delay
+
+
+def _delay_ms(curve: DelayCurve, mbps: float) -> float:
+    (c1, d1), (c2, d2) = LOW, HIGH
+    if curve == "power":
+        return d1 * float((mbps / c1) ** EXPONENT)
+    if curve == "exponential":
+        return d1 * float((d2 / d1) ** ((mbps - c1) / (c2 - c1)))
+    if curve == "linear":
+        return max(0.0, d1 + (d2 - d1) * (mbps - c1) / (c2 - c1))
+    return CONSTANT_MS
+
+
+def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
+    if isinstance(capacity, ConstantCapacity | RateCapacity):
+        yield from capacity.steps()
+        return
+    for second in count(0, NS_PER_S):
+        yield second, capacity.bits_between(second, second + NS_PER_S)
+
 
 T = TypeVar("T")
 

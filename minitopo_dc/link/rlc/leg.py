@@ -32,14 +32,11 @@ from typing import TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.rlc.harq import Block, Harq, Outcome
+from minitopo_dc.link.models.propagation import DelayModel
+from minitopo_dc.link.rlc.harq import Block, Harq, Outcome, Slots
 from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics, check_block_error
-from minitopo_dc.link.rlc.reassembly import Reassembly
-from minitopo_dc.link.rlc.sdu_queue import SduQueue
-from minitopo_dc.link.rlc.segments import RetransmissionBuffer, Sdu, Segment
-from minitopo_dc.link.rlc.slots import Slots
+from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, Sdu, SduQueue, Segment
 
 T = TypeVar("T")
 

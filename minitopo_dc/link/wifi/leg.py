@@ -31,13 +31,15 @@ from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
 from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.delay import DelayModel
 from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import OrderedPropagation, ReorderingPropagation
+from minitopo_dc.link.models.propagation import (
+    DelayModel,
+    OrderedPropagation,
+    ReorderingPropagation,
+)
 from minitopo_dc.link.wifi.medium import NEVER, WifiMedium
-from minitopo_dc.link.wifi.parameters import WifiStatistics
+from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Msdu, Outcome, Station
-from minitopo_dc.link.wifi.timing import saturated_bps
 
 T = TypeVar("T")
 

@@ -12,8 +12,14 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
-from minitopo_dc.link.wifi.parameters import CW_MAX, CW_MIN, DIFS_NS, SLOT_NS, WifiParameters
-from minitopo_dc.link.wifi.timing import foreign_ns
+from minitopo_dc.link.wifi.parameters import (
+    CW_MAX,
+    CW_MIN,
+    DIFS_NS,
+    SLOT_NS,
+    WifiParameters,
+    foreign_ns,
+)
 
 NEVER = 1 << 100
 """In ns: beyond any run."""
@@ -134,9 +140,9 @@ class WifiMedium:
         """Let the stations send whose back-off ends now, and freeze the slots of the others."""
         begins = [(self.begin_of(station), station) for station in self._stations]
         self._sending = [station for begin, station in begins if begin < start + SLOT_NS]
-        wanted = max(self._end, min(station.ready for station in self._stations))
-        self.idle_ns += wanted - self._end
-        self.contention_ns += start - wanted
+        ready = max(self._end, min(station.ready for station in self._stations))
+        self.idle_ns += ready - self._end
+        self.contention_ns += start - ready
         for begin, station in begins:
             if begin >= start + SLOT_NS:
                 waited = start - max(station.ready, self._end) - DIFS_NS

@@ -1,25 +1,34 @@
-"""The path of a leg over WiFi: one hop or several in series, and wires before the first one.
+"""The path of a leg over WiFi: hops and wires in series, which form one leg.
 
 Each hop is a channel of its own, with a medium that both directions share, so hops do not disturb
 each other. A downlink packet meets the wires first, then the hops from the first to the last; an
-uplink packet meets the hops from the last to the first, then the wires.
+uplink packet meets the hops from the last to the first, then the wires. Rules:
+
+* Each link in series has its own queue and feeds the next one.
+* Both directions of a chain go on together (`ChainPair`), from event to event in the order of their
+  times: links of one may share a medium with links of the other. So polling late changes nothing.
+* All but the first link's drops are of packets that :meth:`Chain.push` had promised, and the first
+  link's are not.
+* Who watches the queue (room, what was served) sees the first link's; backlog and rate are of all.
+* Down: the links that are given for it, so that wires of a chain go on.
+* Another delay or loss is for one of the links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import AnyLeg, LegParameters
+from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
 from minitopo_dc.link.leg import Leg
-from minitopo_dc.link.models.capacity import make_capacity
-from minitopo_dc.link.models.delay import ConstantDelay
-from minitopo_dc.link.wifi.chain import Chain, ChainPair
+from minitopo_dc.link.models.capacity import Capacity, make_capacity
+from minitopo_dc.link.models.loss import LossModel
+from minitopo_dc.link.models.propagation import ConstantDelay, DelayModel
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
-from minitopo_dc.link.wifi.parameters import WifiParameters
+from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +89,191 @@ class WifiPath:
 
 def _split(rng: Random) -> Random:
     return Random(rng.getrandbits(64))
+
+
+T = TypeVar("T")
+Sized = tuple[T, int]
+"""A packet and its bytes: links hand over packets alone."""
+
+_DROPS = ("dropped_queue", "dropped_loss", "dropped_stop", "dropped_flush", "dropped_radio")
+_CHAIN_COUNTERS = ("pushed_packets", "pushed_bytes", "delivered_packets", "delivered_bytes")
+_MAXIMA = ("queue_max", "mpdus_max")
+
+
+class ChainPair:
+    """Both directions of a chain, which run together."""
+
+    def __init__(self) -> None:
+        self._chains: list[Chain[Any]] = []
+
+    def join(self, chain: Chain[Any]) -> None:
+        """Add a direction, which then runs together with the other."""
+        self._chains.append(chain)
+
+    def advance(self, now: int) -> None:
+        """Process the events of both directions up to `now` (ns), in order of time."""
+        while True:
+            events = [event for way in self._chains if (event := way.next_event()) is not None]
+            moment = min(events, default=now + 1)
+            if moment > now:
+                return
+            for chain in self._chains:
+                chain.step(moment)
+
+
+class Chain(AnyLeg[T]):
+    """One direction of a chain, a leg like any other. See the module's rules.
+
+    Args:
+        links: in the order in which packets meet them; with `pair` in a fixed relation of times.
+        pair: both directions.
+        radio: those of the links that go down, the last of which has what :meth:`retune` changes.
+    """
+
+    def __init__(
+        self, links: Sequence[AnyLeg[Sized[T]]], pair: ChainPair, radio: Sequence[AnyLeg[Sized[T]]]
+    ) -> None:
+        super().__init__()
+        self._links = links
+        self._pair = pair
+        self._radio = radio
+        self._arrived: list[T] = []
+        pair.join(self)
+
+    def next_event(self) -> int | None:
+        """Return when something happens next to one of the links (ns), None if nothing will."""
+        moments = [moment for link in self._links if (moment := link.next_timeout()) is not None]
+        return min(moments, default=None)
+
+    def step(self, moment: int) -> None:
+        """Hand on what the links let go at `moment` (ns), the earliest moment of all events."""
+        for position, link in enumerate(self._links):
+            due = link.next_timeout()
+            if due is None or due > moment:
+                continue
+            for packet, size in link.poll(moment):
+                self._forward(position + 1, packet, size, moment)
+            for packet, _ in link.dropped():
+                self._drop(packet, moment)
+
+    def push(self, packet: T, size: int, now: int) -> bool:
+        """Take a packet of `size` bytes (> 0); return False if the first link drops or loses it."""
+        self._pair.advance(now)
+        self._pushed_packets += 1
+        self._pushed_bytes += size
+        return self._links[0].push((packet, size), size, now)
+
+    def poll(self, now: int) -> list[T]:
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
+        self._pair.advance(now)
+        self._news = None
+        arrived, self._arrived = self._arrived, []
+        return arrived
+
+    def next_timeout(self) -> int | None:
+        """Return when to poll next (ns), None if nothing is under way in this direction."""
+        return self.next_event() if self._news is None else self._news
+
+    def start(self, now: int) -> None:
+        """Start the time of all links: make `now` (ns) their time 0."""
+        self._pair.advance(now)
+        for link in self._links:
+            link.start(now)
+
+    def set_up(self, up: bool, now: int) -> None:
+        """Take the radio links of this direction up or down."""
+        self._pair.advance(now)
+        self._up = up
+        for link in self._radio:
+            link.set_up(up, now)
+
+    def flush(self, now: int, which: Callable[[T], bool] = lambda _: True) -> list[T]:
+        """Take packets out of all links, by default all; return those that will not come."""
+        self._pair.advance(now)
+        flushed = (link.flush(now, lambda sized: which(sized[0])) for link in self._links)
+        return [packet for sizeds in flushed for packet, _ in sizeds]
+
+    def retune(
+        self,
+        now: int,
+        *,
+        capacity: Capacity | None = None,
+        delay: DelayModel | None = None,
+        loss: LossModel | None = None,
+    ) -> None:
+        """Change delay or loss of the last radio link; a capacity raises ValueError."""
+        self._pair.advance(now)
+        self._radio[-1].retune(now, capacity=capacity, delay=delay, loss=loss)
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the sum of the configured mean delays of all links, in ns."""
+        return sum(link.mean_delay_ns for link in self._links)
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes that wait in any of the links."""
+        self._pair.advance(now)
+        return sum(link.backlog_bytes(now=now) for link in self._links)
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the first queue would take a packet of `size` bytes at `now`."""
+        self._pair.advance(now)
+        return self._links[0].has_room(now=now, size=size)
+
+    @property
+    def joined_packets(self) -> int:
+        """Return how many packets joined the first queue so far."""
+        return self._links[0].joined_packets
+
+    def served_packets(self, *, now: int) -> int:
+        """Return the number of the last packet that left it, with all before it, by `now`."""
+        self._pair.advance(now)
+        return self._links[0].served_packets(now=now)
+
+    def service_end(self, *, now: int) -> int | None:
+        """Return when packets leave the first queue next at the earliest (ns)."""
+        self._pair.advance(now)
+        return self._links[0].service_end(now=now)
+
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate of the slowest link in bit/s; 0 when the direction is down."""
+        self._pair.advance(now)
+        return min(link.rate_bps(now=now) for link in self._links)
+
+    def statistics(self) -> LegStatistics:
+        """Return counters and gauges as of the last call: sums over the links, maxima of maxima.
+
+        Packets between the chain's entrance and its exit that are in no queue count as in the air.
+        """
+        links = [link.statistics() for link in self._links]
+        counters = {
+            field.name: _together(field.name, links)
+            for field in fields(WifiStatistics)
+            if field.name not in _CHAIN_COUNTERS
+        }
+        last = links[-1]
+        gone = last.delivered_packets + sum(counters[name] for name in _DROPS)
+        counters["air_packets"] = self._pushed_packets - gone - counters["queue_packets"]
+        return WifiStatistics(
+            pushed_packets=self._pushed_packets,
+            pushed_bytes=self._pushed_bytes,
+            delivered_packets=last.delivered_packets,
+            delivered_bytes=last.delivered_bytes,
+            **counters,
+        )
+
+    def _forward(self, position: int, packet: T, size: int, moment: int) -> None:
+        if position == len(self._links):
+            self._arrived.append(packet)
+            self._news = moment if self._news is None else self._news
+        elif not self._links[position].push((packet, size), size, moment):
+            self._drop(packet, moment)
+
+    def _drop(self, packet: T, moment: int) -> None:
+        self._dropped.append(packet)
+        self._news = moment if self._news is None else self._news
+
+
+def _together(name: str, links: Sequence[LegStatistics]) -> int:
+    values = [getattr(link, name, 0) for link in links]
+    return max(values) if name in _MAXIMA else sum(values)

@@ -10,8 +10,13 @@ from typing import Final, Generic, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters
 from minitopo_dc.link.wifi.medium import NEVER, Backoff
-from minitopo_dc.link.wifi.parameters import WifiParameters
-from minitopo_dc.link.wifi.timing import MPDU_BYTES, carried_bytes, ppdu_ns, transmission_ns
+from minitopo_dc.link.wifi.parameters import (
+    MPDU_BYTES,
+    WifiParameters,
+    carried_bytes,
+    ppdu_ns,
+    transmission_ns,
+)
 
 T = TypeVar("T")
 

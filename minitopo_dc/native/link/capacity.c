@@ -1,10 +1,270 @@
-/* Which of the three a capacity is; the constant rate itself. */
 #include "capacity.h"
 
 #include "../base/arithmetic.h"
 #include "../base/memory.h"
-#include "opportunities.h"
-#include "rates.h"
+
+/* Mahimahi's delivery opportunities. */
+
+typedef struct {
+    int64_t *moments; /* of the first lap */
+    int64_t count, duration, size, limit;
+    int64_t index, time, left; /* the opportunity in use, and the bits that it can still pass */
+} opportunities;
+
+#define RATE_WINDOW (100 * INT64_C(1000000)) /* ns, as RATE_WINDOW_NS of the twin */
+
+static void opportunities_begin(opportunities *self, const int64_t *moments, size_t count, int64_t duration,
+                                int64_t bits, int after)
+{
+    self->moments = resized(NULL, count, sizeof(*moments));
+    memcpy(self->moments, moments, count * sizeof(*moments));
+    self->count = (int64_t)count;
+    self->duration = duration;
+    self->size = bits;
+    self->limit = after == AFTER_STOP ? self->count : INT64_MAX;
+    self->index = 0;
+    self->time = INT64_MIN;
+    self->left = 0;
+}
+
+static void opportunities_end(opportunities *self)
+{
+    free(self->moments);
+}
+
+static int64_t moment(const opportunities *self, int64_t index)
+{
+    int64_t lap = floor_div(index, self->count);
+
+    return narrow((wide)lap * self->duration + self->moments[index - lap * self->count]);
+}
+
+/* The number of the first opportunity at or after `time`. */
+static int64_t count_before(const opportunities *self, int64_t time)
+{
+    int64_t lap = floor_div(time - 1, self->duration);
+    int64_t local = time - lap * self->duration;
+    int64_t low = 0, high = self->count;
+
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+
+        if (self->moments[middle] < local)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return earlier(narrow((wide)lap * self->count + low), self->limit);
+}
+
+/* The first opportunity that serves what arrives at `time`. */
+static int64_t first_from(const opportunities *self, int64_t time)
+{
+    int64_t first = count_before(self, time);
+
+    return time >= 0 ? later(first, 0) : first;
+}
+
+static int64_t opportunities_finish(opportunities *self, int64_t start, int64_t bits)
+{
+    int64_t index, left;
+
+    if (start > self->time) {
+        self->index = first_from(self, start);
+        self->time = moment(self, self->index);
+        self->left = self->size;
+    }
+    index = self->index;
+    left = self->left - bits;
+    if (left < 0) {
+        int64_t more = -floor_div(left, self->size);
+
+        index += more;
+        left += more * self->size;
+    }
+    if (index >= self->limit)
+        return NEVER;
+    if (index != self->index) {
+        self->index = index;
+        self->time = moment(self, index);
+    }
+    self->left = left;
+    return self->time;
+}
+
+static int64_t opportunities_left(const opportunities *self, int64_t now)
+{
+    int64_t between = self->index - count_before(self, now + 1);
+
+    return self->size - self->left + between * self->size;
+}
+
+/* The opportunities up to `now` are used. */
+static void opportunities_skip(opportunities *self, int64_t now)
+{
+    self->index = count_before(self, now + 1) - 1;
+    self->time = moment(self, self->index);
+    self->left = 0;
+}
+
+static int64_t opportunities_rate_at(const opportunities *self, int64_t time)
+{
+    int64_t bits = (first_from(self, time) - first_from(self, time - RATE_WINDOW)) * self->size;
+
+    return narrow(wide_floor_div((wide)bits * NS_PER_S, RATE_WINDOW));
+}
+
+/* The exact integral of a rate trace, in integers. */
+
+typedef struct {
+    wide from, to;   /* ns */
+    wide done, full; /* work at both, in 1e-9 bit from time 0 on */
+    int64_t rate;
+} segment;
+
+typedef struct {
+    int64_t *edges; /* `count` + 1 of them */
+    int64_t *rates; /* the one behind the last is what follows the trace's end */
+    wide *work;     /* up to each edge */
+    size_t count;
+    int loops;
+    segment in;
+    int64_t last;
+    wide reached; /* work at the exact end of the last packet */
+} rates;
+
+#define FAR ((wide)1 << 80) /* ns, beyond any run: the edge of a segment that has none */
+
+static segment segment_at(const rates *self, wide time);
+
+static void rates_begin(rates *self, const int64_t *edges, const int64_t *rates_bps, size_t count, int after)
+{
+    self->count = count;
+    self->loops = after == AFTER_LOOP;
+    self->edges = resized(NULL, count + 1, sizeof(*self->edges));
+    self->rates = resized(NULL, count + 1, sizeof(*self->rates));
+    self->work = resized(NULL, count + 1, sizeof(*self->work));
+    memcpy(self->edges, edges, (count + 1) * sizeof(*edges));
+    memcpy(self->rates, rates_bps, count * sizeof(*rates_bps));
+    self->rates[count] = after == AFTER_HOLD ? rates_bps[count - 1] : 0;
+    self->work[0] = 0;
+    for (size_t i = 0; i < count; i++)
+        self->work[i + 1] = self->work[i] + (wide)rates_bps[i] * (edges[i + 1] - edges[i]);
+    self->last = NEVER;
+    self->reached = 0;
+    self->in = segment_at(self, 0);
+}
+
+static void rates_end(rates *self)
+{
+    free(self->edges);
+    free(self->rates);
+    free(self->work);
+}
+
+static segment before(const rates *self)
+{
+    return (segment){-FAR, 0, -FAR * self->rates[0], 0, self->rates[0]};
+}
+
+/* Segment `index` of a lap; the one after the last is what follows the trace's end. */
+static segment nth_segment(const rates *self, wide lap, size_t index)
+{
+    wide begin = lap * self->edges[self->count];
+    segment found;
+
+    found.from = begin + self->edges[index];
+    found.to = index == self->count ? FAR : begin + self->edges[index + 1];
+    found.rate = self->rates[index];
+    found.done = lap * self->work[self->count] + self->work[index];
+    found.full = found.done + found.rate * (found.to - found.from);
+    return found;
+}
+
+static segment segment_at(const rates *self, wide time)
+{
+    size_t low = 0, high = self->count + 1;
+    wide lap = 0;
+
+    if (time < 0)
+        return before(self);
+    if (self->loops) {
+        lap = wide_floor_div(time, self->edges[self->count]);
+        time -= lap * self->edges[self->count];
+    }
+    while (low < high) { /* the first edge behind `time` */
+        size_t middle = (low + high) / 2;
+
+        if (self->edges[middle] <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return nth_segment(self, lap, low - 1);
+}
+
+/* The segment in which `work` is first complete; 0 if it never is. */
+static int segment_reaching(const rates *self, wide work, segment *found)
+{
+    size_t low = 0, high = self->count + 1;
+    wide total = self->work[self->count], lap = 0;
+
+    if (work <= 0) {
+        *found = before(self);
+        return 1;
+    }
+    if (self->loops && total > 0)
+        lap = (work - 1) / total;
+    while (low < high) { /* the first edge with so much work */
+        size_t middle = (low + high) / 2;
+
+        if (self->work[middle] < work - lap * total)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    low--;
+    if (low == self->count && (self->loops || self->rates[low] == 0))
+        return 0;
+    *found = nth_segment(self, lap, low);
+    return 1;
+}
+
+static int64_t rates_finish(rates *self, int64_t start, int64_t bits)
+{
+    wide work;
+
+    if (start == self->last) {
+        work = self->reached;
+    } else {
+        if (start < self->in.from || start >= self->in.to)
+            self->in = segment_at(self, start);
+        work = self->in.done + self->in.rate * (start - self->in.from);
+    }
+    work += (wide)bits * NBIT;
+    if (work > self->in.full && !segment_reaching(self, work, &self->in))
+        return NEVER;
+    self->reached = work;
+    return self->last = narrow(self->in.from + wide_ceil_div(work - self->in.done, self->in.rate));
+}
+
+static int64_t rates_left(const rates *self, int64_t now)
+{
+    segment here = self->in;
+
+    if (now < here.from || now >= here.to)
+        here = segment_at(self, now);
+    return (int64_t)wide_ceil_div(self->reached - (here.done + here.rate * (now - here.from)), NBIT);
+}
+
+static int64_t rates_at(const rates *self, int64_t time)
+{
+    if (time >= self->in.from && time < self->in.to)
+        return self->in.rate;
+    return segment_at(self, time).rate;
+}
+
+/* Which of the three a capacity is; the constant rate itself. */
 
 enum { CONSTANT, RATES, OPPORTUNITIES };
 

@@ -5,7 +5,6 @@
 #include "../base/packet.h"
 #include "../base/declared.h"
 #include "capacity.h"
-#include "models.h"
 #include "propagation.h"
 
 typedef struct {

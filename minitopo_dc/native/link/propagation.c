@@ -2,6 +2,50 @@
 
 #include "../base/arithmetic.h"
 
+int64_t delay_sample(const delay_model *model, rng *random)
+{
+    int64_t delay;
+
+    switch (model->kind) {
+    case DELAY_NORMAL:
+        delay = (int64_t)rng_gauss(random, (double)model->a, (double)model->b);
+        return delay > 0 ? delay : 0;
+    case DELAY_UNIFORM:
+        return model->a + (int64_t)(rng_random(random) * (double)(model->b - model->a + 1));
+    default:
+        return model->a;
+    }
+}
+
+int64_t delay_mean(const delay_model *model)
+{
+    return model->kind == DELAY_UNIFORM ? floor_div(model->a + model->b, 2) : model->a;
+}
+
+static int gilbert_elliott(loss_model *model, rng *random)
+{
+    double arrives = model->bad ? model->h : model->k;
+    double change = model->bad ? model->r : model->p;
+    int lost = rng_random(random) >= arrives;
+
+    if (rng_random(random) < change)
+        model->bad = !model->bad;
+    return lost;
+}
+
+/* Whether the next packet is lost. */
+int loss_next(loss_model *model, rng *random)
+{
+    switch (model->kind) {
+    case LOSS_BERNOULLI:
+        return rng_random(random) < model->p;
+    case LOSS_GILBERT_ELLIOTT:
+        return gilbert_elliott(model, random);
+    default:
+        return 0;
+    }
+}
+
 static int is_before(const sent *a, const sent *b)
 {
     return a->arrival < b->arrival || (a->arrival == b->arrival && a->number < b->number);

@@ -1,9 +1,33 @@
-/* Packets in propagation: serialised, not yet arrived. The twin of link/models/propagation.py: in
- * order, or (`overtakes`) each at its own time as with netem, equal times in order. */
+/* What is behind a leg's serialisation: the delay with its jitter, random loss, and packets in propagation,
+ * which are serialised and have not arrived. The twins of link/models/propagation.py and loss.py: packets
+ * keep their order, or (`overtakes`) each arrives at its own time as with netem, equal times in order. */
 #ifndef MINITOPO_PROPAGATION_H
 #define MINITOPO_PROPAGATION_H
 
+#include <stdint.h>
+
 #include "../base/ring.h"
+#include "../base/rng.h"
+
+enum { DELAY_CONSTANT, DELAY_NORMAL, DELAY_UNIFORM };
+
+typedef struct {
+    int kind;
+    int64_t a; /* ns: the delay, the mean, or the lower limit */
+    int64_t b; /* ns: unused, the standard deviation, or the upper limit */
+} delay_model;
+
+enum { LOSS_NONE, LOSS_BERNOULLI, LOSS_GILBERT_ELLIOTT };
+
+typedef struct {
+    int kind;
+    double p, r, h, k; /* as GilbertElliott has them; Bernoulli has p alone */
+    int bad;
+} loss_model;
+
+int64_t delay_sample(const delay_model *model, rng *random);
+int64_t delay_mean(const delay_model *model);
+int loss_next(loss_model *model, rng *random);
 
 typedef struct {
     void *packet;

@@ -1,5 +1,5 @@
-/* How much of one bearer a leg takes at a moment: the twin of NearLeg and Outstanding in
- * pdcp/transmitting/leg_access.py, which has the rules. */
+/* How much of one bearer a leg takes at a moment: the twin of BearerLeg and Outstanding in
+ * pdcp/transmitting/legs.py, which has the rules. */
 #ifndef MINITOPO_NEAR_LEG_H
 #define MINITOPO_NEAR_LEG_H
 

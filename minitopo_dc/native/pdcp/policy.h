@@ -6,8 +6,14 @@
 #include <stdint.h>
 
 #include "../base/declared.h"
-#include "asked.h"
 #include "proportional.h"
+
+/* A split policy in Python, which is asked for each SDU by a call. */
+typedef struct {
+    int (*ask)(void *policy, int64_t now, int size, int *answer);
+    void *policy;
+    leg_view *shown; /* NULL: it does not see its legs */
+} asked;
 
 enum { POLICY_BATCH, POLICY_DUPLICATE, POLICY_LEAST_DELAY, POLICY_PROPORTIONAL, POLICY_ASKED };
 

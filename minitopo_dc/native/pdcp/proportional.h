@@ -1,5 +1,4 @@
-/* Split policy `proportional`: twins of pdcp/policies/proportional.py, of DeliveryRates and of
- * DeficitRoundRobin, which have the rules. */
+/* Split policy `proportional`: the twin of pdcp/policies/proportional.py, which has the rules. */
 #ifndef MINITOPO_PROPORTIONAL_H
 #define MINITOPO_PROPORTIONAL_H
 

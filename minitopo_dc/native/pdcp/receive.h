@@ -1,11 +1,10 @@
-/* The receiving PDCP entity (TS 38.323 clause 5.2.2): the twin of pdcp/receiving/entity.py, which has
- * the rules. */
+/* The receiving PDCP entity (TS 38.323 clause 5.2.2) and its adaptive t-Reordering: the twins of
+ * pdcp/receiving/entity.py and t_reordering.py, which have the rules. */
 #ifndef MINITOPO_RECEIVE_H
 #define MINITOPO_RECEIVE_H
 
 #include "../base/ring.h"
 #include "../base/declared.h"
-#include "t_reordering.h"
 
 DEFINE_RING(packet_ring, void *)
 
@@ -18,6 +17,24 @@ typedef struct {
     int leg;
     int is; /* SLOT_DELIVERED: out of order */
 } slot;
+
+typedef struct {
+    int64_t first, end, since;
+} gap;
+
+typedef struct {
+    int64_t at, value;
+} extreme;
+
+DEFINE_RING(gap_ring, gap)
+DEFINE_RING(extreme_ring, extreme)
+
+typedef struct {
+    gap_ring gaps;
+    extreme_ring longest[MAX_LEGS];
+    int64_t learns_until;
+    int has_seen;
+} adaptive;
 
 struct receive {
     int legs, in_order, off, plain, keeps_order, running;

@@ -14,7 +14,7 @@ const leg_report *view_report(const transmit *of, int leg, int64_t *at);
 /* The same for Python. */
 void view_show(const transmit *of, int leg, leg_view *shown);
 
-/* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/choice.py. */
+/* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/view.py. */
 unsigned candidates(transmit *of, int64_t now, int size);
 
 static inline int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)

@@ -15,9 +15,9 @@ from math import comb
 from random import Random
 from typing import ClassVar
 
-from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, moving_legs, up_legs
 from minitopo_dc.pdcp.policies.policy import PolicyError, checked_number, split_policy
-from minitopo_dc.pdcp.policies.view import LegView
+from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
+from minitopo_dc.pdcp.policies.view import LegView, moving_legs, up_legs
 from minitopo_dc.units import NS_PER_MS
 
 
@@ -65,14 +65,14 @@ class DiscountedUcb:
 
         return max(range(len(means)), key=bound)
 
-    def learn(self, arm: int, reward: float) -> None:
-        """Take in that `arm` was played for `reward` (0 or more, in any unit)."""
+    def learn(self, arm: int, gained: float) -> None:
+        """Take in that `arm` was played and `gained` so much (0 or more, in any unit)."""
         if self._unplayed and self._unplayed[-1] == arm:
             self._unplayed.pop()
         self._plays = [plays * self._discount for plays in self._plays]
-        self._rewards = [each * self._discount for each in self._rewards]
+        self._rewards = [reward * self._discount for reward in self._rewards]
         self._plays[arm] += 1
-        self._rewards[arm] += reward
+        self._rewards[arm] += gained
 
 
 MAX_ARMS = 21

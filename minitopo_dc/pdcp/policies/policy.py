@@ -29,6 +29,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import repeat
+from operator import index
 from types import MethodType
 from typing import Any, Protocol, TypeVar
 
@@ -147,8 +148,8 @@ def needs_flow_control(policy: object) -> bool:
 def policy_needs(name: str) -> frozenset[str]:
     """Return which of `reports` and `flow_control` a policy needs; none if there is no such one."""
     factory = _POLICIES.get(name)
-    asked = {"reports": needs_reports, "flow_control": needs_flow_control}
-    return frozenset(need for need, needs in asked.items() if needs(factory))
+    questions = {"reports": needs_reports, "flow_control": needs_flow_control}
+    return frozenset(need for need, needs in questions.items() if needs(factory))
 
 
 def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
@@ -168,7 +169,7 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
         signature.bind(legs, **parameters)
     except TypeError as error:
         known = policy_parameters(name)
-        unknown = [f"no parameter {each!r}" for each in parameters if each not in known]
+        unknown = [f"no parameter {given!r}" for given in parameters if given not in known]
         what, allowed = (unknown or [str(error)])[0], ", ".join(known) or "none"
         raise PolicyError(f"split policy {name!r}: {what}; its parameters: {allowed}") from None
     try:
@@ -185,16 +186,16 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
     return policy
 
 
-_ASKED_WITH: dict[str, Any] = {"now": 0, "size": 0, "views": ()}
+_ARGUMENTS: dict[str, Any] = {"now": 0, "size": 0, "views": ()}
 
 
 def _check_legs(name: str, legs: Callable[..., Any], *policy: object) -> None:
     """Refuse a policy whose `legs` does not take the keywords with which it is called."""
     signature = _signature(legs)
     try:
-        signature.bind(*policy, **_ASKED_WITH)
-        taken = (signature.parameters.get(each) for each in _ASKED_WITH)
-        if all(each is None or each.kind is each.KEYWORD_ONLY for each in taken):
+        signature.bind(*policy, **_ARGUMENTS)
+        taken = (signature.parameters.get(name) for name in _ARGUMENTS)
+        if all(taker is None or taker.kind is taker.KEYWORD_ONLY for taker in taken):
             return
         fault = "now, size and views can be given by position"
     except TypeError as error:
@@ -214,7 +215,7 @@ def _signature(known: Callable[..., Any]) -> inspect.Signature:
 def policy_failure(policy: object, error: Exception) -> PolicyError:
     """Return the one error for anything a policy raised: its name, the exception, and where."""
     factory = policy if callable(policy) else type(policy)
-    names = (name for name, each in _POLICIES.items() if each is factory)
+    names = (name for name, known in _POLICIES.items() if known is factory)
     name = next(names, getattr(factory, "__name__", "?"))
     words = " ".join(str(error).split())[:MAX_WORDS]
     place = traceback.extract_tb(error.__traceback__)[-1]
@@ -222,6 +223,46 @@ def policy_failure(policy: object, error: Exception) -> PolicyError:
     blind = isinstance(error, IndexError) and not callable(policy) and not sees_legs(policy)
     hint = "; views is empty unless the class has sees_legs = True" if blind else ""
     return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where}){hint}")
+
+
+def checked_split(policy: SplitPolicy, legs: int) -> Callable[..., tuple[int, ...]]:
+    """Return a policy's `legs`, whose errors and wrong answers become one PolicyError.
+
+    Args:
+        policy: the policy of a bearer.
+        legs: the number of its legs.
+    """
+    known: dict[Any, tuple[int, ...]] = {}
+
+    def split(*, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
+        try:
+            answer = policy.legs(now=now, size=size, views=views)
+        except Exception as error:
+            raise policy_failure(policy, error) from error
+        try:
+            checked = known.get(answer)
+        except TypeError:  # a list, or what is no answer at all
+            checked = None
+        if checked is None:
+            checked = _checked_answer(policy, answer, legs)
+            known[checked] = checked
+        return checked
+
+    return split
+
+
+def _checked_answer(policy: SplitPolicy, answer: object, legs: int) -> tuple[int, ...]:
+    """Return an answer as a tuple of legs; raise PolicyError if it is none of this bearer's."""
+    fault = f"split policy {type(policy).__name__} answered {answer!r:.80}, must be"
+    try:
+        checked = tuple(map(index, answer))  # type: ignore[call-overload]
+    except TypeError:
+        checked = (-1,)
+    if not all(0 <= leg < legs for leg in checked):
+        raise PolicyError(f"{fault} a tuple of legs, each 0 to {legs - 1}, e.g. (0,)")
+    if len(checked) > legs:
+        raise PolicyError(f"{fault} {legs} legs at most")
+    return checked
 
 
 @split_policy("batch")

@@ -1,14 +1,16 @@
-"""Split policy `proportional`: the legs share packets in proportion to their delivery rates."""
+"""Split policy `proportional`: the legs share packets in proportion to their delivery rates.
+
+The rates are estimated from the receiver's reports and the legs' backlogs.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
-from minitopo_dc.pdcp.policies.delivery_rates import DeliveryRates
 from minitopo_dc.pdcp.policies.policy import checked_number, split_policy
-from minitopo_dc.pdcp.policies.view import LegView
+from minitopo_dc.pdcp.policies.view import LegView, candidates
 from minitopo_dc.units import NS_PER_MS
 
 
@@ -46,3 +48,106 @@ class ProportionalPolicy:
         leg = self._robin.next_leg(size, self.rates.shares, able)
         self._robin.pay(size, self.rates.shares, able, leg)
         return self._one[leg]
+
+
+class DeliveryRates:
+    """Estimates of the legs' rates, by which a bearer's traffic may be shared.
+
+    From one report to the next, each leg was busy (it had a backlog whenever an SDU came), idle
+    (at some SDU it had none), or stood (it was down, or its rate was 0):
+
+    - Busy: what it delivered is what it can. An exponentially weighted mean takes it in.
+    - Idle while another was busy: it can do more than it is given, as much as that is not known.
+      Its estimate grows by the factor e per time constant, until it is busy itself. Without this a
+      share that follows what was delivered would prove itself right, however small.
+    - Idle like all others, or standing: nothing can be learnt, the estimate stays.
+
+    Args:
+        legs: their number.
+        time_constant: of mean and growth, ns.
+        floor: least share of a leg, 0 to 1 / legs, so that it is probed and can recover.
+    """
+
+    def __init__(self, legs: int, *, time_constant: float, floor: float) -> None:
+        self.time_constant = time_constant
+        self.floor = floor
+        self._at: int | None = None
+        self._delivered = [0] * legs
+        self._rates = [0.0] * legs  # bytes per ns
+        self._idle = [False] * legs
+        self._stood = [False] * legs
+        self.shares = [1 / legs] * legs
+        """Shares of the legs, which add up to 1; equal until two reports have come."""
+
+    def observe(self, now: int, views: Sequence[LegView]) -> None:
+        """Look at the legs as an SDU comes at `now` (ns), and at their report if it is new."""
+        for leg, view in enumerate(views):
+            if not view.backlog_bytes(now=now):
+                self._idle[leg] = True
+            if view.drain_ns(now=now) is None:
+                self._stood[leg] = True
+        report = views[0].report
+        if report is not None and report.at != self._at:
+            self._take(report.at, [view.report.delivered_bytes for view in views if view.report])
+
+    def _take(self, at: int, delivered: list[int]) -> None:
+        """Take in a report of time `at` (ns) with the bytes that each leg delivered so far."""
+        if self._at is not None:
+            elapsed = at - self._at
+            samples = [
+                (new - old) / elapsed for new, old in zip(delivered, self._delivered, strict=True)
+            ]
+            self._learn(elapsed / self.time_constant, samples)
+        self._at, self._delivered = at, delivered
+        self._idle = [False] * len(delivered)
+        self._stood = [False] * len(delivered)
+
+    def _learn(self, constants: float, samples: list[float]) -> None:
+        """Update the estimates from one sample of each leg, after `constants` time constants."""
+        if not any(self._rates):
+            self._rates = [sum(samples) / len(samples)] * len(samples)
+        some_busy = not all(
+            idle or stood for idle, stood in zip(self._idle, self._stood, strict=True)
+        )
+        for leg, sample in enumerate(samples):
+            if self._stood[leg] or not some_busy:
+                continue
+            if self._idle[leg]:
+                # With a limit: a leg may be idle for ever beside one that is always busy.
+                most = (sum(self._rates) - self._rates[leg]) / self.floor
+                grown = max(self._rates[leg], sample) * math.exp(constants)
+                self._rates[leg] = max(self._rates[leg], min(grown, most))
+            else:
+                self._rates[leg] += (1 - math.exp(-constants)) * (sample - self._rates[leg])
+        self._share()
+
+    def _share(self) -> None:
+        total = sum(self._rates)
+        if total:
+            free = 1 - self.floor * len(self._rates)
+            self.shares = [self.floor + free * rate / total for rate in self._rates]
+
+
+class DeficitRoundRobin:
+    """Smooth weighted round robin in bytes: the leg that lags its share most is next.
+
+    Each packet is owed to the candidate legs in proportion to their weights, and is paid to one.
+    What is owed adds up to 0, so a leg is never ahead or behind by more than a few packets,
+    whatever their sizes. Deficits as in deficit round robin (Shreedhar and Varghese, SIGCOMM 1995),
+    but of one queue over many links.
+    """
+
+    def __init__(self, legs: int) -> None:
+        self._owed = [0.0] * legs
+
+    def next_leg(self, size: int, weights: Sequence[float], legs: Sequence[int]) -> int:
+        """Return the leg of `legs` whose turn it is, the lowest of equals, and change nothing."""
+        total = sum(weights[leg] for leg in legs)
+        return max(legs, key=lambda leg: self._owed[leg] + size * weights[leg] / total)
+
+    def pay(self, size: int, weights: Sequence[float], legs: Sequence[int], paid: int) -> None:
+        """Account for a packet of `size` bytes on leg `paid`; weights must not all be 0."""
+        total = sum(weights[leg] for leg in legs)
+        for leg in legs:
+            self._owed[leg] += size * weights[leg] / total
+        self._owed[paid] -= size

@@ -5,18 +5,14 @@ wants (TS 38.425 clause 5.4.2, the desired buffer size and data rate of DL DELIV
 was delivered. It also knows the delay of its own backhaul. Here backlog, room and rate are read
 from the leg itself and are current. The receiver's reports travel as packets and are delayed.
 
-Each part has its own interface to a leg:
-
-* A policy gets a `LegView` of each leg.
-* The transmitting entity gets the leg itself as a `LegState`. It sends by a `LegAccess`
-  (`transmitting.leg_access`), which may have a backhaul.
-* The driver that gives packets to a leg has an `AnyLeg` of `minitopo_dc.link`. An `AnyLeg` is a
-  `LegState`, though neither package imports the other.
+A policy gets a `LegView` of each leg of its bearer. Behind it stands the leg itself, a `LegState`:
+each leg of `minitopo_dc.link` is one, though neither package imports the other.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -182,3 +178,28 @@ class LegView(ABC):
     @abstractmethod
     def report(self) -> LegReport | None:
         """Return the receiver's latest report; None before the first and without `report_ms`."""
+
+
+def candidates(views: Sequence[LegView], *, now: int, size: int) -> list[int]:
+    """Return the legs that may get an SDU of `size` bytes at `now`, ascending; none: let it wait.
+
+    These are the legs that move (are up, with a rate above 0) and take it. Where none moves, they
+    are those that are up and take it, as nothing would ever end the waiting for a leg of rate 0.
+    Where SDUs cannot wait and no leg takes it, they are those that move, else all.
+    """
+    taking = [leg for leg, view in enumerate(views) if view.takes(now=now, size=size)]
+    moving = moving_legs(now, views)
+    able = [leg for leg in taking if leg in (moving or up_legs(views))]
+    if able or views[0].may_wait:
+        return able
+    return moving or list(range(len(views)))
+
+
+def moving_legs(now: int, views: Sequence[LegView]) -> list[int]:
+    """Return the legs that are up with a rate above 0, ascending."""
+    return [leg for leg, view in enumerate(views) if view.drain_ns(now=now) is not None]
+
+
+def up_legs(views: Sequence[LegView]) -> list[int]:
+    """Return the legs that are up, ascending."""
+    return [leg for leg, view in enumerate(views) if view.is_up]

@@ -31,6 +31,7 @@ from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.formats.status_report import MAX_BYTES, StatusReport
 from minitopo_dc.pdcp.receiving.t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
+from minitopo_dc.pdcp.timers import Timer
 
 T = TypeVar("T")
 
@@ -53,7 +54,7 @@ class ReceivingEntity(Generic[T]):
       silent, t-Reordering decides. A PDU that is sent again on another leg (clause 5.5, data
       recovery) is discarded if its COUNT was given up; it is in time while the leg that lost it is
       silent.
-    - `AdaptiveTReordering` gives the value of t-Reordering each time that the timer starts.
+    - An adaptive t-Reordering gets its value each time that it starts (`AdaptiveTReordering`).
     """
 
     # With in-order and out-of-order delivery the following holds between two calls:
@@ -96,7 +97,7 @@ class ReceivingEntity(Generic[T]):
         self,
         sn_format: SnFormat,
         *,
-        t_reordering: int | AdaptiveTReordering | None,
+        t_reordering: Timer,
         legs: int,
         delivery: Delivery = "in-order",  # TS 38.331: outOfOrderDelivery is configured explicitly
         first_count: int = 0,  # clause 7.1: initial value of RX_NEXT and RX_DELIV
@@ -106,17 +107,15 @@ class ReceivingEntity(Generic[T]):
 
         Args:
             sn_format: gives the length of the SN.
-            t_reordering: ns, None for infinity; see `check_t_reordering`. Or what gives it.
+            t_reordering: how long a missing COUNT is waited for.
             legs: number of legs that PDUs come from.
             delivery: when SDUs go up.
             first_count: the transmitting entity's.
             legs_keep_order: whether what is missing is told lost by the order on each leg.
 
         Raises:
-            ValueError: a negative t-Reordering or an unknown delivery.
+            ValueError: an unknown delivery.
         """
-        if isinstance(t_reordering, int) and t_reordering < 0:
-            raise ValueError(f"t-Reordering is {t_reordering} ns, must be >= 0 or None (infinity)")
         if delivery not in get_args(Delivery):
             allowed = ", ".join(get_args(Delivery))
             raise ValueError(f"delivery {delivery!r}: must be one of {allowed}")
@@ -125,10 +124,8 @@ class ReceivingEntity(Generic[T]):
         self._plain = not self._off and not legs_keep_order
         self._mask = sn_format.modulus - 1
         self._window = sn_format.modulus // 2
-        self._adaptive = t_reordering if isinstance(t_reordering, AdaptiveTReordering) else None
-        if isinstance(t_reordering, AdaptiveTReordering):
-            t_reordering = t_reordering.value(0)
-        self._t_reordering = t_reordering
+        self._adaptive = AdaptiveTReordering(legs) if t_reordering.is_adaptive else None
+        self._t_reordering = t_reordering.ns if self._adaptive is None else self._adaptive.value(0)
         # COUNT after the highest that each leg has delivered; used only with `legs_keep_order`.
         self._leg_next = [first_count] * legs if legs_keep_order else []
         self._missing_by_order = 0

@@ -23,42 +23,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final
 
-Infinity = Literal["infinity"]
-ADAPTIVE: Final = "adaptive"
-"""In place of a value: it follows what is seen (`adaptive_t_reordering`)."""
+from minitopo_dc.pdcp.timers import T_REORDERING_MS
+from minitopo_dc.units import NS_PER_MS
 
-# TS 38.331 clause 6.3.2, PDCP-Config, field t-Reordering; left out there, it means infinity.
-T_REORDERING_VALUES: Final[tuple[int | Infinity, ...]] = (
-    *(0, 1, 2, 4, 5, 8, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 140, 160, 180, 200, 220, 240),
-    *(260, 280, 300, 500, 750, 1000, 1250, 1500, 1750, 2000, 2250, 2500, 2750, 3000),
-    "infinity",
-)
-"""What the standard allows, in milliseconds."""
-
-
-def check_t_reordering(value: float | str) -> int | None:
-    """Return a t-Reordering of the standard (ms, or `"infinity"`) in ns, None for infinity.
-
-    Raises:
-        ValueError: the standard does not have it.
-    """
-    if value not in T_REORDERING_VALUES:
-        allowed = ", ".join(map(str, T_REORDERING_VALUES))
-        raise ValueError(f"t-Reordering {value!r} ms: must be one of {allowed}, or {ADAPTIVE}")
-    return None if value == "infinity" else int(value) * 1_000_000
-
-
-_MS: Final = 1_000_000
-VALUES_NS: Final = tuple(value * _MS for value in T_REORDERING_VALUES if isinstance(value, int))
+VALUES_NS: Final = tuple(value * NS_PER_MS for value in T_REORDERING_MS)
 """The finite values of the standard."""
 LOWEST_NS: Final = VALUES_NS[1]
 """1 ms: with 0 nothing is ever waited for, and so nothing learned but from what is too late."""
 HIGHEST_NS: Final = VALUES_NS[-1]
-INITIAL_NS: Final = 200 * _MS
+INITIAL_NS: Final = 200 * NS_PER_MS
 """The papers' value (thesis, table 4.3)."""
-WINDOW_NS: Final = 2_000 * _MS
+WINDOW_NS: Final = 2_000 * NS_PER_MS
 MARGIN: Final = 2
 
 
@@ -96,11 +73,11 @@ class AdaptiveTReordering:
     def value(self, now: int) -> int:
         """Return the t-Reordering (ns, a value of the standard) of a timer that starts at `now`."""
         known = [longest for leg in self._longest if (longest := leg.value(now)) is not None]
-        wanted = max(known) * MARGIN if known else INITIAL_NS
+        needed = max(known) * MARGIN if known else INITIAL_NS
         if self._learns_until is None or now < self._learns_until:
-            wanted = max(wanted, INITIAL_NS)
-        wanted = min(max(wanted, LOWEST_NS), HIGHEST_NS)
-        return VALUES_NS[bisect_left(VALUES_NS, wanted)]
+            needed = max(needed, INITIAL_NS)
+        needed = min(max(needed, LOWEST_NS), HIGHEST_NS)
+        return VALUES_NS[bisect_left(VALUES_NS, needed)]
 
 
 class _WindowedMaximum:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from minitopo_dc.pdcp.formats.classify import PacketFacts, PacketKind, Segment
-from minitopo_dc.pdcp.policies.least_delay import expected_ns
+from minitopo_dc.pdcp.policies.best_leg import expected_ns
 from minitopo_dc.pdcp.policies.view import LegView
 from minitopo_dc.units import NS_PER_S
 

@@ -19,17 +19,14 @@ from typing import Generic, TypeVar
 
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.codec import SnFormat
-from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, sees_legs
-from minitopo_dc.pdcp.policies.question import CheckedPolicy
+from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
 from minitopo_dc.pdcp.policies.view import LegState, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
-from minitopo_dc.pdcp.transmitting.bearer_legs import BearerLegs
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
-from minitopo_dc.pdcp.transmitting.entity_leg_view import EntityLegView
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
-from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
-from minitopo_dc.pdcp.transmitting.leg_access import LEAD_NS, LegAccess
+from minitopo_dc.pdcp.transmitting.flow_control import FlowControl, LegNode
 from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 
@@ -72,10 +69,9 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_all_views", "_answer", "_bytes", "_duplication", "_failures", "_first_count"),
-        *("_legs", "_mask"),
-        *("_pdus", "_policy", "_ready", "_recovery", "_states", "_tx_next", "_views", "_waiting"),
-        *("_wake", "feedback"),
+        *("_answer", "_duplication", "_failures", "_first_count", "_legs", "_mask", "_ready"),
+        *("_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
+        "follows_legs",
     )
 
     def __init__(
@@ -111,14 +107,11 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
         """
-        self._policy = CheckedPolicy(policy, legs)
+        self._split = checked_split(policy, legs)
         self._mask = sn_format.modulus - 1
         self._first_count = first_count
         self._tx_next = first_count
         self._ready: list[Pdu[T]] = []
-        self._pdus = [0] * legs
-        self._bytes = [0] * legs
-        self._states = tuple(states)
         self._waiting = waiting
         self._recovery = recovery
         self._duplication = duplication
@@ -126,32 +119,39 @@ class TransmittingEntity(Generic[T]):
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
-        follows = any(each is not None for each in (waiting, recovery, failures))
-        follows = follows or bool(flow_control)
+        self.follows_legs = bool(flow_control) or any(
+            part is not None for part in (waiting, recovery, failures)
+        )
+        """Whether `poll` has to be called until it gives nothing, and after leg changes."""
         duplicates_by_leg = duplication is not None and duplication.sees_legs
-        if (follows or duplicates_by_leg or sees_legs(policy)) and len(states) != legs:
+        sees = self.follows_legs or duplicates_by_leg or sees_legs(policy)
+        if sees and len(states) != legs:
             raise PolicyError(
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
                 f"{len(states)} are shown"
             )
-        self._legs: BearerLegs[Pdu[T]] | None = None
-        if follows:
-            lead = LEAD_NS if sees_legs(policy) else None
-            self._legs = BearerLegs(
-                states, flow_control, lead=lead, header=sn_format.size, failures=failures
-            )
-        self._all_views = tuple(self._view(leg, state) for leg, state in enumerate(states))
-        self._views: tuple[LegView, ...] = self._all_views if sees_legs(policy) else ()
+
+        def make(leg: int, state: LegState, bearer: BearerLegs[Pdu[T]]) -> BearerLeg[Pdu[T]]:
+            if flow_control:
+                return LegNode(leg, state, bearer, flow_control[leg])
+            return BearerLeg(leg, state, bearer)
+
+        self._legs = BearerLegs(
+            states,
+            make,
+            legs=legs,
+            lead=LEAD_NS if sees_legs(policy) else None,
+            header=sn_format.size,
+            waiting=waiting,
+            feedback=self.feedback,
+            failures=failures,
+        )
+        self._views: tuple[LegView, ...] = self._legs.legs if sees_legs(policy) else ()
 
     @property
     def tx_next(self) -> int:
         """Return TX_NEXT: the COUNT of the next SDU (clause 7.1)."""
         return self._tx_next
-
-    @property
-    def follows_legs(self) -> bool:
-        """Return whether `poll` has to be called until it gives nothing, and after leg changes."""
-        return self._legs is not None
 
     @property
     def recovers(self) -> bool:
@@ -179,16 +179,16 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
-        if self._waiting is not None and self._legs is not None:
-            if self._waiting.is_full(len(self._legs)):
+        if self._waiting is not None:
+            if self._waiting.is_full(self._legs.held):
                 self._legs.settle(now)  # legs have fewer since they were looked at
-            return self._waiting.push(sdu, size, now, facts=facts, on_legs=len(self._legs))
-        legs = self._policy.legs(now=now, size=size, views=self._views)
-        if self._legs is not None:
+            return self._waiting.push(sdu, size, now, facts=facts, on_legs=self._legs.held)
+        legs = self._split(now=now, size=size, views=self._views)
+        if self.follows_legs:
             legs = self._legs.select_up_legs(legs, now=now, size=size) or legs
         if self._duplication is not None:
             legs = self._duplication.legs(
-                legs, now=now, size=size, views=self._all_views, facts=facts
+                legs, now=now, size=size, views=self._legs.legs, facts=facts
             )
         self._number(sdu, size, now, legs, now)
         return bool(legs)
@@ -199,15 +199,14 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: as `push` does.
         """
-        if self._legs is not None:
+        if self.follows_legs:
             self._legs.settle(now)
-            self._take_report(self._legs)
             if self._recovery is not None:
-                self._send_again(self._recovery, self._legs, now)
+                self._send_again(self._recovery, now)
             if self._waiting is not None:
-                self._send_waiting(self._waiting, self._legs, now)
+                self._send_waiting(self._waiting, now)
             self._ready += self._legs.arrived(now)
-            self._wake = self._next_occasion(self._legs, now)
+            self._wake = self._next_occasion(now)
         ready, self._ready = self._ready, []
         return ready
 
@@ -225,11 +224,10 @@ class TransmittingEntity(Generic[T]):
 
         Call it when a leg has changed or a report came.
         """
-        if self._legs is None or self._recovery is None:
+        if self._recovery is None:
             return []
         if self._failures is not None:
             self._legs.settle(now)
-            self._take_report(self._legs)
         return self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
@@ -240,17 +238,19 @@ class TransmittingEntity(Generic[T]):
         once, the rest when a status report says that they are missing. For a leg that has failed
         the latest status report already says so, as nothing came by it for long enough.
         """
-        if self._recovery is None or self._legs is None:
+        if self._recovery is None:
             return
-        withdrawn = {pdu.count for pdu in self._legs.accesses[leg].withdraw(now)}
+        lost = self._legs.legs[leg]
+        withdrawn = {pdu.count for pdu in lost.withdraw(now)}
         counts = withdrawn.union(map(self._latest_count, flushed))
-        delay = 0 if self._legs.has_failed(leg) else self._states[leg].mean_delay_ns
+        delay = 0 if lost.has_failed else lost.mean_delay_ns
         self._recovery.leg_lost(leg, counts, now + delay)
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters of this entity up to now."""
-        sdus, pdus, size = self._tx_next - self._first_count, tuple(self._pdus), tuple(self._bytes)
-        if self._legs is None and self._duplication is None:
+        sdus = self._tx_next - self._first_count
+        pdus, size = tuple(self._legs.sent_pdus), tuple(self._legs.sent_bytes)
+        if not self.follows_legs and self._duplication is None:
             return TransmitStatistics(sdus, pdus, size)
         waiting, recovery, failures = self._waiting, self._recovery, self._failures
         return HoldingStatistics(
@@ -269,21 +269,6 @@ class TransmittingEntity(Generic[T]):
             probes=None if failures is None else failures.probes,
         )
 
-    def _take_report(self, followed: BearerLegs[Pdu[T]]) -> None:
-        if self.feedback is not None:
-            followed.take_report(self.feedback)
-
-    def _view(self, leg: int, state: LegState) -> LegView:
-        return EntityLegView(
-            leg,
-            state,
-            legs=self._legs,
-            waiting=self._waiting,
-            feedback=self.feedback,
-            pdus=self._pdus,
-            sent_bytes=self._bytes,
-        )
-
     def _number(self, sdu: T, size: int, arrived: int, legs: tuple[int, ...], now: int) -> None:
         count = self._tx_next
         self._tx_next = count + 1
@@ -291,67 +276,59 @@ class TransmittingEntity(Generic[T]):
             self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
             if self._recovery is not None:
                 self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
-        if self._legs is not None and self._failures is not None and legs:
+        if self._failures is not None and legs:
             # Copies only, so data recovery does not count on them.
-            for leg in self._legs.legs_to_probe(legs, now):
-                if self._has_room(self._legs.accesses[leg], size, now):
-                    self._failures.probed(leg, now)
-                    self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
+            for leg in self._legs.legs_to_probe(legs, size, now):
+                self._failures.probed(leg, now)
+                self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
 
     def _send(self, pdu: Pdu[T], size: int, now: int) -> None:
-        leg = pdu.leg
-        self._pdus[leg] += 1
-        self._bytes[leg] += size
+        leg, bearer = pdu.leg, self._legs
+        bearer.sent_pdus[leg] += 1
+        bearer.sent_bytes[leg] += size
         if self.feedback is not None:
             self.feedback.sent(leg, pdu.count)
-        if self._legs is None:
-            self._ready.append(pdu)
+        if self.follows_legs:
+            bearer.legs[leg].send(pdu, now=now, size=size, count=pdu.count)
         else:
-            self._legs.accesses[leg].send(pdu, now=now, size=size, count=pdu.count)
+            self._ready.append(pdu)
 
-    def _send_waiting(self, waiting: SduBuffer[T], followed: BearerLegs[Pdu[T]], now: int) -> None:
+    def _send_waiting(self, waiting: SduBuffer[T], now: int) -> None:
         """Give SDUs their numbers in order of arrival, for as long as their legs take them."""
+        bearer = self._legs
         waiting.expire(now)
         while (first := waiting.first()) is not None:
             size = first.size
-            self._answer = self._answer or self._policy.legs(now=now, size=size, views=self._views)
-            legs = followed.select_up_legs(self._answer, now=now, size=size)
-            if not followed.can_send(legs, now=now, size=size):
+            self._answer = self._answer or self._split(now=now, size=size, views=self._views)
+            legs = bearer.select_up_legs(self._answer, now=now, size=size)
+            if not any(bearer.legs[leg].accepts(now=now, size=size) for leg in legs):
                 return
             self._answer = ()
             waiting.pop()
             if self._duplication is not None:
                 legs = self._duplication.legs(
-                    legs, now=now, size=size, views=self._all_views, facts=first.facts
+                    legs, now=now, size=size, views=bearer.legs, facts=first.facts
                 )
             self._number(first.sdu, size, first.arrived, legs, now)
 
-    def _send_again(self, recovery: Recovery[T], followed: BearerLegs[Pdu[T]], now: int) -> None:
+    def _send_again(self, recovery: Recovery[T], now: int) -> None:
         """Send again what is to be recovered, in order of COUNT (clause 5.5)."""
         if self.feedback is not None:
             recovery.take_status(self.feedback)
         while (first := recovery.first(now)) is not None:
-            leg = followed.soonest(now=now, size=first.size)
-            if leg is None or not self._has_room(followed.accesses[leg], first.size, now):
+            leg = self._legs.soonest(now=now, size=first.size)
+            if leg is None or not self._legs.legs[leg].accepts(now=now, size=first.size):
                 return
             recovery.pop()
             pdu = Pdu(leg, first.count, first.count & self._mask, first.sdu, again=True)
             self._send(pdu, first.size, now)
             recovery.sent(leg, first)
 
-    def _has_room(self, leg: LegAccess[Pdu[T]], size: int, now: int) -> bool:
-        """Return whether a leg takes a PDU again; with early numbering its queue needs room."""
-        return (
-            leg.has_room(now=now, size=size)
-            if self._waiting is None
-            else leg.takes(now=now, size=size)
-        )
-
-    def _next_occasion(self, followed: BearerLegs[Pdu[T]], now: int) -> int | None:
+    def _next_occasion(self, now: int) -> int | None:
         recovery, waiting = self._recovery, self._waiting
         again = recovery is not None and recovery.has_more
         moments = [
-            followed.next_timeout(now, wanted=again or bool(waiting)),
+            self._legs.next_timeout(now, more=again or bool(waiting)),
             None if waiting is None else waiting.next_timeout(),
             None if recovery is None else recovery.next_timeout(),
         ]

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from minitopo_dc.pdcp.policies.view import LegState
-from minitopo_dc.pdcp.transmitting.leg_access import (
+from minitopo_dc.pdcp.transmitting.legs import (
     LEAD_NS,
     MIN_PACKETS,
-    LegAccess,
+    BearerLeg,
+    BearerLegs,
     bytes_within,
     is_empty,
-    serves,
+    will_serve,
 )
 
 T = TypeVar("T")
@@ -74,26 +75,34 @@ class DeliveryStatus:
     is_up: bool
 
 
-class LegNode(LegAccess[T]):
+class LegNode(BearerLeg[T]):
     """Both ends of one leg's backhaul for one bearer: the node, and what the other end knows of it.
 
     Until the first status has come the other end assumes that the leg is up and wants two SDUs.
     """
 
-    def __init__(self, leg: LegState, control: FlowControl, *, header: int = 0) -> None:
-        """Make both ends for a leg; `header` is how many bytes a PDU has more than its SDU."""
-        super().__init__(leg, header)
+    def __init__(
+        self, number: int, state: LegState, bearer: BearerLegs[T], control: FlowControl
+    ) -> None:
+        """Make both ends for leg `number` of a bearer."""
+        super().__init__(number, state, bearer)
         self._control = control
         self._due: int | None = None  # of the next status; None: the first settles it
         self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
         self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT
-        self._sent_bytes = 0
+        self._line_bytes = self._given_bytes = 0
         self.status: DeliveryStatus | None = None
         """The latest that arrived."""
 
-    def __len__(self) -> int:
+    @property
+    def held(self) -> int:
         """Return the PDUs on the backhaul and in the leg's queue."""
         return len(self._line) + len(self.inside)
+
+    @property
+    def serves(self) -> bool:
+        """Return whether the leg was up by the latest status."""
+        return self.status is None or self.status.is_up
 
     def settle(self, now: int) -> None:
         """Make the status that is due at `now` (ns), and take those that have arrived."""
@@ -106,37 +115,24 @@ class LegNode(LegAccess[T]):
         while self._statuses and self._statuses[0][0] <= now:
             self.status = self._statuses.popleft()[1]
 
-    def is_up(self) -> bool:
-        """Return whether the leg was up by the latest status."""
-        return self.status is None or self.status.is_up
-
-    def credit_bytes(self) -> int:
+    def credit_bytes(self, *, now: int) -> int:  # noqa: ARG002  (LegView's)
         """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
         if self.status is None:
-            return MIN_BYTES - self._sent_bytes
-        return self.status.desired_bytes - (self._sent_bytes - self.status.gone_bytes)
-
-    def takes(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegAccess')
-        """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
-        return self.is_up() and self.credit_bytes() >= min(size, MIN_BYTES)
-
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the leg's queue has room for it and all bytes that are on the backhaul."""
-        line = sum(size for _, _, size, _ in self._line) + len(self._line) * self._header
-        if self._leg.has_room(now=now, size=line + size + self._header):
-            return True
-        return not self._line and is_empty(self._leg, now)
+            return MIN_BYTES - self._given_bytes
+        return self.status.desired_bytes - (self._given_bytes - self.status.gone_bytes)
 
     def send(self, pdu: T, *, now: int, size: int, count: int) -> None:
         """Put a PDU on the backhaul."""
         self._line.append((now + self._control.delay, pdu, size, count))
-        self._sent_bytes += size
+        self._line_bytes += size
+        self._given_bytes += size
 
     def arrived(self, now: int) -> list[T]:
         """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
         arrived = []
         while self._line and self._line[0][0] <= now:
             _, pdu, size, count = self._line.popleft()
+            self._line_bytes -= size
             self.inside.put(size=size, count=count)
             arrived.append(pdu)
         return arrived
@@ -144,14 +140,15 @@ class LegNode(LegAccess[T]):
     def withdraw(self, now: int) -> list[T]:
         """Take back the PDUs on the backhaul, as the loss of the leg is known at once."""
         withdrawn = [pdu for _, pdu, _, _ in self._line]
-        self._sent_bytes -= sum(size for _, _, size, _ in self._line)
+        self._given_bytes -= self._line_bytes
+        self._line_bytes = 0
         self._line.clear()
         self.inside.flushed()
         self._statuses.clear()  # of before
         self.status = self._made(now)
         return withdrawn
 
-    def next_timeout(self, now: int, *, wanted: bool) -> int | None:  # noqa: ARG002  (LegAccess')
+    def next_timeout(self, now: int, *, more: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
         """Return when the next PDU or status arrives, or the next status is due (ns)."""
         moments = [self._line[0][0]] if self._line else []
         if self._statuses:
@@ -160,10 +157,21 @@ class LegNode(LegAccess[T]):
             moments.append(self._due)
         return min(moments, default=None)
 
+    def _fits(self, now: int, size: int) -> bool:
+        """Return whether the leg's queue has room for it and all bytes that are on the backhaul."""
+        line = self._line_bytes + len(self._line) * self._bearer.header
+        if self._state.has_room(now=now, size=line + size + self._bearer.header):
+            return True
+        return not self._line and is_empty(self._state, now)
+
+    def _wants(self, now: int, size: int) -> bool:
+        """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
+        return self.credit_bytes(now=now) >= min(size, MIN_BYTES)
+
     def _made(self, now: int) -> DeliveryStatus:
         inside = self.inside
-        is_up = self._leg.is_up and serves(self._leg, now)
-        within = bytes_within(self._leg, now=now, time=self._control.desired_ns) if is_up else 0
+        is_up = self._state.is_up and will_serve(self._state, now)
+        within = bytes_within(self._state, now=now, time=self._control.desired_ns) if is_up else 0
         return DeliveryStatus(
             desired_bytes=max(within, MIN_BYTES) if is_up else 0,
             highest_count=inside.highest_count,

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Final, Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 
 T = TypeVar("T")
-
-DISCARD_TIMER_VALUES: Final = (10, 20, 30, 40, 50, 60, 75, 100, 150, 200, 250, 300, 500, 750, 1500)
-"""What discardTimer may be, in ms, beside infinity (TS 38.331 clause 6.3.2, PDCP-Config)."""
-
-
-def check_discard_timer(value: float | Literal["infinity"]) -> int | None:
-    """Return a discardTimer of the standard (ms, or `"infinity"`) in ns, None for infinity.
-
-    Raises:
-        ValueError: the standard does not have it.
-    """
-    if value == "infinity":
-        return None
-    if value not in DISCARD_TIMER_VALUES:
-        allowed = ", ".join(map(str, DISCARD_TIMER_VALUES))
-        raise ValueError(f"discardTimer {value!r} ms: must be one of {allowed}, infinity")
-    return int(value) * 1_000_000
 
 
 @dataclass(slots=True)

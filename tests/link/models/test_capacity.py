@@ -167,27 +167,10 @@ def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[i
         start = finish
 
 
-def test_1500_bytes_at_20_mbps_take_600_us() -> None:
-    assert ConstantCapacity(20_000_000).finish(1000, 12_000) == 601_000
-
-
-def test_a_zero_segment_is_waited_out() -> None:
-    capacity = RateCapacity(RateTrace("t", (0, MS), (0, 12_000_000), 10 * MS), "loop")
-    assert capacity.finish(0, 12_000) == 2 * MS
-
-
 def test_a_packet_that_ends_with_a_segment_does_not_wait_for_the_zero_after_it() -> None:
     capacity = RateCapacity(RateTrace("t", (0, MS), (12_000_000, 0), 10 * MS), "loop")
     assert capacity.finish(0, 12_000) == MS
     assert capacity.finish(MS, 12_000) == 11 * MS
-
-
-@pytest.mark.parametrize(
-    ("end", "finish"), [("loop", 3 * MS + MS // 2), ("hold", 3 * MS), ("stop", None)]
-)
-def test_the_end_rule_decides_what_follows_the_last_rate(end: EndRule, finish: int | None) -> None:
-    trace = RateTrace("t", (0, MS), (6_000_000, 12_000_000), 2 * MS)
-    assert RateCapacity(trace, end).finish(2 * MS, 12_000) == finish
 
 
 @pytest.mark.parametrize("end", END_RULES)

@@ -94,22 +94,6 @@ def test_an_interrupted_packet_loses_no_bit_and_gains_none(
         start = expected
 
 
-def test_what_nothing_waits_for_is_lost() -> None:
-    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 2, 3, 10)))
-    assert capacity.finish(3 * MS + 1, 12_000) == 10 * MS
-
-
-def test_small_packets_share_an_opportunity() -> None:
-    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 2)))
-    assert [capacity.finish(0, 4_000) for _ in range(4)] == [MS, MS, MS, 2 * MS]
-
-
-def test_the_rest_of_an_opportunity_is_lost_to_a_later_packet() -> None:
-    capacity = OpportunityCapacity(OpportunityTrace("t", (1, 2)))
-    assert capacity.finish(0, 4_000) == MS
-    assert capacity.finish(MS + 1, 4_000) == 2 * MS
-
-
 def test_a_lap_begins_at_the_last_opportunity() -> None:
     """Mahimahi: the second lap's 0 ms is the first one's last ms."""
     capacity = OpportunityCapacity(OpportunityTrace("t", (0, 4)))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import Capacity, make_capacity
-from minitopo_dc.link.rlc.slots import Slots
+from minitopo_dc.link.rlc.harq import Slots
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
 MS = 10**6

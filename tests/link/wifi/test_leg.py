@@ -16,7 +16,7 @@ from minitopo_dc.link import (
     make_capacity,
     saturated_bps,
 )
-from minitopo_dc.link.wifi.timing import transmission_ns
+from minitopo_dc.link.wifi.parameters import transmission_ns
 from tests.link.wifi.pair import PLAIN, Pair
 
 MS = 1_000_000

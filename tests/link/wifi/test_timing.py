@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.link import WifiParameters, goodput_bps, saturated_bps
-from minitopo_dc.link.wifi.timing import MEAN_ACCESS_NS, exchange_ns, transmission_ns
+from minitopo_dc.link.wifi.parameters import MEAN_ACCESS_NS, exchange_ns, transmission_ns
 from tests import REPOSITORY
 
 TABLE_6 = REPOSITORY / "studies/mesh/reference/wmn_table_6_frame_aggregation.csv"

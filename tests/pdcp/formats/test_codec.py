@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import (
-    T_REORDERING_VALUES,
-    PduError,
-    SnFormat,
-    check_t_reordering,
-    sn_format,
-)
+from minitopo_dc.pdcp import PduError, SnFormat, sn_format
 
 formats = st.sampled_from([sn_format(12), sn_format(16), sn_format(18)])
 
@@ -83,17 +77,3 @@ def test_an_sn_out_of_range_is_not_encoded(bits: int) -> None:
 def test_another_sn_size_is_refused_with_the_allowed_ones() -> None:
     with pytest.raises(ValueError, match="SN size 7 bits: must be one of 12, 16, 18"):
         sn_format(7)
-
-
-def test_t_reordering_values_become_nanoseconds() -> None:
-    assert check_t_reordering(0) == 0
-    assert check_t_reordering(200) == 200_000_000
-    assert check_t_reordering(200.0) == 200_000_000
-    assert check_t_reordering("infinity") is None
-    assert len(T_REORDERING_VALUES) == 37
-
-
-@pytest.mark.parametrize("value", [-1, 3, 199, 0.5, "200", "inf"])
-def test_t_reordering_of_no_standard_value_is_refused(value: float | str) -> None:
-    with pytest.raises(ValueError, match=r"must be one of 0, 1, 2, .*, 3000, infinity"):
-        check_t_reordering(value)

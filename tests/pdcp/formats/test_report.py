@@ -18,6 +18,7 @@ from minitopo_dc.pdcp import (
     Report,
     ReportMaker,
     StatusReport,
+    Timer,
     TransmittingEntity,
     decode_report,
     encode_report,
@@ -103,7 +104,7 @@ def test_what_is_no_report_of_this_bearer_is_told_why(data: bytes, words: str) -
 
 
 def receiver(legs: int = 2, bits: int = 12) -> tuple[ReceivingEntity[int], ReportMaker]:
-    entity = ReceivingEntity[int](sn_format(bits), t_reordering=100 * MS, legs=legs)
+    entity = ReceivingEntity[int](sn_format(bits), t_reordering=Timer(100 * MS), legs=legs)
     return entity, ReportMaker(entity, sn_format(bits), legs=legs, interval=10 * MS)
 
 
@@ -160,7 +161,7 @@ def test_a_pdu_from_before_the_first_count_is_nobody_s() -> None:
 def test_counts_go_on_over_the_wrap_of_the_sn(delivery: str) -> None:
     entity = ReceivingEntity[int](
         sn_format(12),
-        t_reordering=0,
+        t_reordering=Timer(0),
         legs=1,
         delivery=delivery,  # type: ignore[arg-type]
     )

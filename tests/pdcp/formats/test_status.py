@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
+    INFINITE,
     Delivery,
     Feedback,
     LegReception,
@@ -15,6 +16,7 @@ from minitopo_dc.pdcp import (
     Report,
     ReportMaker,
     StatusReport,
+    Timer,
     decode_report,
     decode_status,
     encode_report,
@@ -91,7 +93,11 @@ def test_a_count_that_was_not_sent_is_none_of_this_bearer() -> None:
 
 def receiver(delivery: Delivery = "in-order", first_count: int = 0) -> ReceivingEntity[int]:
     return ReceivingEntity(
-        sn_format(12), t_reordering=100 * MS, legs=1, delivery=delivery, first_count=first_count
+        sn_format(12),
+        t_reordering=Timer(100 * MS),
+        legs=1,
+        delivery=delivery,
+        first_count=first_count,
     )
 
 
@@ -138,7 +144,7 @@ def test_a_report_with_a_status_is_version_2_and_else_the_same() -> None:
 
 
 def test_a_report_fits_into_a_datagram_of_1500_bytes() -> None:
-    entity = ReceivingEntity[int](sn_format(18), t_reordering=None, legs=2)
+    entity = ReceivingEntity[int](sn_format(18), t_reordering=INFINITE, legs=2)
     for count in range(1, 100_000):
         entity.push(count, count, 0, 0)
     maker = ReportMaker(entity, sn_format(18), legs=2, interval=1, with_status=True)
@@ -155,7 +161,9 @@ def test_a_report_fits_into_a_datagram_of_1500_bytes() -> None:
 def test_with_too_many_legs_for_a_bitmap_fmc_is_said() -> None:
     entity = receiver()
     entity.push(1, 1, 0, 0)
-    data = maker_of(ReceivingEntity[int](sn_format(12), t_reordering=None, legs=40), 40).poll(10**8)
+    data = maker_of(ReceivingEntity[int](sn_format(12), t_reordering=INFINITE, legs=40), 40).poll(
+        10**8
+    )
     assert data is not None
     assert decode_report(data, 40).status == StatusReport(0)
 

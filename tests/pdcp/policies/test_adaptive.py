@@ -25,7 +25,8 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.pdcp.policies.bandit import MAX_ARMS, DiscountedUcb, Outcome, ratios
-from minitopo_dc.pdcp.policies.choice import DeficitRoundRobin, candidates
+from minitopo_dc.pdcp.policies.proportional import DeficitRoundRobin
+from minitopo_dc.pdcp.policies.view import candidates
 from minitopo_dc.units import NS_PER_MS
 from tests.pdcp.views import WrittenLeg
 

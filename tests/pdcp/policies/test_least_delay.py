@@ -22,49 +22,10 @@ legs = st.lists(
 )
 
 
-def chosen(*views: WrittenLeg, size: int = 10) -> int:
-    (leg,) = make_policy("least-delay", legs=len(views)).legs(now=0, size=size, views=views)
-    return leg
-
-
 def test_it_sees_its_legs_and_has_no_parameters() -> None:
     assert sees_legs(make_policy("least-delay", legs=2))
     with pytest.raises(PolicyError, match=r"'least-delay': .*; its parameters: none"):
         make_policy("least-delay", legs=2, batch=100)
-
-
-def test_the_leg_with_the_shorter_backlog_is_taken() -> None:
-    assert chosen(WrittenLeg(backlog=2), WrittenLeg(backlog=1)) == 1
-
-
-def test_a_slow_leg_s_own_serialisation_counts() -> None:
-    slow, fast = WrittenLeg(ns_per_byte=3), WrittenLeg(ns_per_byte=1, mean_delay_ns=15)
-    assert chosen(slow, fast, size=7) == 0  # 21 ns against 22
-    assert chosen(slow, fast, size=8) == 1  # 24 ns against 23
-
-
-def test_the_delay_behind_the_queue_counts() -> None:
-    near, far = WrittenLeg(backlog=29), WrittenLeg(mean_delay_ns=30)
-    assert chosen(near, far) == 0
-    assert chosen(WrittenLeg(backlog=31), far) == 1
-
-
-def test_of_equals_the_lower_leg_is_taken() -> None:
-    assert chosen(WrittenLeg(backlog=1), WrittenLeg(), WrittenLeg()) == 1
-
-
-def test_a_leg_of_which_no_time_is_known_is_left_out() -> None:
-    assert chosen(WrittenLeg(ns_per_byte=None), WrittenLeg(backlog=10**6)) == 1
-
-
-def test_when_no_time_is_known_of_any_leg_the_first_is_taken() -> None:
-    assert chosen(WrittenLeg(ns_per_byte=None, backlog=5), WrittenLeg(ns_per_byte=None)) == 0
-
-
-def test_a_full_leg_is_taken_only_when_all_are_full() -> None:
-    full, later = WrittenLeg(room=False), WrittenLeg(backlog=100)
-    assert chosen(full, later) == 1
-    assert chosen(full, WrittenLeg(backlog=100, room=False)) == 0
 
 
 @given(legs, st.integers(1, 10))

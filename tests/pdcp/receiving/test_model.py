@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import Delivery, ReceivingEntity, sn_format
+from minitopo_dc.pdcp import Delivery, ReceivingEntity, Timer, sn_format
 
 # How long an example takes depends on what else the machine does.
 untimed = settings(deadline=None)
@@ -125,7 +125,7 @@ class Setting:
     def entity(self) -> ReceivingEntity[int]:
         return ReceivingEntity(
             sn_format(self.bits),
-            t_reordering=self.t_reordering,
+            t_reordering=Timer(self.t_reordering),
             delivery=self.delivery,
             legs=1,
             first_count=self.first,

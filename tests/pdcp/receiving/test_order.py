@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import Delivery, ReceivingEntity, sn_format
+from minitopo_dc.pdcp import INFINITE, Delivery, ReceivingEntity, Timer, sn_format
 
 MS = 1_000_000
 # How long an example takes depends on what else the machine does.
@@ -25,7 +25,7 @@ def receiver(
     """Whose SDUs are their COUNTs."""
     return ReceivingEntity(
         sn_format(12),
-        t_reordering=t_reordering,
+        t_reordering=Timer(t_reordering),
         legs=legs,
         delivery=delivery,
         first_count=first_count,
@@ -110,7 +110,7 @@ def test_counts_go_on_over_the_wrap_of_the_sn(first_count: int) -> None:
 
 
 def test_without_the_option_no_leg_s_order_tells_anything() -> None:
-    entity = ReceivingEntity[int](sn_format(12), t_reordering=None, legs=1)
+    entity = ReceivingEntity[int](sn_format(12), t_reordering=INFINITE, legs=1)
     assert push(entity, 1, leg=0) == push(entity, 2, leg=0) == []
     assert entity.statistics().missing_by_order is None
 

@@ -6,23 +6,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import (
-    T_REORDERING_VALUES,
-    AdaptiveTReordering,
-    ReceivingEntity,
-    sn_format,
-)
+from minitopo_dc.pdcp import T_REORDERING_MS, ReceivingEntity, Timer, sn_format
 from minitopo_dc.pdcp.receiving.t_reordering import (
     HIGHEST_NS,
     INITIAL_NS,
     LOWEST_NS,
     MARGIN,
     WINDOW_NS,
+    AdaptiveTReordering,
 )
 from minitopo_dc.settings import Pdcp
 
 MS = 1_000_000
-STANDARD = [value * MS for value in T_REORDERING_VALUES if isinstance(value, int)]
+STANDARD = [value * MS for value in T_REORDERING_MS]
 # How long an example takes depends on what else the machine does.
 untimed = settings(deadline=None)
 
@@ -35,6 +31,15 @@ def learned(*waits: int, at: int = 0, legs: int = 2) -> AdaptiveTReordering:
     for number, wait in sorted(enumerate(waits), key=lambda each: each[1]):
         made.arrived(2 * number, number % legs, at + wait)
     return made
+
+
+@pytest.mark.parametrize(("later", "value"), [(0, HIGHEST_NS), (1, INITIAL_NS)])
+def test_a_gap_is_remembered_for_the_longest_value(later: int, value: int) -> None:
+    made, now = AdaptiveTReordering(1), HIGHEST_NS + later
+    made.opened(0, 1, 0)
+    made.opened(5, 6, now)
+    made.arrived(0, 0, now)
+    assert made.value(now) == value
 
 
 def test_before_anything_is_known_it_is_the_papers_200_ms() -> None:
@@ -82,7 +87,7 @@ def test_what_no_value_could_have_waited_for_teaches_nothing() -> None:
 
 
 def receiver() -> ReceivingEntity[int]:
-    return ReceivingEntity(sn_format(18), t_reordering=AdaptiveTReordering(2), legs=2)
+    return ReceivingEntity(sn_format(18), t_reordering=Timer(is_adaptive=True), legs=2)
 
 
 class Alternating:
@@ -153,7 +158,7 @@ def test_on_any_arrivals_order_holds_and_a_loss_blocks_3_s_at_most(
 ) -> None:
     entity = ReceivingEntity[int](
         sn_format(18),
-        t_reordering=AdaptiveTReordering(2),
+        t_reordering=Timer(is_adaptive=True),
         legs=2,
         legs_keep_order=keep_order,
     )

@@ -15,7 +15,6 @@ from minitopo_dc.pdcp import (
     Recovery,
     SduBuffer,
     SplitPolicy,
-    check_discard_timer,
 )
 from minitopo_dc.pdcp.formats.status_report import StatusReport
 from tests.pdcp.late_bearer import MS, SIZE, Bearer, Waits, endless
@@ -187,17 +186,6 @@ def test_a_leg_that_went_down_wants_nothing_once_its_node_has_said_so() -> None:
     bearer.push(*range(100, 200))
     bearer.run(1000 * MS)
     assert len([leg for leg, _, _ in bearer.sent if leg == 0]) == before
-
-
-@pytest.mark.parametrize("value", [0, 11, 1501, -1])
-def test_a_discard_timer_that_the_standard_lacks_is_refused(value: int) -> None:
-    with pytest.raises(ValueError, match=r"discardTimer .* ms: must be one of 10, 20, .*infinity"):
-        check_discard_timer(value)
-
-
-def test_the_standard_s_discard_timers_are_in_ns() -> None:
-    assert check_discard_timer(10) == 10 * MS
-    assert check_discard_timer("infinity") is None
 
 
 steps = st.lists(

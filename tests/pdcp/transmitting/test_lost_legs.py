@@ -23,7 +23,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.pdcp.formats.status_report import StatusReport
-from minitopo_dc.pdcp.transmitting.leg_access import NearLeg
+from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace
 from tests.pdcp.late_bearer import MS, SIZE, Bearer, Waits, endless
 from tests.pdcp.views import WrittenLeg
@@ -103,7 +103,7 @@ def test_with_recovery_a_lost_leg_s_node_gets_nothing_until_it_is_up_and_has_sai
 def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets() -> None:
     leg = Leg[str](LegParameters(delay=ConstantDelay(0)), make_capacity(12_000_000), Random(1))
     leg.start(0)
-    near = NearLeg[str](leg)
+    (near,) = BearerLegs[str]([leg], BearerLeg, legs=1, waiting=endless()).legs
     leg.push("another's", SIZE, 0)
     near.send("own", now=0, size=SIZE, count=0)
     assert near.arrived(0) == ["own"]
@@ -112,7 +112,7 @@ def test_what_was_taken_back_from_a_leg_is_not_outstanding_behind_others_packets
     assert leg.flush(0, "own".__eq__) == ["own"]
     near.withdraw(0)
     near.settle(0)
-    assert len(near) == 0
+    assert near.held == 0
 
 
 @pytest.mark.parametrize("delays", [(5, 5), (50, 5), (5, 50)])

@@ -23,7 +23,8 @@ from typing import NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.real.element.kernel.process import inside
-from minitopo_dc.settings import IpVersion, Match
+from minitopo_dc.router import Match
+from minitopo_dc.settings import IpVersion
 
 THROUGH_LEG = 0x100
 """The mark's bit of a packet that has been through its leg."""

@@ -20,7 +20,8 @@ from minitopo_dc.real.element.kernel.rules import (
     leg_mark,
     outgoing,
 )
-from minitopo_dc.settings import IpVersion, Match
+from minitopo_dc.router import Match
+from minitopo_dc.settings import IpVersion
 
 
 def test_icmp_has_a_protocol_number_of_its_own_with_ipv6() -> None:

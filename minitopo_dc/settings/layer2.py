@@ -1,28 +1,103 @@
-"""Settings of a WiFi medium, which both directions of a leg share."""
+"""Settings of layer 2 of a leg: RLC and HARQ of one direction, or a WiFi medium of both."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from minitopo_dc.link import (
     Aggregation,
     Capacity,
     ErrorBursts,
+    RlcMode,
+    RlcParameters,
     WifiParameters,
     WifiPath,
     WiredPart,
     make_capacity,
     saturated_bps,
 )
+from minitopo_dc.pdcp import DISCARD_TIMER_MS, Timer
 from minitopo_dc.settings.base import LeftOut, Settings, given, not_given
-from minitopo_dc.settings.ranges import MAX_DELAY_MS, Bytes, Milliseconds, Percent, Rate, within
+from minitopo_dc.settings.ranges import (
+    MAX_DELAY_MS,
+    Bytes,
+    Milliseconds,
+    Percent,
+    Probability,
+    Rate,
+    within,
+)
 from minitopo_dc.units import NS_PER_MS
 
-_DEFAULT = WifiParameters()
+SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
+"""The durations in ms of LTE's subframe and NR's slot at 15 kHz, and of NR's at 30 to 240 kHz (TS
+38.211, clause 4.3.2)."""
+MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
+"""Values of maxRetxThreshold (TS 38.331, RLC-Config)."""
+_RLC = RlcParameters()
+
+
+class RlcSettings(Settings):
+    """RLC and HARQ; the defaults are those of `minitopo_dc.link.RlcParameters`."""
+
+    mode: RlcMode = _RLC.mode
+    """`am`: what HARQ gives up is sent again; `um`: it is lost."""
+    block_error_percent: Percent = _RLC.block_error * 100
+    """The percentage of the transmissions of a block that cannot be decoded."""
+    slot_ms: float = _RLC.slot_ns / NS_PER_MS
+    harq_rtt_ms: Annotated[float, Field(gt=0, le=1000)] = _RLC.harq_rtt_ns / NS_PER_MS
+    """The time from one transmission of a block to the next."""
+    harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _RLC.harq_retransmissions
+    """The most retransmissions; at most 27, as maxHARQ-Tx ends at n28 (TS 36.331)."""
+    status_ms: Milliseconds = _RLC.status_ns / NS_PER_MS
+    """The time from a block's first transmission to the first by RLC of what HARQ could not
+    deliver."""
+    max_retx_threshold: MaxRetxThreshold = 8
+    in_order: bool = _RLC.in_order
+    """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
+    discard_ms: int | Literal["infinity"] = "infinity"
+    """discardTimer: a packet of which nothing was sent for so long is dropped."""
+
+    @field_validator("slot_ms")
+    @classmethod
+    def _check_slot(cls, value: float) -> float:
+        if value not in SLOTS_MS:
+            raise ValueError(f"must be one of {', '.join(f'{slot:g}' for slot in SLOTS_MS)}")
+        return value
+
+    @field_validator("discard_ms")
+    @classmethod
+    def _check_discard_ms(cls, value: int | str) -> int | str:
+        if value != "infinity" and value not in DISCARD_TIMER_MS:
+            raise ValueError(f"must be one of {', '.join(map(str, DISCARD_TIMER_MS))}, infinity")
+        return value
+
+    @model_validator(mode="after")
+    def _check_round_trip(self) -> Self:
+        if self.harq_rtt_ms < self.slot_ms:
+            raise ValueError(f"harq_rtt_ms {self.harq_rtt_ms:g}: at least slot_ms {self.slot_ms:g}")
+        return self
+
+    def parameters(self) -> RlcParameters:
+        """Return the RLC parameters for the leg's core."""
+        return RlcParameters(
+            mode=self.mode,
+            slot_ns=round(self.slot_ms * NS_PER_MS),
+            block_error=self.block_error_percent / 100,
+            harq_rtt_ns=round(self.harq_rtt_ms * NS_PER_MS),
+            harq_retransmissions=self.harq_retransmissions,
+            status_ns=round(self.status_ms * NS_PER_MS),
+            max_retx_threshold=self.max_retx_threshold,
+            in_order=self.in_order,
+            discard_ns=Timer.discard(self.discard_ms).ns,
+        )
+
+
+_WIFI = WifiParameters()
 MAX_STATIONS = 2007
 """The association identifiers of an access point (IEEE 802.11)."""
 
@@ -30,7 +105,6 @@ MAX_STATIONS = 2007
 MAX_HOPS = 16
 """The most hops, far beyond the 5 of the longest path in "QUIC in wireless mesh networks" (table
 1)."""
-Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class ErrorBurstSettings(Settings):
@@ -59,30 +133,30 @@ class WiredSettings(Settings):
 class WifiHop(Settings):
     """One hop over 802.11n; the defaults are those of `minitopo_dc.link.WifiParameters`."""
 
-    rate_mbps: Rate = _DEFAULT.rate_bps / 1e6
+    rate_mbps: Rate = _WIFI.rate_bps / 1e6
     """The rate of the PHY while it sends MPDUs, e.g. 6.5, 13, 19.5, 26, 39, 52, 58.5, 65: MCS 0 to
     7."""
-    aggregation: Aggregation = _DEFAULT.aggregation
+    aggregation: Aggregation = _WIFI.aggregation
     """`a-mpdu`: what waits goes in one TXOP; `a-msdu`: in one MPDU, which waits; `none`."""
-    max_mpdus: Annotated[int, Field(ge=1, le=64)] = _DEFAULT.max_mpdus
+    max_mpdus: Annotated[int, Field(ge=1, le=64)] = _WIFI.max_mpdus
     """The most MPDUs in an A-MPDU; also the block-ack window."""
-    max_bytes: Bytes = _DEFAULT.max_bytes
+    max_bytes: Bytes = _WIFI.max_bytes
     """The most bytes of an A-MPDU."""
-    ppdu_ms: Annotated[float, *within(0.001, MAX_DELAY_MS, "ms")] = _DEFAULT.ppdu_ns / NS_PER_MS
+    ppdu_ms: Annotated[float, *within(0.001, MAX_DELAY_MS, "ms")] = _WIFI.ppdu_ns / NS_PER_MS
     """The longest duration of preamble and MPDUs."""
-    amsdu_bytes: Bytes = _DEFAULT.amsdu_bytes
-    amsdu_wait_ms: Milliseconds = _DEFAULT.amsdu_wait_ns / NS_PER_MS
+    amsdu_bytes: Bytes = _WIFI.amsdu_bytes
+    amsdu_wait_ms: Milliseconds = _WIFI.amsdu_wait_ns / NS_PER_MS
     """How long the first packet of an A-MSDU waits for others."""
-    mpdu_error_percent: Percent = _DEFAULT.mpdu_error * 100
+    mpdu_error_percent: Percent = _WIFI.mpdu_error * 100
     """The percentage of transmissions of MPDUs that fail, collisions not counted."""
     error_bursts: LeftOut[ErrorBurstSettings | None] = None
     """Bursts in which another percentage of them fails, in each direction for itself."""
-    retries: Annotated[int, Field(ge=0, le=255)] = _DEFAULT.retries
+    retries: Annotated[int, Field(ge=0, le=255)] = _WIFI.retries
     """The retransmissions of an MPDU before it is dropped."""
-    load_percent: Annotated[float, Field(ge=0, lt=100)] = _DEFAULT.load * 100
+    load_percent: Annotated[float, Field(ge=0, lt=100)] = _WIFI.load * 100
     """The percentage of the time that others' transmissions would take had they the medium
     alone."""
-    stations: Annotated[int, *within(1, MAX_STATIONS)] = _DEFAULT.stations
+    stations: Annotated[int, *within(1, MAX_STATIONS)] = _WIFI.stations
     """The number of other stations, if there is any load."""
 
     def parameters(self) -> WifiParameters:
@@ -137,7 +211,7 @@ class WifiSettings(WifiHop):
         """Return the path; `seed` fixes the back-offs, errors and other stations of its mediums."""
         hops = [hop.parameters() for hop in self.every_hop()]
         seeds = [seed, *(f"{seed}/{number}" for number in range(2, len(hops) + 1))]
-        return WifiPath(hops, [random.Random(each) for each in seeds], self._wires())
+        return WifiPath(hops, list(map(random.Random, seeds)), self._wires())
 
     def capacity(self) -> Capacity:
         """Return the capacity of a direction that has the mediums to itself, less others' load."""

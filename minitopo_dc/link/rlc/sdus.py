@@ -1,0 +1,256 @@
+"""SDUs of a leg with RLC: to be sent, to be sent again, and to be complete at the receiver."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from heapq import heapify, heappop, heappush
+from random import Random
+from typing import Final, Generic, TypeVar
+
+from minitopo_dc.link.any_leg import LegParameters
+from minitopo_dc.link.models.propagation import (
+    DelayModel,
+    OrderedPropagation,
+    ReorderingPropagation,
+)
+
+T = TypeVar("T")
+
+
+class Sdu(Generic[T]):
+    """A packet in RLC, counted in bits of the packet alone.
+
+    Headers of RLC and MAC are not modelled.
+    """
+
+    __slots__ = (
+        *("complete", "gone", "lost", "missing", "number", "packet", "pushed"),
+        *("retransmitted", "size", "unsent"),
+    )
+
+    def __init__(self, packet: T, size: int, *, number: int, pushed: int, lost: bool) -> None:
+        self.packet = packet
+        self.size = size
+        self.number = number
+        self.pushed = pushed
+        self.lost = lost
+        """Whether it will be lost behind the radio."""
+        self.unsent = size * 8
+        """Bits that no block has carried yet."""
+        self.missing = size * 8
+        """Bits that the receiver does not have yet."""
+        self.retransmitted = 0
+        """How often RLC was to send some of it again."""
+        self.complete = False
+        self.gone = False
+        """Whether it was dropped: bits of it that still come are ignored."""
+
+    @property
+    def started(self) -> bool:
+        """Return whether some of it was sent."""
+        return self.unsent < self.size * 8
+
+    @property
+    def pending(self) -> bool:
+        """Return whether it is neither complete nor dropped."""
+        return not (self.complete or self.gone)
+
+
+Segment = tuple[Sdu[T], int]
+"""Some of an SDU's bits; which of them is no matter."""
+
+
+class RetransmissionBuffer(Generic[T]):
+    """Segments that RLC sends again, each from its due time (ns) on."""
+
+    __slots__ = ("_number", "_segments", "bits")
+
+    def __init__(self) -> None:
+        self._segments: list[tuple[int, int, Sdu[T], int]] = []
+        self._number = 0  # decides between equal times, so that SDUs are never compared
+        self.bits = 0
+        """Bits of all segments in the buffer."""
+
+    def put(self, due: int, segment: Segment[T]) -> None:
+        """Add a segment that may be sent from `due` (ns) on."""
+        self._number += 1
+        heappush(self._segments, (due, self._number, *segment))
+        self.bits += segment[1]
+
+    def first_due(self) -> int | None:
+        """Return when the next segment may be sent (ns), None if there is none."""
+        return self._segments[0][0] if self._segments else None
+
+    def take(self, room: int, begin: int) -> Iterator[Segment[T]]:
+        """Yield the segments due at `begin`, up to `room` bits; the last may be cut."""
+        while room and self._segments and self._segments[0][0] <= begin:
+            due, number, sdu, bits = heappop(self._segments)
+            sent = min(bits, room)
+            if sent < bits:
+                heappush(self._segments, (due, number, sdu, bits - sent))
+            self.bits -= sent
+            room -= sent
+            yield sdu, sent
+
+    def purge(self) -> None:
+        """Drop the segments of SDUs that were dropped."""
+        self._segments = [entry for entry in self._segments if not entry[2].gone]
+        heapify(self._segments)
+        self.bits = sum(entry[3] for entry in self._segments)
+
+
+_UNLIMITED: Final = 1 << 100
+"""In packets or bytes: beyond any run."""
+
+
+class SduQueue(Generic[T]):
+    """SDUs that are not completely sent yet; the first may be sent in part.
+
+    Args:
+        parameters: the queue's limits.
+        discard: discardTimer (TS 38.323, clause 5.3) in ns, None: infinity. It holds for SDUs of
+            which nothing was sent.
+    """
+
+    __slots__ = ("_discard", "_limit_bytes", "_limit_packets", "_sdus", "bytes")
+
+    def __init__(self, parameters: LegParameters, discard: int | None) -> None:
+        self._limit_packets = parameters.queue_packets or _UNLIMITED
+        self._limit_bytes = parameters.queue_bytes or _UNLIMITED
+        self._discard = discard
+        self._sdus: deque[Sdu[T]] = deque()
+        self.bytes = 0
+        """Bytes of its SDUs, with those of the first that are sent already."""
+
+    def __len__(self) -> int:
+        """Return the number of SDUs in the queue."""
+        return len(self._sdus)
+
+    def __iter__(self) -> Iterator[Sdu[T]]:
+        """Return an iterator over the SDUs, from the first."""
+        return iter(self._sdus)
+
+    def has_room(self, more: int) -> bool:
+        """Return whether the queue takes an SDU of `more` bytes."""
+        return len(self._sdus) < self._limit_packets and self.bytes + more <= self._limit_bytes
+
+    def append(self, sdu: Sdu[T]) -> None:
+        """Add an SDU behind the others."""
+        self._sdus.append(sdu)
+        self.bytes += sdu.size
+
+    def first(self) -> Sdu[T] | None:
+        """Return the first SDU and leave it where it is."""
+        return self._sdus[0] if self._sdus else None
+
+    def pop(self) -> Sdu[T]:
+        """Remove and return the first SDU."""
+        sdu = self._sdus.popleft()
+        self.bytes -= sdu.size
+        return sdu
+
+    def take_back(self) -> Sdu[T]:
+        """Remove and return the last SDU."""
+        sdu = self._sdus.pop()
+        self.bytes -= sdu.size
+        return sdu
+
+    @property
+    def unsent_bits(self) -> int:
+        """Return the bits in the queue that were not sent."""
+        if not self._sdus:
+            return 0
+        first = self._sdus[0]
+        return self.bytes * 8 - first.size * 8 + first.unsent
+
+    def expiry(self) -> int | None:
+        """Return when discardTimer ends for the first SDU of which nothing was sent (ns)."""
+        position = self._first_whole()
+        if self._discard is None or len(self._sdus) <= position:
+            return None
+        return self._sdus[position].pushed + self._discard
+
+    def expire(self) -> Sdu[T]:
+        """Remove and return the first SDU of which nothing was sent."""
+        position = self._first_whole()
+        sdu = self._sdus[position]
+        del self._sdus[position]
+        self.bytes -= sdu.size
+        return sdu
+
+    def purge(self) -> None:
+        """Remove the SDUs that were dropped."""
+        self._sdus = deque(sdu for sdu in self._sdus if not sdu.gone)
+        self.bytes = sum(sdu.size for sdu in self._sdus)
+
+    def _first_whole(self) -> int:
+        return 1 if self._sdus and self._sdus[0].started else 0
+
+
+class Reassembly(Generic[T]):
+    """SDUs from the moment they join the leg's queue until they arrive or are dropped.
+
+    Args:
+        delay: of propagation.
+        rng: draws the delays, the k-th for the k-th SDU delivered.
+        in_order: whether an SDU that is complete waits for those before it.
+        reorder: whether propagation lets packets overtake each other.
+    """
+
+    __slots__ = ("_active", "_in_order", "_rng", "air", "delay", "dropped_loss", "settled")
+
+    def __init__(self, delay: DelayModel, rng: Random, *, in_order: bool, reorder: bool) -> None:
+        self._in_order = in_order
+        self._rng = rng
+        # In order of joining: SDUs neither delivered nor dropped, and some that are.
+        self._active: deque[Sdu[T]] = deque()
+        self.delay = delay
+        self.air: OrderedPropagation[T] | ReorderingPropagation[T]
+        """What is in propagation."""
+        self.air = ReorderingPropagation() if reorder else OrderedPropagation()
+        self.settled = 0
+        """SDUs delivered or dropped."""
+        self.dropped_loss = 0
+        """SDUs lost behind the radio."""
+
+    def expect(self, sdu: Sdu[T]) -> None:
+        """Note that an SDU joins the leg's queue."""
+        self._active.append(sdu)
+
+    def forget_last(self) -> None:
+        """Forget the SDU that joined last, as it was taken back."""
+        self._active.pop()
+
+    def pending(self, which: Callable[[T], bool]) -> list[Sdu[T]]:
+        """Return the SDUs neither complete nor dropped for whose packet `which` is true."""
+        return [sdu for sdu in self._active if sdu.pending and which(sdu.packet)]
+
+    def give_up(self, sdu: Sdu[T]) -> None:
+        """Drop an SDU, which will never arrive."""
+        sdu.gone = True
+        self.settled += 1
+
+    def receive(self, segments: Iterable[Segment[T]], now: int) -> None:
+        """Take in the segments of a block that was decoded at `now` (ns)."""
+        for sdu, bits in segments:
+            sdu.missing -= bits
+            if not sdu.missing and not sdu.gone:
+                sdu.complete = True
+                if not self._in_order:
+                    self._deliver(sdu, now)
+
+    def release(self, now: int) -> None:
+        """Remove from the front what is complete or dropped; in order, this delivers it."""
+        active = self._active
+        while active and not active[0].pending:
+            sdu = active.popleft()
+            if sdu.complete and self._in_order:
+                self._deliver(sdu, now)
+
+    def _deliver(self, sdu: Sdu[T], now: int) -> None:
+        self.settled += 1
+        if sdu.lost:
+            self.dropped_loss += 1
+        else:
+            self.air.put((now + self.delay.sample(self._rng), sdu.size, sdu.packet))

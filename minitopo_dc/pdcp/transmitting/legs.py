@@ -1,0 +1,370 @@
+"""The legs of one bearer: its transmitting entity sends on them, its split policy sees them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, TypeVar
+
+from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
+from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
+from minitopo_dc.units import NS_PER_S
+
+LEAD_NS: Final = 2_000_000
+"""A leg takes what it serves within 2 ms: the slot of 1 ms that it sends (TS 36.211, and 38.211 at
+15 kHz) and the next, which it has to fill beforehand."""
+MIN_PACKETS: Final = 2
+"""One in service, and one behind it, so that a slow leg is never idle either."""
+
+T = TypeVar("T")
+
+
+class BearerLegs(Generic[T]):
+    """All legs of one bearer (numbered from 0), to which it sends PDUs of type `T`.
+
+    Args:
+        states: the legs themselves; none where they cannot be seen.
+        make: makes the bearer's side of a leg, from its number, the leg and this.
+        lead: of how much a leg beside the entity takes (`BearerLeg`), ns.
+        header: bytes that a PDU has more than its SDU.
+        waiting: where SDUs wait for a number; None: they do not.
+        feedback: the receiver's reports; None: there are none.
+        failures: which legs have failed; None: nobody looks.
+    """
+
+    __slots__ = (
+        *("_down", "_failed", "failures", "feedback", "header", "lead", "legs", "sent_bytes"),
+        *("sent_pdus", "waiting"),
+    )
+
+    def __init__(
+        self,
+        states: Sequence[LegState],
+        make: Callable[[int, LegState, BearerLegs[T]], BearerLeg[T]],
+        *,
+        legs: int,
+        lead: int | None = None,
+        header: int = 0,
+        waiting: SduBuffer[Any] | None = None,
+        feedback: Feedback | None = None,
+        failures: LegFailures | None = None,
+    ) -> None:
+        self.lead = lead
+        self.header = header
+        self.waiting = waiting
+        self.feedback = feedback
+        self.failures = failures
+        self.sent_pdus = [0] * legs
+        """PDUs made, per leg, and the bytes of their SDUs without PDCP headers."""
+        self.sent_bytes = [0] * legs
+        self._down: set[int] = set()
+        self._failed: frozenset[int] = frozenset()
+        self.legs = tuple(make(leg, state, self) for leg, state in enumerate(states))
+        """The bearer's side of each leg."""
+
+    @property
+    def held(self) -> int:
+        """Return the PDUs on their way to the legs or in their queues, as of the last `settle`."""
+        return sum(leg.held for leg in self.legs)
+
+    def settle(self, now: int) -> None:
+        """Look how far each leg is at `now` (ns), and which have failed by the latest report.
+
+        The report is assumed to come back with the least mean delay of all legs.
+        """
+        for leg in self.legs:
+            before = leg.inside.passed
+            leg.settle(now)
+            if self.failures is not None and leg.inside.passed > before:
+                due = now + leg.mean_delay_ns
+                self.failures.expect_arrival(leg.number, due, leg.inside.highest_count)
+        if self.failures is not None and self.feedback is not None:
+            self.failures.take_report(self.feedback, min(leg.mean_delay_ns for leg in self.legs))
+
+    def has_failed(self, leg: int) -> bool:
+        """Return whether a leg has failed while another one is up that has not.
+
+        Without such another leg, one that has failed is as good as any.
+        """
+        if self.failures is None or leg not in self.failures.failed:
+            return False
+        failed = self.failures.failed
+        return any(other.serves for other in self.legs if other.number not in failed)
+
+    def legs_to_probe(self, taken: Sequence[int], size: int, now: int) -> list[int]:
+        """Return the failed legs that get a copy of the PDU that goes on the legs `taken`."""
+        if self.failures is None:
+            return []
+        return [
+            leg
+            for leg in sorted(self.failures.failed)
+            if leg not in taken
+            and self.legs[leg].serves
+            and self.failures.probe_is_due(leg, now)
+            and self.legs[leg].accepts(now=now, size=size)
+        ]
+
+    def arrived(self, now: int) -> list[T]:
+        """Return the PDUs that reach their legs by `now` (ns), to be given to them at once."""
+        return [pdu for leg in self.legs for pdu in leg.arrived(now)]
+
+    def select_up_legs(self, legs: tuple[int, ...], *, now: int, size: int) -> tuple[int, ...]:
+        """Return the legs of a policy's answer that are up, or the soonest leg in their place."""
+        up = tuple(leg for leg in legs if self.legs[leg].is_up)
+        if up or not legs:
+            return up
+        soonest = self.soonest(now=now, size=size)
+        return () if soonest is None else (soonest,)
+
+    def soonest(self, *, now: int, size: int) -> int | None:
+        """Return the leg that is up on which an SDU is expected first, the lowest of equals."""
+        expected = [
+            (drain + leg.mean_delay_ns, leg.number)
+            for leg in self.legs
+            if leg.is_up and (drain := leg._state.drain_ns(now=now, more=size)) is not None
+        ]
+        return min(expected)[1] if expected else None
+
+    def lost(self) -> list[int]:
+        """Return the legs that have gone down or failed since the last call, ascending.
+
+        They include legs that hold what they were given while no leg was up, now that another one
+        is, and legs that have recovered from a failure, for what they were given while no other leg
+        was up.
+        """
+        down = {leg.number for leg in self.legs if not leg._state.is_up}
+        out = down | {leg.number for leg in self.legs if leg.has_failed}
+        newly, self._down = out - self._down, out
+        if self.failures is not None:
+            newly |= self._failed - self.failures.failed
+            self._failed = self.failures.failed
+        if len(down) < len(self.legs):
+            newly |= {leg for leg in down if self.legs[leg].held}
+        return sorted(newly)
+
+    def next_timeout(self, now: int, *, more: bool) -> int | None:
+        """Return when something arrives or, if more is to be sent, a leg may take it (ns).
+
+        It is also when a leg will have passed on the packets by which its failure would be noticed.
+        """
+        moments = [
+            leg.next_timeout(now, more=more or self._awaits_departure(leg)) for leg in self.legs
+        ]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _awaits_departure(self, leg: BearerLeg[T]) -> bool:
+        """Return whether a leg holds packets whose arrival time at its end is not known yet."""
+        if self.failures is None or self.failures.expects(leg.number):
+            return False
+        return leg.held > 0
+
+
+class BearerLeg(LegView, Generic[T]):
+    """A leg beside the transmitting entity of a bearer, which sends PDUs of type `T` on it.
+
+    With late numbering it takes only what it will serve soon. So a PDU gets its number as late as
+    possible, and the leg's queue drops nothing that has a number. Each bearer over the leg is
+    counted by itself, as its node keeps a queue for each. A leg with a queue that it never serves
+    again (its capacity has ended) is treated as down.
+
+    It takes what it serves within `lead` (ns) at its present rate; None: until its queue is full.
+    So it is for a split that does not see its legs: it sends a batch on one while the others must
+    not run dry.
+    """
+
+    __slots__ = ("_bearer", "_sent", "_serves", "_settled", "inside", "number")
+
+    def __init__(self, number: int, state: LegState, bearer: BearerLegs[T]) -> None:
+        """Make the bearer's side of its leg `number`."""
+        super().__init__(state)
+        self.number = number
+        self.inside = Outstanding(state)
+        """PDUs in its queue, as of the last `settle`."""
+        self._bearer = bearer
+        self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
+        self._settled = self._serves = True
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether the leg is up and has not failed, as far as the entity knows."""
+        return self.serves and not self.has_failed
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether the leg is not used because it loses all packets."""
+        return self._bearer.failures is not None and self._bearer.has_failed(self.number)
+
+    def takes(self, *, now: int, size: int) -> bool:
+        """Return whether the leg takes an SDU of `size` bytes now."""
+        if self._bearer.waiting is None:
+            return not self.has_failed and self._state.has_room(now=now, size=size)
+        return not self.has_failed and self.accepts(now=now, size=size)
+
+    @property
+    def may_wait(self) -> bool:
+        """Return whether an SDU for which no leg is named waits."""
+        return self._bearer.waiting is not None
+
+    def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
+        """Return None, as a leg beside its entity does not ask for bytes."""
+        return None
+
+    @property
+    def pending_bytes(self) -> int:
+        """Return the bytes that wait behind the first SDU."""
+        waiting = self._bearer.waiting
+        return 0 if waiting is None else waiting.bytes_behind
+
+    @property
+    def sent_pdus(self) -> int:
+        """Return the number of PDUs sent on this leg so far."""
+        return self._bearer.sent_pdus[self.number]
+
+    @property
+    def sent_bytes(self) -> int:
+        """Return the bytes of the SDUs sent on this leg."""
+        return self._bearer.sent_bytes[self.number]
+
+    @property
+    def report(self) -> LegReport | None:
+        """Return the receiver's latest report of this leg, None before the first."""
+        feedback = self._bearer.feedback
+        return None if feedback is None else feedback.reports[self.number]
+
+    @property
+    def held(self) -> int:
+        """Return the PDUs in the leg's queue, or on their way there, as of the last `settle`."""
+        return len(self.inside) + len(self._sent)
+
+    @property
+    def serves(self) -> bool:
+        """Return whether the leg is up and will serve its queue; it may have failed."""
+        return self._serves and self._state.is_up
+
+    def settle(self, now: int) -> None:
+        """Look how far the leg is at `now` (ns), when all that `arrived` gave has reached it."""
+        self.inside.settle(now)
+        self._settled = not self._sent
+        self._serves = not self._state.is_up or will_serve(self._state, now)
+
+    def accepts(self, *, now: int, size: int) -> bool:
+        """Return whether an SDU of `size` bytes may be sent at `now` (ns); it may have failed.
+
+        With early numbering the queue needs room for it.
+        """
+        if self._bearer.waiting is None:
+            return self._fits(now, size)
+        return self.serves and self._wants(now, size)
+
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:  # noqa: ARG002  (of nodes)
+        """Send a PDU with an SDU of `size` bytes to the leg."""
+        self._sent.append((pdu, size, count))
+        self._settled = False
+
+    def arrived(self, now: int) -> list[T]:  # noqa: ARG002  (of nodes)
+        """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
+        sent, self._sent = self._sent, []
+        for _, size, count in sent:
+            self.inside.put(size=size, count=count)
+        return [pdu for pdu, _, _ in sent]
+
+    def withdraw(self, now: int) -> list[T]:  # noqa: ARG002  (of nodes)
+        """Take back what has not reached the leg, which is lost and whose queue is emptied."""
+        self.inside.flushed()
+        sent, self._sent = self._sent, []
+        return [pdu for pdu, _, _ in sent]
+
+    def next_timeout(self, now: int, *, more: bool) -> int | None:
+        """Return when something arrives or, if more is to be sent, the leg may take it (ns)."""
+        return self._state.service_end(now=now) if more else None
+
+    def _fits(self, now: int, size: int) -> bool:
+        """Return whether the queue has room, or is empty and would drop such an SDU anyway.
+
+        The PDU sent before must have reached the queue first: one PDU after the other.
+        """
+        if not self._settled:
+            return False
+        more = size + self._bearer.header
+        return self._state.has_room(now=now, size=more) or is_empty(self._state, now)
+
+    def _wants(self, now: int, size: int) -> bool:
+        """Return whether it serves all of the bearer within `lead` and its queue has room."""
+        lead = self._bearer.lead
+        if not self._fits(now, size):
+            return False
+        if lead is None or len(self.inside) < MIN_PACKETS:
+            return True
+        return self.inside.bytes < bytes_within(self._state, now=now, time=lead)
+
+
+class Outstanding:
+    """PDUs of one bearer in a leg's queue, told from others' by the leg's packet numbers."""
+
+    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost", "passed")
+
+    def __init__(self, leg: LegState) -> None:
+        self._leg = leg
+        self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
+        self.bytes = 0
+        """Bytes of the SDUs of these PDUs."""
+        self.gone_bytes = 0
+        """Bytes of the SDUs that are not in the queue any more."""
+        self.highest_count: int | None = None
+        """The highest COUNT of those that were served."""
+        self.lost = 0
+        """PDUs that the queue did not take."""
+        self.passed = 0
+        """PDUs that were served."""
+
+    def __len__(self) -> int:
+        """Return how many PDUs of the bearer are in the queue."""
+        return len(self._inside)
+
+    def put(self, *, size: int, count: int) -> None:
+        """Note that a PDU joins the queue as its next packet, or is dropped there."""
+        inside = self._inside
+        last = inside[-1][0] if inside else 0
+        inside.append((max(self._leg.joined_packets, last) + 1, size, count))
+        self.bytes += size
+
+    def settle(self, now: int) -> None:
+        """Forget what was dropped, and what has been served by `now` (ns)."""
+        inside, joined = self._inside, self._leg.joined_packets
+        while inside and inside[-1][0] > joined:
+            self._remove_bytes(inside.pop()[1])
+            self.lost += 1
+        served = self._leg.served_packets(now=now)
+        while inside and inside[0][0] <= served:
+            _, size, count = inside.popleft()
+            self._remove_bytes(size)
+            self.passed += 1
+            if self.highest_count is None or count > self.highest_count:
+                self.highest_count = count
+
+    def flushed(self) -> None:
+        """Note that all of them were taken out of the queue."""
+        self._inside.clear()
+        self.gone_bytes += self.bytes
+        self.bytes = 0
+
+    def _remove_bytes(self, size: int) -> None:
+        self.bytes -= size
+        self.gone_bytes += size
+
+
+def is_empty(leg: LegState, now: int) -> bool:
+    """Return whether a leg's queue holds no packet of any bearer."""
+    return leg.served_packets(now=now) == leg.joined_packets
+
+
+def will_serve(leg: LegState, now: int) -> bool:
+    """Return whether a leg that is up will ever serve its queue; True if the queue is empty."""
+    return leg.service_end(now=now) is not None or is_empty(leg, now)
+
+
+def bytes_within(leg: LegState, *, now: int, time: int) -> int:
+    """Return the bytes that a leg serves in `time` (ns) at the rate of `now`; 0 if unknown."""
+    return leg.rate_bps(now=now) * time // (8 * NS_PER_S)
