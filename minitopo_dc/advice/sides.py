@@ -24,7 +24,7 @@ them: variants of multipath beside the one that is asked for, whose windows are 
 MULTIPATH_NAMES = {"mpquic-picoquic": "MP-QUIC", "mpquic": "MP-QUIC", "mptcp": "MPTCP"}
 SPLITS = {"least-delay": "least delay", "proportional": "proportional", "batch": "1:1"}
 """Of Dual Connectivity, with their names: the adaptive ones first, which were the best ones in
-docs/measurements/designs.md; the papers'."""
+docs/study.md; the papers'."""
 
 
 @dataclass(frozen=True, eq=False)
