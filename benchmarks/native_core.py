@@ -57,7 +57,7 @@ GUEST_ROWS: dict[str, dict[str, Any]] = {
 
 @split_policy("benchmark-fixed")
 class FixedShare:
-    """A policy of one's own, that of docs/own-policy.md, which does not see its legs."""
+    """A policy of one's own, that of docs/split-policies.md, which does not see its legs."""
 
     def __init__(self, legs: int) -> None:
         """Begin with nothing sent; `legs` has to be 2."""

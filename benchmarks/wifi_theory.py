@@ -1,7 +1,7 @@
 """A WiFi leg against arithmetic: `python -m benchmarks.wifi_theory` (seconds, no root).
 
 What one direction carries that is never idle, and both at once, beside what follows from the times
-of 802.11n alone (docs/wifi.md).
+of 802.11n alone (docs/radio-legs.md).
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _rlc(name: str, value: Any) -> dict[str, Any]:
     """Return RLC's fields as JSON has them; the process checks each."""
     fields = in_json(value)
     if not isinstance(fields, dict):
-        raise _refused(name, value, "dictionaries of RLC's fields (docs/rlc.md)")
+        raise _refused(name, value, "dictionaries of RLC's fields (docs/radio-legs.md)")
     return fields
 
 
@@ -231,7 +231,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 jitter_model ('normal', 'uniform'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
                 the capacity over time, docs/traces.md) with trace_column, trace_time_column and end
-                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them
+                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/radio-legs.md; of them
                 only block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:

@@ -165,7 +165,7 @@ def add_capture_option(parser: argparse.ArgumentParser) -> None:
         const=("legs",),
         default=(),
         help="write a capture of each leg with PDCP headers for Wireshark; real clock only "
-        "(docs/captures.md)",
+        "(docs/element.md)",
     )
 
 

@@ -27,7 +27,7 @@ def tcp_info_file(run: Path) -> Path | None:
 
 
 def tcp_info(run: Path) -> pd.DataFrame:
-    """Return the first flow's rows (docs/features.md); NaN where a number is not known.
+    """Return the first flow's rows (docs/results.md); NaN where a number is not known.
 
     Raises:
         ResultError: there are no rows, or the file is broken.

@@ -1,4 +1,4 @@
-"""Segments of one TCP connection, as an end host's capture has them (docs/captures.md)."""
+"""Segments of one TCP connection, as an end host's capture has them (docs/element.md)."""
 
 from __future__ import annotations
 
