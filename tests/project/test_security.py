@@ -23,7 +23,7 @@ from minitopo_dc.results.logs.connection_log import sender_recovery
 from minitopo_dc.runners.processes.environment import clean_environment
 from minitopo_dc.runs.results import load_as_run
 
-PACKAGE = Path(cli.__file__).resolve().parent
+PACKAGE = Path(cli.__file__).resolve().parent.parent
 SOURCES = sorted(
     {
         *PACKAGE.rglob("*.py"),
