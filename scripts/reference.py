@@ -33,7 +33,8 @@ from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
-from minitopo_dc.minitopo import experiment, topology
+from minitopo_dc.minitopo import experiment, old_keys, topology
+from minitopo_dc.minitopo.path_at import PATH_AT
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
@@ -203,14 +204,14 @@ def column_table(table: str, names: Iterable[str]) -> list[str]:
 
 def topology_keys() -> Iterable[str]:
     """Return the keys of a topology file."""
-    prefixes = (topology.PATH, topology.NETEM_AT, *topology.DETAILS, topology.PATH_AT)
+    prefixes = (topology.PATH, topology.NETEM_AT, *topology.DETAILS, PATH_AT)
     return (*topology.NAMES, *(f"{prefix}<type>_<id>" for prefix in prefixes))
 
 
 def experiment_keys() -> Iterable[str]:
     """Return the keys of an experiment file that have an effect here, but for those of programs."""
     programs = {key for keys in PROGRAM_KEYS.values() for key in keys}
-    without = {*programs, *experiment.MPTCP_V0, *experiment.old_keys.NAMES}
+    without = {*programs, *experiment.MPTCP_V0, *old_keys.NAMES}
     return [name for name in experiment.NAMES if name not in without]
 
 
@@ -254,6 +255,11 @@ def words(table: str, name: str, docstring: str | None) -> str:
 def fields_of(path: str, table: str) -> Callable[[], list[str]]:
     """Return what makes the table of the settings at a path of a scenario."""
     return lambda: field_table(model_at(path), table)
+
+
+def workload_of(model: type[BaseModel], table: str) -> Callable[[], list[str]]:
+    """Return what makes the table of a workload's parameters."""
+    return lambda: field_table(model, table)
 
 
 def columns_of(table: str, names: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
@@ -315,10 +321,7 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
 }
 TABLES: dict[str, Callable[[], list[str]]] = {
     **{name: fields_of(path, name) for name, path in SETTINGS_TABLES.items()},
-    **{
-        f"workload-{name}": (lambda model=model, name=name: field_table(model, name))
-        for name, model in WORKLOADS.items()
-    },
+    **{f"workload-{name}": workload_of(model, name) for name, model in WORKLOADS.items()},
     **{name: columns_of(name, names) for name, names in COLUMNS.items()},
     "programs": program_table,
 }
