@@ -175,7 +175,7 @@ _FIELDS = {
     "trace_column": ("trace_column", _COLUMN),
     "trace_time_column": ("trace_time_column", _COLUMN),
     "end": ("end", _one_of("loop", "hold", "stop")),
-    "rlc": ("rlc", Field(_rlc, "dictionaries of RLC's fields (docs/rlc.md)")),
+    "rlc": ("rlc", Field(_rlc, "dictionaries of RLC's fields (docs/radio-legs.md)")),
 }
 """Each parameter's field of a leg, and how its value is read."""
 _DEFAULTS = {"delay_ms": 0, "jitter_ms": 0}
@@ -212,7 +212,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 jitter_model ('normal', 'uniform'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
                 the capacity over time, docs/traces.md) with trace_column, trace_time_column and end
-                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/rlc.md; of them
+                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/radio-legs.md; of them
                 only block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:

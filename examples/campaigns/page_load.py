@@ -1,7 +1,7 @@
 """Page load times.
 
 How long headless Chromium takes to load a page of 40 objects: one leg, Dual Connectivity, MPTCP;
-HTTP/2 and HTTP/3 (docs/page-load.md). Real packets: the real clock, as root.
+HTTP/2 and HTTP/3 (docs/workloads.md). Real packets: the real clock, as root.
 """
 
 from __future__ import annotations

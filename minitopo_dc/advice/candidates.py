@@ -25,7 +25,7 @@ COUPLED = ("lia", "olia")
 them: variants of multipath beside the one that is asked for, whose windows are not coupled."""
 SPLITS = {"least-delay": "least delay", "proportional": "proportional", "batch": "1:1"}
 """Of Dual Connectivity, with their names: the adaptive ones first, which were the best ones in
-docs/measurements/designs.md; the papers'."""
+docs/study.md; the papers'."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Captures of legs that Wireshark reads (docs/captures.md); `layers` has the formats for scapy."""
+"""Captures of legs that Wireshark reads (docs/element.md); `layers` has the formats for scapy."""
 
 from minitopo_dc.capture.framing import Framing, frame_start, pdu_framing
 from minitopo_dc.capture.pcap import CaptureFile, read_capture, wall_clock_offset

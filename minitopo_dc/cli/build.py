@@ -4,8 +4,8 @@
 sources. The build needs a C compiler and the headers of Python and OpenSSL, and prints the path of
 the extension. A change of the sources leads to a new build.
 
-`native`: the native core, by which runs on the virtual clock are faster (docs/native.md). The build
-needs a C compiler and Python's headers, and no network.
+`native`: the native core, by which runs on the virtual clock are faster (docs/virtual-clock.md).
+The build needs a C compiler and Python's headers, and no network.
 
 `aioquic-2020`: aioquic 0.8.7, for the transport quic-aioquic-2020, on both clocks. pip downloads
 it; nothing is compiled.

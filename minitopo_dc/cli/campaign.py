@@ -169,9 +169,7 @@ def _program_file(name: str, option: str) -> Path:
     if path is not None:
         return path
     if name.endswith((".yaml", ".yml")):
-        words = (
-            "campaigns are Python files; docs/from-yaml-campaigns.md shows how to write this one"
-        )
+        words = "campaigns are Python files; docs/campaigns.md shows how to write this one"
     else:
         words = f"allowed: FILE.py, {', '.join(studies())}; {did_you_mean(name, studies())}"
     raise SettingsError(f"{option} {quoted(name)}: {words.rstrip('; ')}")

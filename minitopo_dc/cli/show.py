@@ -148,7 +148,7 @@ def _kind(root: Path) -> Kind:
     if (root / "plan.json").exists():
         raise SettingsError(
             f"{quoted(root)}: the campaign of a YAML file, which this version does not read; "
-            "`show` prints each of its runs, and docs/from-yaml-campaigns.md moves the campaign"
+            "`show` prints each of its runs, and docs/campaigns.md moves the campaign"
         )
     if (root / ASKED).exists():
         raise SettingsError(f"{quoted(root)}: none of its runs is finished")

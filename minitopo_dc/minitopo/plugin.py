@@ -145,7 +145,7 @@ class Plugin:
         if switch is not None and switch.value.lower() == "yes":
             yield switch.says(
                 "Minitopo's changes take away the delay and the loss that they do not name "
-                "(docs/minitopo-inside.md)"
+                "(docs/minitopo.md)"
             )
         for line in file.lines:
             if line.key.startswith(tuple(DETAILS)) or line.key == "seed":

@@ -21,7 +21,7 @@ from minitopo_dc.extension.make import (
 from minitopo_dc.picoquic.library import EXTENSION, HELPER, SOURCE
 
 FLAGS = ("-O2", "-fPIC", "-w", "-D_GNU_SOURCE", "-DDISABLE_DEBUG_PRINTF")
-"""-O3 and link-time optimization gain nothing (docs/measurements/native.md)."""
+"""-O3 and link-time optimization gain nothing (docs/measurements/clocks.md)."""
 FUSION = ("-mavx2", "-maes", "-mpclmul", "-mvaes", "-mvpclmulqdq")
 """Of `fusion`, picotls' own AES-GCM, which it uses where the processor has these instructions."""
 NO_FUSION = "-DPTLS_WITHOUT_FUSION"

@@ -72,13 +72,13 @@ class RealSettings(Settings):
     """Kernel settings of server and client, e.g. `net.ipv4.tcp_rmem`."""
     backend: Backend = "auto"
     """What legs are made of: this project's process (auto: too), or the kernel's netem and tbf
-    (docs/kernel-backend.md)."""
+    (docs/legs.md)."""
     core: LeftOut[Core] = "auto"
     """What carries the elements' packets: C, or Python (docs/element.md)."""
     client_cpu_percent: LeftOut[CpuPercent | None] = None
     """CPU time that all programs of the clients have together, of one CPU; None: all there is."""
     capture: tuple[Literal["legs", "client", "server"], ...] = ()
-    """What is captured (docs/captures.md): every leg, an end host's packets."""
+    """What is captured (docs/element.md): every leg, an end host's packets."""
 
     @property
     def captured_hosts(self) -> tuple[str, ...]:

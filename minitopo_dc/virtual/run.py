@@ -109,7 +109,7 @@ def one_processor() -> Iterator[None]:
     """Keep this thread, and the processes that it starts, on one processor.
 
     A guest and this thread take turns, so a second processor gains nothing, and each change of it
-    costs: a run takes half of the CPU time (docs/measurements/guests.md). Processes of a pool have
+    costs: a run takes half of the CPU time (docs/measurements/clocks.md). Processes of a pool have
     one each, as long as there are enough.
     """
     allowed = sorted(os.sched_getaffinity(0))

@@ -24,7 +24,7 @@ Direction = Literal["down", "up", "both"]
 
 @workload("realtime")
 class Realtime(Workload):
-    """A call: `fps` frames a second for `duration_s`; docs/realtime.md.
+    """A call: `fps` frames a second for `duration_s`; docs/workloads.md.
 
     Their sizes do not depend on the network: the congestion control of media, which would lower
     the bitrate, is left out.

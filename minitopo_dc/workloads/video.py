@@ -30,7 +30,7 @@ def _known_abr(name: str) -> str:
 
 @workload("video")
 class Video(Workload):
-    """A player that watches the first `duration_s` of a video; docs/video.md.
+    """A player that watches the first `duration_s` of a video; docs/workloads.md.
 
     The session ends when its last segment is there: what is left of it cannot stall.
     """

@@ -1,6 +1,6 @@
 """Features of a connection, as measures of runs: those of table 4, by its names.
 
-They are the same on both clocks; docs/features.md describes them.
+They are the same on both clocks; docs/results.md describes them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FEATURES = (
     *("cwnd_mean_kb", "cwnd_variance_kb2"),
     *(f"{state}_share" for state in STATES),
 )
-"""The names of all features; docs/features.md has their units."""
+"""The names of all features; docs/results.md has their units."""
 MS = 1000.0
 KB = 1000.0
 

@@ -1,4 +1,4 @@
-"""Wireshark on the command line, as docs/captures.md uses it."""
+"""Wireshark on the command line, as docs/element.md uses it."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -54,6 +55,7 @@ def name(page: Path) -> str:
     return str(page.relative_to(REPOSITORY))
 
 
+@cache
 def tokens(page: Path) -> list[Token]:
     """The page as GitHub's Markdown, of which tables are all that is needed here."""
     return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
@@ -74,8 +76,8 @@ def blocks(page: Path) -> Iterator[Block]:
 
 def comment(token: Token) -> str | None:
     """The text of an HTML comment; None of anything else."""
-    found = _COMMENT.fullmatch(token.content) if token.type == "html_block" else None
-    return None if found is None else found.group(1)
+    match = _COMMENT.fullmatch(token.content) if token.type == "html_block" else None
+    return None if match is None else match.group(1)
 
 
 def links(page: Path) -> Iterator[str]:
@@ -86,16 +88,6 @@ def links(page: Path) -> Iterator[str]:
             yield str(target)
 
 
-def plain_texts(page: Path) -> Iterator[str]:
-    """What a page says outside links: text, code in text, and fenced blocks."""
-    depth = 0
-    for token in _inline(page):
-        depth += token.nesting if token.type.startswith("link_") else 0
-        if not depth and token.type in ("text", "code_inline"):
-            yield token.content
-    yield from (block.code for block in blocks(page))
-
-
 def code_spans(page: Path) -> Iterator[str]:
     """Code in text."""
     for token in _inline(page):
@@ -103,17 +95,18 @@ def code_spans(page: Path) -> Iterator[str]:
             yield token.content
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """What GitHub makes of a page's headings."""
     seen: Counter[str] = Counter()
-    found = set()
+    made = set()
     for heading, text in pairwise(tokens(page)):
         if heading.type == "heading_open":
             words = "".join(child.content for child in text.children or ())
             anchor = _NOT_IN_ANCHORS.sub("", words.lower()).replace(" ", "-")
-            found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+            made.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
             seen[anchor] += 1
-    return found
+    return made
 
 
 def _inline(page: Path) -> Iterator[Token]:

@@ -23,7 +23,10 @@ from tests.docs.pages import (
 from tests.docs.results import WITH
 
 NAVIGATION = (REPOSITORY / "mkdocs.yml").read_text(encoding="utf-8")
-PLACES = re.findall(r"[\w/-]+\.md$", NAVIGATION.partition("- Explanation:")[0], re.MULTILINE)
+PLACES = [
+    *re.findall(r"[\w/-]+\.md$", NAVIGATION.partition("- Explanation:")[0], re.MULTILINE),
+    "docs/element.md",  # its captures
+]
 ELSEWHERE = ("docs/first-scenario.md", "docs/your-two-links.md", "docs/your-own.md")
 """Of `test_docs_start` and `test_docs_your_own`, which also look at what the commands print."""
 BLOCKS = {

@@ -64,7 +64,7 @@ def test_the_better_path_is_that_of_quic_alone() -> None:
 
 def test_the_findings_are_those_of_the_recorded_runs() -> None:
     recorded = (FOLDER / "findings.md").read_text(encoding="utf-8")
-    for published in (  # docs/measurements/mpquic-design.md
+    for published in (  # docs/measurements/papers.md
         "| 253 | 0.77 (0.44 to 0.85) | 0.74 (0.42 to 0.89) | 0.755 (0.698 to 0.804) |",
         "| 253 | 0.67 (0.25 to 0.81) | 0.61 (0.10 to 0.81) | 0.755 (0.698 to 0.804) |",
         "| slides: 85 % | 0.750 to 0.950 | 0.543 (0.494 to 0.593) | 253 | does not hold |",

@@ -148,7 +148,7 @@ def shares(ratios: pd.Series[float], margin: float = 0.05) -> list[str]:
 
 @pytest.mark.parametrize(
     ("experiment", "published"),
-    [  # docs/measurements/study.md
+    [  # docs/study.md
         ("download", ["40 (36 to 44)", "37 (33 to 41)", "23 (20 to 27)", "1.02 (0.96 to 1.14)"]),
         ("download-unseen", ["32 (25 to 38)", "33 (27 to 40)", "36 (29 to 42)",
                              "1.01 (0.83 to 1.08)"]),
@@ -190,7 +190,7 @@ def test_the_fixed_rule_has_the_published_regret_and_digest() -> None:
     rule, sha = rules.read_rule(report.REFERENCE / report.FIXED["ratio"])
     assert sha.startswith("ee7cfadb0980496d")  # docs/study.md
     unseen = rules.regrets(rule, recorded("download-unseen"), "ratio", report.SIDES)
-    assert unseen["regret (%)"].tolist()[:3] == [  # docs/measurements/study-when.md
+    assert unseen["regret (%)"].tolist()[:3] == [  # docs/study.md
         "7.5 (6.0 to 9.2)",
         "11.9 (9.1 to 14.9)",
         "7.0 (5.4 to 9.0)",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.router import Match
+from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.virtual.run import run_virtual

@@ -108,7 +108,7 @@ def _declared() -> dict[str, dict[str, Any]]:
             "const": ("legs",),
             "default": (),
             "help": "write a capture of each leg with PDCP headers for Wireshark; real clock only "
-            "(docs/captures.md)",
+            "(docs/element.md)",
         },
         "--seed": {
             "type": whole,

@@ -30,7 +30,7 @@ COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
 SPLITS = (SPLIT, "least-delay")
 """The default split policies of a comparison: the papers' split, and the adaptive one that needs no
 reports. In `which_is_better/deployed` it was as good as MP-QUIC in 354 of 512 networks, and
-`proportional`, which needs them, in 359 (docs/measurements/designs.md)."""
+`proportional`, which needs them, in 359 (docs/study.md)."""
 PARAMETERS = "pdcp.parameters."
 
 

@@ -17,7 +17,7 @@ def connection_log(run: Path) -> ConnectionLog:
     """Read a run's connection; of several flows, that of the first one.
 
     Raises:
-        ResultError: a file is missing (which the scenario must ask for: docs/features.md) or
+        ResultError: a file is missing (which the scenario must ask for: docs/results.md) or
             broken, or no content was sent.
         OSError: the run has no result.
     """

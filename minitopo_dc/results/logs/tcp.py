@@ -1,7 +1,7 @@
 """One TCP connection: both ends' captures, and the samples of the server's kernel (`tcp-info.csv`).
 
 A whole connection is of the runner `tcp` on the real clock, with `options: {tcp_info: true}` and
-`real: {capture: [client, server]}`. Both captures (docs/captures.md) and the samples are by the
+`real: {capture: [client, server]}`. Both captures (docs/element.md) and the samples are by the
 machine's clock.
 """
 
@@ -54,7 +54,7 @@ def tcp_info_file(run: Path) -> Path | None:
 
 
 def tcp_info(run: Path) -> pd.DataFrame:
-    """Return the first flow's samples (docs/features.md); NaN where a number is not known.
+    """Return the first flow's samples (docs/results.md); NaN where a number is not known.
 
     Raises:
         ResultError: there are none, or the file is broken.

@@ -29,7 +29,7 @@ def delay_ms(run: Path, name: str) -> float:
     Args:
         run: the run's directory.
         name: `packet_delay_median_ms`, `packet_delay_p95_ms`: one way, of each packet with content
-            that arrived, which needs records of both ends (docs/features.md); or
+            that arrived, which needs records of both ends (docs/results.md); or
             `smoothed_rtt_median_ms`, `smoothed_rtt_p95_ms`: of the sender's samples.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Arithmetic of 802.11n against the numbers of docs/wifi.md and of a published measurement."""
+"""Arithmetic of 802.11n against docs/radio-legs.md and against a published measurement."""
 
 from __future__ import annotations
 

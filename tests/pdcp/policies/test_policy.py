@@ -20,7 +20,6 @@ from minitopo_dc.pdcp import (
     split_policy,
 )
 from tests import REPOSITORY
-from tests.pdcp.views import WrittenLeg
 
 
 @split_policy("test-round-robin")
@@ -198,12 +197,10 @@ def test_a_name_is_taken_once() -> None:
 
 
 def test_the_policy_of_the_documentation_works() -> None:
-    page = (REPOSITORY / "docs" / "own-policy.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs" / "split-policies.md").read_text(encoding="utf-8")
     example = page.split("```python\n")[1].split("```")[0]
     exec(example, {})
-    policy = make_policy("shortest-queue", legs=3, small=80)
-    views = (WrittenLeg(backlog=1, is_up=False), WrittenLeg(backlog=3), WrittenLeg(backlog=2))
-    assert policy.legs(now=0, size=81, views=views) == (2,)
-    assert policy.legs(now=0, size=80, views=views) == (1, 2)
-    down = (WrittenLeg(is_up=False),) * 3
-    assert [policy.legs(now=0, size=size, views=down) for size in (80, 81)] == [(0,), (0,)]
+    policy = make_policy("fixed-share", legs=2, percent=70)
+    legs = [policy.legs(now=0, size=1500, views=()) for _ in range(10)]
+    assert legs.count((0,)) == 7
+    assert legs.count((1,)) == 3
