@@ -12,7 +12,7 @@ from typing import IO, Protocol
 
 from minitopo_dc.linux_guest.orders import Change, Orders, Programs
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.payload.certificate import write_files
+from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.processes.environment import clean_environment
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, failure
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S

@@ -5,17 +5,18 @@ from __future__ import annotations
 import signal
 import socket
 import time
+from functools import partial
 
 from aioquic.h3.connection import H3_ALPN, ErrorCode
 from aioquic.quic.configuration import QuicConfiguration
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.endpoint import OrderedConnection, transmit
+from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
-from minitopo_dc.runners.payload.certificate import Certificate
-from minitopo_dc.runners.payload.content import Find
+from minitopo_dc.runners.certificate import Certificate
 from minitopo_dc.runners.processes.stop_signal import StopSignal
 from minitopo_dc.runners.processes.udp_socket import Address, receive_batch, wait_readable
+from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200
 """UDP payload, as that of runner `quic`."""
@@ -63,7 +64,8 @@ class Http3Site:
             connection = OrderedConnection(
                 configuration=self._configuration, original_destination_connection_id=destination
             )
-            self._sessions[address] = Session(connection, self._find)
+            server = partial(ContentServer, find=self._find)
+            self._sessions[address] = Session(connection, make_server=server)
 
 
 def serve_http3(

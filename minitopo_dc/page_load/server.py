@@ -11,6 +11,7 @@ import argparse
 import base64
 import hashlib
 import os
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,12 +20,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from minitopo_dc.page_load.http3 import serve_http3
 from minitopo_dc.page_load.site import OBJECTS, Site
-from minitopo_dc.runners.payload.asgi import Application
-from minitopo_dc.runners.payload.certificate import Certificate, make_certificate
+from minitopo_dc.runners.certificate import Certificate, make_certificate
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.server import listen, serve_requests
 from minitopo_dc.runners.tcp.watch import ReportingApplication
 from minitopo_dc.settings.defaults import CONGESTION_CONTROL
+from minitopo_dc.workloads.exchange import ContentServer
 
 PORT = 4433
 """The usual one of test servers of QUIC."""
@@ -47,7 +49,7 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
         serve_http3(*where, site.find, certificate, algorithm)
         return
     listener = listen(*where, PROTOCOLS["mptcp" if options.mptcp else "tcp"], algorithm)
-    application = ReportingApplication(Application(site.find))
+    application = ReportingApplication(Application(partial(ContentServer, find=site.find)))
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 

@@ -4,24 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
-
-from pydantic import PlainSerializer, PlainValidator, SerializationInfo
+from typing import Any
 
 from minitopo_dc.scenario.bearer import FlowMode, UplinkPdcpSettings
 from minitopo_dc.settings import PathPlan, PathSchedule, Pdcp, Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Number
-from minitopo_dc.workloads import Workload, parse_workload
-from minitopo_dc.workloads.base import workload_values
-
-
-def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
-    return workload_values(chosen, exclude_defaults=info.exclude_defaults)
-
-
-WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSerializer(_serialise)]
-"""`{kind: NAME, parameter: value, ...}`; see `parse_workload`."""
+from minitopo_dc.workloads import Workload, WorkloadField
 
 
 class FlowSettings(Settings):

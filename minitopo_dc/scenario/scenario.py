@@ -17,7 +17,7 @@ from minitopo_dc.scenario.bearer import (
 )
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.clocks import Backend, Clock, RealSettings, VirtualSettings
-from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow, WorkloadField
+from minitopo_dc.scenario.flow import FlowSettings, ResolvedFlow
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.settings import (
     HandoverSettings,
@@ -32,7 +32,7 @@ from minitopo_dc.settings import (
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 from minitopo_dc.settings.ranges import Moment, Number, Seconds, Seed, WholeInterval
-from minitopo_dc.workloads import Download
+from minitopo_dc.workloads import Download, WorkloadField
 
 NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
 Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]

@@ -17,7 +17,7 @@ from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketPacer, QuicPacketRecovery, QuicPacketSpace
 from aioquic.tls import Epoch
 
-from minitopo_dc.runners.aioquic.endpoint import OrderedConnection
+from minitopo_dc.runners.aioquic.connection import OrderedConnection
 from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
 
 SAMPLES = 8

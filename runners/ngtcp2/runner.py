@@ -13,17 +13,17 @@ from typing import Any, ClassVar, Literal
 
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.ngtcp2.client import ClientSettings
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.content import content_sha256, file_sha256
-from minitopo_dc.runners.payload.site import download_directory, downloaded_file, website
 from minitopo_dc.runners.processes.process import last_json, log_tail
 from minitopo_dc.runners.processes.source_address import source_address, user_of
 from minitopo_dc.runners.quic import DatagramRunner
+from minitopo_dc.runners.site import download_directory, downloaded_file, website
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads.content import content_sha256, file_sha256
 
 QLOG_UNIT_S = 1e-3
 """ngtcp2 writes its qlog's times in whole milliseconds (lib/ngtcp2_qlog.c)."""

@@ -8,16 +8,12 @@ from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
 from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
 from minitopo_dc.runners.quic import QuicEnd, QuicOptions
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import Download, Realtime, RequestResponse, Video, Workload
+from minitopo_dc.workloads import Realtime, Workload
 
 ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 CONGESTION_CONTROLS = (*ALIASES, *OWN)
 """All names of congestion controls."""
-
-
-ANY_DATAGRAM = 65_535
-"""As RFC 9221, section 3, recommends."""
 
 
 class PicoquicOptions(QuicOptions):
@@ -38,27 +34,17 @@ class ServerSettings(EndSettings):
     """Settings of the server program."""
 
     key: Path
-    key_frame_dscp: int | None = None
-    """Of the second client's packets and of those to it."""
-    idle_timeout_s: float
 
 
 class ClientSettings(EndSettings):
     """Settings of the client program."""
 
     paths: PathPlan
-    workload: Download | RequestResponse | Video | Realtime
 
 
 def congestion_control(name: str) -> str:
     """Return picoquic's own name of a congestion control."""
     return ALIASES.get(name, name)
-
-
-def datagram_frame(workload: Workload) -> int:
-    """Return the bytes of a DATAGRAM frame that a workload's client takes, 0 for none."""
-    needed = isinstance(workload, Realtime) and workload.delivery == "datagrams"
-    return ANY_DATAGRAM if needed else 0
 
 
 def idle_timeout_s(workload: Workload) -> float:

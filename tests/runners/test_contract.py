@@ -25,15 +25,8 @@ from minitopo_dc.runners.base import (
     runner,
     runner_names,
 )
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.payload.certificate import make_certificate
-from minitopo_dc.runners.payload.content import (
-    BLOCK_BYTES,
-    blocks,
-    content_sha256,
-    requested_size,
-    write_content,
-)
 from minitopo_dc.runners.ports import is_bound, is_port_bound
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.runners.tcp.runner import TcpOptions, TcpRunner
@@ -41,6 +34,13 @@ from minitopo_dc.runners.tquic.runner import TquicOptions
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
+from minitopo_dc.workloads.content import (
+    BLOCK_BYTES,
+    blocks,
+    content_sha256,
+    requested_size,
+    write_content,
+)
 from tests.runners.told import told
 
 TRANSFER = Transfer(

@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.runners.addresses import bracketed, ip_version, socket_address
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.settings import SettingsError

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchmarks.path_scripts import random_scenario
 from benchmarks.path_scripts import run as run_script
-from minitopo_dc.runners.payload.content import content_sha256
+from minitopo_dc.workloads.content import content_sha256
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError

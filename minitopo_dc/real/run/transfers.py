@@ -14,7 +14,7 @@ from minitopo_dc.real.network.cpu_limit import CpuLimit
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.addresses import SERVER_PORT
 from minitopo_dc.runs.perform import RunFailedError

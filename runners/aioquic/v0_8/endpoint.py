@@ -16,6 +16,7 @@ import math
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -24,15 +25,15 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
-from minitopo_dc.runners.aioquic.client import Outcome
 from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
 from minitopo_dc.runners.aioquic.v0_8.library import module
 from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.content import requested_content
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.download import DownloadOutcome
+from minitopo_dc.workloads.exchange import requested_content
 
 Transmit = Callable[[Any], int]
 """Sends what a connection has to send now; returns the number of bytes."""
@@ -126,7 +127,7 @@ class DownloadingClient(End):
         """Take what to download, how to send, a clock in s, and what logs the connection."""
         super().__init__(transmit)
         self._clock = clock
-        self.outcome = Outcome()
+        self.outcome = DownloadOutcome()
         self.connection = module("quic.connection").QuicConnection(
             configuration=module("quic.configuration").QuicConfiguration(
                 is_client=True,
@@ -144,6 +145,10 @@ class DownloadingClient(End):
         self._duration = workload.duration_s or math.inf
         self._digest = hashlib.sha256()
         self._start = 0.0
+
+    def report(self) -> dict[str, Any]:
+        """Return what it has seen until now."""
+        return asdict(self.outcome)
 
     @property
     def is_done(self) -> bool:

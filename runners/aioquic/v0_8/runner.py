@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from minitopo_dc.runners.aioquic.v0_8.library import missing
 from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings, Options2020, ServerSettings
-from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.base import Transfer, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
 
@@ -19,7 +19,7 @@ class Aioquic2020Runner(BuiltInQuicRunner):
 
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
-    workloads: ClassVar[tuple[str, ...]] = ("download",)
+    carries_ends: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)  # its buffers and packet protection
     options_type: ClassVar[type[QuicOptions]] = Options2020
     compared: ClassVar[bool] = False  # it repeats a paper; its multipath counterpart does not exist
@@ -31,17 +31,15 @@ class Aioquic2020Runner(BuiltInQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.v0_8.server`."""
-        told = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
-        return told.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
+        settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
+        return settings.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.v0_8.client`."""
-        told = ClientSettings(
-            **self._end(transfer, "client"),
-            bind=transfer.client_addresses[0],
-            workload=transfer.workload,
+        settings = ClientSettings(
+            **self._end(transfer, "client"), bind=transfer.client_addresses[0]
         )
-        return told.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
+        return settings.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""

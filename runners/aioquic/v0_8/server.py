@@ -9,7 +9,7 @@ import time
 from functools import partial
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.endpoint import transmit
+from minitopo_dc.runners.aioquic.connection import transmit
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer
 from minitopo_dc.runners.aioquic.v0_8.library import module
 from minitopo_dc.runners.aioquic.v0_8.log import Log2020

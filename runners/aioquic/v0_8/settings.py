@@ -7,7 +7,6 @@ from typing import Literal
 
 from minitopo_dc.runners.options import Size
 from minitopo_dc.runners.quic import MEBIBYTE, QuicEnd, QuicOptions
-from minitopo_dc.workloads import Download
 
 
 class Options2020(QuicOptions):
@@ -36,4 +35,3 @@ class ClientSettings(QuicEnd):
     options: Options2020
     bind: str
     """The client's address."""
-    workload: Download

@@ -21,7 +21,7 @@ from minitopo_dc.runners.aioquic.tuned import (
 )
 from minitopo_dc.runners.aioquic.tuning import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runners.payload.certificate import identify, trust
+from minitopo_dc.runners.certificate import identify, trust
 from minitopo_dc.settings import SettingsError
 from tests.runners.test_contract import TRANSFER
 from tests.runners.told import told

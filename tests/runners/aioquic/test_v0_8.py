@@ -17,9 +17,9 @@ from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingCli
 from minitopo_dc.runners.aioquic.v0_8.endpoint import epoll_moment as moment
 from minitopo_dc.runners.aioquic.v0_8.library import missing
 from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
-from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.content import content_sha256
 
 needs_it = pytest.mark.skipif(
     missing() is not None and not os.environ.get("CI"), reason=missing() or ""

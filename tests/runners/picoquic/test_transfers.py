@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.picoquic.connection import Datagram
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.settings import ClientSettings
 from minitopo_dc.runners.processes.session import run_transfer
@@ -299,7 +299,7 @@ def test_what_was_not_asked_for_is_a_failure(
     tmp_path: Path, client: dict[str, object], server: dict[str, object], words: str
 ) -> None:
     with pytest.raises(TransferFailed, match=words):
-        read(tmp_path, CLIENT | client, SERVER | server)
+        accepted(Download(size_mb=1), read(tmp_path, CLIENT | client, SERVER | server))
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import pytest
 
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
 from minitopo_dc.runners.processes.start_signal import StartSignal
 from minitopo_dc.runners.tcp.runner import TcpRunner

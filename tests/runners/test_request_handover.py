@@ -6,13 +6,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.payload.requests import RequestPlan
 from minitopo_dc.workloads import RequestResponse
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
@@ -20,12 +18,14 @@ from tests.runners.hosts import (
     transfer_between,
     two_hosts,
 )
-from tests.runners.payload.programs import asking, report_of, reports, serving, unanswered
+from tests.runners.request_programs import asking, report_of, reports, serving, unanswered
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 # 750 bytes each way every 400 ms: the experiment of "Multipath QUIC: Design and Evaluation".
-PLAN = RequestPlan(request_bytes=750, response_bytes=750, interval_s=0.4, count=15, patience_s=10.0)
+PLAN = RequestResponse(
+    request_bytes=750, response_bytes=750, interval_s=0.4, count=15, patience_s=10.0
+)
 CUT_S = 5 * PLAN.interval_s
 
 
@@ -91,7 +91,7 @@ def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
 def test_a_client_that_is_cut_off_for_good_ends_in_time_and_so_does_its_server(
     name: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
-    plan = replace(PLAN, interval_s=0.2, patience_s=1.0)
+    plan = PLAN.model_copy(update={"interval_s": 0.2, "patience_s": 1.0})
     with (
         get_runner(name).hosts(transfer, hosts.server, hosts.client),
         cut(hosts, *CLIENT_ADDRESSES, after_s=5 * plan.interval_s),

@@ -1,4 +1,4 @@
-"""HTTP/2 client over TLS and TCP or MPTCP: sends requests for `/respond/N` at a steady pace.
+"""HTTP/2 client over TLS and TCP or MPTCP for any workload.
 
 It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
 all the same.
@@ -13,16 +13,14 @@ import selectors
 import socket
 import ssl
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from minitopo_dc.runners.addresses import address_family, socket_address
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
 from minitopo_dc.runners.processes.start_signal import wait_for_start
-from minitopo_dc.runners.tcp.http2 import Http2Requests
-from minitopo_dc.runners.tcp.http2_client import Http2Client
-from minitopo_dc.runners.tcp.settings import ClientSettings, RequestsSettings
+from minitopo_dc.runners.tcp.http2 import Http2Client
+from minitopo_dc.runners.tcp.settings import ClientSettings
 
 ALPN = "h2"
 """RFC 9113, section 3.2."""
@@ -66,7 +64,7 @@ class ClientProtocol(asyncio.Protocol):
         self.ended.set()
 
     def _on_time(self) -> None:
-        self._client.on_time(time.monotonic())
+        self._client.on_time()
         self._go_on()
 
     def _go_on(self) -> None:
@@ -131,29 +129,24 @@ def _words(error: Exception) -> str:
 
 
 def main() -> None:
-    """Send the requests and print the outcome as one line of JSON."""
-    told = RequestsSettings.given()
-    client = Http2Requests(told.plan)
-    started_ns = connect_and_run(client, told)
-    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
-
-
-def connect_and_run(client: Http2Client, told: ClientSettings) -> int:
-    """Let a client do its work; return when it began to connect (monotonic ns)."""
+    """Do what the workload asks for, and print the outcome as one line of JSON."""
+    settings = ClientSettings.given()
+    client = Http2Client(settings.workload)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with _connection(told) as connection:
-        server = socket_address(told.address, told.port)
-        context = _context(told.certificate, told.tls)
+    with _connection(settings) as connection:
+        server = socket_address(settings.address, settings.port)
+        context = _context(settings.certificate, settings.tls)
         wait_for_start()
         started_ns = time.monotonic_ns()
         run(client, connection, server, context)
-    return started_ns
+    print(json.dumps(client.client.report() | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _connection(told: ClientSettings) -> socket.socket:
-    made = socket.socket(address_family(told.bind), socket.SOCK_STREAM, PROTOCOLS[told.protocol])
+def _connection(settings: ClientSettings) -> socket.socket:
+    protocol = PROTOCOLS[settings.protocol]
+    made = socket.socket(address_family(settings.bind), socket.SOCK_STREAM, protocol)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    made.bind((told.bind, 0))
+    made.bind((settings.bind, 0))
     return made
 
 

@@ -7,14 +7,13 @@ import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.runners.base import Host, Transfer, get_runner
-from minitopo_dc.runners.payload.requests import RequestPlan
 from minitopo_dc.runners.processes.process import Process, log_tail, running, wait_any
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S
 from minitopo_dc.workloads import RequestResponse
@@ -42,22 +41,21 @@ def serving(name: str, transfer: Transfer, host: Host) -> Iterator[Process]:
         assert server.exit_code in (0, -signal.SIGKILL), log_tail(transfer.server_log)
 
 
-def command(name: str, plan: RequestPlan, transfer: Transfer) -> list[str]:
+def command(name: str, plan: RequestResponse, transfer: Transfer) -> list[str]:
     """The client's command line, for requests by a plan."""
-    workload = RequestResponse(**asdict(plan))
-    return get_runner(name).client_command(replace(transfer, workload=workload))
+    return get_runner(name).client_command(replace(transfer, workload=plan))
 
 
 @contextmanager
-def asking(name: str, plan: RequestPlan, transfer: Transfer, host: Host) -> Iterator[Process]:
+def asking(name: str, plan: RequestResponse, transfer: Transfer, host: Host) -> Iterator[Process]:
     files = (transfer.client_output, transfer.client_log)
     with running("client", host, command(name, plan, transfer), *files) as client:
         yield client
 
 
-def report_of(client: Process, plan: RequestPlan, transfer: Transfer) -> dict[str, Any]:
+def report_of(client: Process, plan: RequestResponse, transfer: Transfer) -> dict[str, Any]:
     """The client's report when it has ended, which it does in time."""
-    most = START_S + (plan.count - 1) * plan.interval_s + plan.patience_s
+    most = START_S + (plan.requests - 1) * plan.interval_s + plan.patience_s
     assert wait_any([client], most), "the client has not ended"
     assert client.exit_code == 0, log_tail(transfer.client_log)
     (line,) = transfer.client_output.read_text().splitlines()

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from minitopo_dc.runners.base import Transfer, TransferFailed
-from minitopo_dc.runners.payload.content import write_content
+from minitopo_dc.workloads.content import write_content
 
 
 @contextmanager

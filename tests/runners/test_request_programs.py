@@ -15,14 +15,13 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.runners.base import Transfer
-from minitopo_dc.runners.payload.certificate import make_certificate
-from minitopo_dc.runners.payload.content import write_content
-from minitopo_dc.runners.payload.requests import RequestPlan
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.process import Process, wait_any
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S
 from minitopo_dc.workloads import RequestResponse
+from minitopo_dc.workloads.content import write_content
 from tests.runners.hosts import LocalHost
-from tests.runners.payload.programs import (
+from tests.runners.request_programs import (
     START_S,
     asking,
     report_of,
@@ -32,7 +31,7 @@ from tests.runners.payload.programs import (
 )
 
 HOST = LocalHost()
-PLAN = RequestPlan(
+PLAN = RequestResponse(
     request_bytes=750, response_bytes=2000, interval_s=0.05, count=20, patience_s=5.0
 )
 NAMES = ("tcp", "mptcp", "quic")
@@ -77,7 +76,7 @@ def test_every_request_is_answered_and_reported(name: str, transfer: Transfer) -
 
 @pytest.mark.parametrize("name", NAMES)
 def test_large_bodies_arrive_in_both_directions(name: str, transfer: Transfer) -> None:
-    plan = replace(PLAN, request_bytes=300_000, response_bytes=500_000, count=5)
+    plan = PLAN.model_copy(update={"request_bytes": 300_000, "response_bytes": 500_000, "count": 5})
     with serving(name, transfer, HOST), asking(name, plan, transfer, HOST) as client:
         report = report_of(client, plan, transfer)
     assert (report["error"], report["bytes_received"]) == (None, 2_500_000)
@@ -88,7 +87,7 @@ def test_large_bodies_arrive_in_both_directions(name: str, transfer: Transfer) -
 def test_a_tcp_server_reports_a_connection_once_and_keeps_nothing_of_its_requests(
     name: str, transfer: Transfer
 ) -> None:
-    plan = replace(PLAN, interval_s=0.001, count=1000)
+    plan = PLAN.model_copy(update={"interval_s": 0.001, "count": 1000})
     most_descriptors = 0
     with serving(name, transfer, HOST) as server:
         idle = len(open_files(server))
@@ -110,7 +109,7 @@ def test_a_tcp_server_reports_a_connection_once_and_keeps_nothing_of_its_request
 
 
 def test_a_tcp_server_that_is_ended_first_reports_its_open_connection(transfer: Transfer) -> None:
-    plan = replace(PLAN, interval_s=0.5, count=100)
+    plan = PLAN.model_copy(update={"interval_s": 0.5, "count": 100})
     with serving("tcp", transfer, HOST) as server, asking("tcp", plan, transfer, HOST) as client:
         wait_for_socket(client)
         time.sleep(1.0)
@@ -139,7 +138,7 @@ def open_files(process: Process) -> list[str]:
 
 
 def test_a_server_that_is_killed_is_an_error_over_tcp(transfer: Transfer) -> None:
-    plan = replace(PLAN, interval_s=0.1, count=100)
+    plan = PLAN.model_copy(update={"interval_s": 0.1, "count": 100})
     with serving("tcp", transfer, HOST) as server, asking("tcp", plan, transfer, HOST) as client:
         wait_for_socket(client)
         time.sleep(1.0)
@@ -151,7 +150,7 @@ def test_a_server_that_is_killed_is_an_error_over_tcp(transfer: Transfer) -> Non
 
 
 def test_a_server_that_is_killed_leaves_requests_unanswered_over_quic(transfer: Transfer) -> None:
-    plan = replace(PLAN, interval_s=0.1, count=20, patience_s=0.5)
+    plan = PLAN.model_copy(update={"interval_s": 0.1, "count": 20, "patience_s": 0.5})
     with serving("quic", transfer, HOST) as server, asking("quic", plan, transfer, HOST) as client:
         wait_for_socket(client)
         time.sleep(1.0)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
-from http import HTTPStatus
 from pathlib import Path
 
 
@@ -74,27 +72,6 @@ def _is_at(offset: int, data: bytes) -> bool:
     return (BLOCK * (2 + len(data) // BLOCK_BYTES)).startswith(data, start)
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The content that a server sends for a GET request."""
-
-    size_bytes: int
-    pieces: Iterable[bytes]
-    """Its bytes, in order; they can be taken once."""
-    headers: tuple[tuple[bytes, bytes], ...] = ()
-    """Headers beside `content-length`."""
-
-
-Find = Callable[[str], Content | None]
-"""What there is at the path of a request; None: nothing, which is status 404."""
-
-
-def requested_content(path: str) -> Content | None:
-    """Return the content that `/bytes/N` asks for, None for any other path."""
-    size = requested_size(path)
-    return None if size is None else Content(size, blocks(size))
-
-
 def requested_size(path: str) -> int | None:
     """Return N of the request path `/bytes/N`, None for any other path."""
     return _size(path, "/bytes")
@@ -108,34 +85,6 @@ def response_size(path: str) -> int | None:
 def _size(path: str, folder: str) -> int | None:
     prefix, _, size = path.rpartition("/")
     return int(size) if prefix == folder and size.isdecimal() and size.isascii() else None
-
-
-class Posted:
-    """One `POST` whose body arrives in pieces.
-
-    A server takes the whole body before it answers, whatever the answer will be.
-    """
-
-    def __init__(self, path: str, headers: Mapping[bytes, bytes]) -> None:
-        self._size = response_size(path)
-        self._declared = headers.get(b"content-length", b"")
-        self._body = Received()
-
-    def take(self, data: bytes) -> None:
-        """Take the next piece of the body."""
-        self._body.take(data)
-
-    def answer(self) -> tuple[HTTPStatus, int]:
-        """Return the status and the size of the answer in bytes, once the body is complete.
-
-        It is 404 for another path. It is 400 for a body whose length is not the announced one
-        (`content-length`), that was announced without a length, or that is not the content.
-        """
-        if self._size is None:
-            return HTTPStatus.NOT_FOUND, 0
-        if not self._declared.isdigit() or not self._body.is_content(int(self._declared)):
-            return HTTPStatus.BAD_REQUEST, 0
-        return HTTPStatus.OK, self._size
 
 
 BLOCK_BYTES = 64 * 1024
