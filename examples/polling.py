@@ -103,7 +103,7 @@ class PollingServer(Server):
         self._connection = connection
 
     def request(self, stream: int, request: Request, now: int) -> None:  # noqa: ARG002
-        """Answer a request."""
+        """Answer with the next message."""
         number = request.path.rpartition("/")[2].encode()
         size = self._polling.message_bytes
         message = (number * (1 + size // len(number)))[:size]

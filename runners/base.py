@@ -13,9 +13,8 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.plugins import MIGRATION, Registry
-from minitopo_dc.runners.addresses import ip_version
+from minitopo_dc.runners.addresses import ip_version, is_bound
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
 from minitopo_dc.settings import PathPlan
@@ -398,21 +397,21 @@ class Runner(ABC):
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
 STACKS = (
-    "tcp",
-    "aioquic",
-    "aioquic.v0_8",
+    "tcp.runner",
+    "aioquic.runner",
+    "aioquic.v0_8.runner",
     "ngtcp2",
-    "mptcp",
+    "mptcp.runner",
     "tquic",
-    "picoquic",
+    "picoquic.runner",
     "icmp",
-    "command",
+    "command.runner",
 )
-"""Folders of the stacks that come with this package; `runner.py` registers their transports."""
+"""Modules of the stacks that come with this package, which register their transports."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
-    tuple(f"minitopo_dc.runners.{stack}.runner" for stack in STACKS),
+    tuple(f"minitopo_dc.runners.{stack}" for stack in STACKS),
 )
 
 

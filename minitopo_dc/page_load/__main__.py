@@ -18,8 +18,7 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from minitopo_dc.interruption import heed
-from minitopo_dc.page_load.chromium import BrowserError, chromium
-from minitopo_dc.page_load.devtools import DevTools
+from minitopo_dc.page_load.chromium import BrowserError, DevTools, chromium
 from minitopo_dc.page_load.multipath import RUN_WITH_MPTCP, check_multipath, host_counters
 from minitopo_dc.page_load.server import PORT, site_key_hash
 from minitopo_dc.page_load.site import OBJECTS

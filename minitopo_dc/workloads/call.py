@@ -484,7 +484,7 @@ class StreamCallServer(CallServer):
 
 
 class RequestCallServer(CallServer):
-    """The server over HTTP."""
+    """The server's end over HTTP."""
 
     def __init__(self, connection: Answers) -> None:
         super().__init__()

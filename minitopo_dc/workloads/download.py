@@ -133,7 +133,7 @@ class DownloadClient(Client):
             self._deadline = now + round(self._workload.duration_s * NS_PER_S)
 
     def connected(self, now: int) -> None:
-        """Ask for the resource."""
+        """Ask for the resource, whole."""
         super().connected(now)
         self._connection.request("GET", f"/bytes/{self._workload.requested_bytes}")
 

@@ -254,7 +254,7 @@ class ContentServer(Server):
             self._connection.answer(stream, self._posted.pop(stream).answer())
 
     def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Forget a request."""
+        """Forget a request that was given up."""
         self._posted.pop(stream, None)
 
 

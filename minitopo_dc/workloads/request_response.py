@@ -198,7 +198,7 @@ class RequestClient(Client):
         self._start_s = now / NS_PER_S
 
     def connected(self, now: int) -> None:
-        """Send the first request."""
+        """Send the first request at once."""
         self._first_s = now / NS_PER_S
         self.outcome.handshake_s = self._first_s - self._start_s
         self.on_time(now)

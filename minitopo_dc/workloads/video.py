@@ -201,19 +201,19 @@ def segment_rows(player: Player, start_ns: int) -> list[Row]:
 
     return [
         {
-            "segment": each.number + 1,
-            "quality": each.quality,
-            "bitrate_mbps": player.video.bitrates_kbps[each.quality] / 1000,
-            "size_bytes": each.size_bytes,
-            "requested_s": seconds(each.requested_ns),
-            "first_byte_s": seconds(each.first_byte_ns),
-            "done_s": seconds(each.done_ns),
-            "buffer_s": each.buffer_ns / NS_PER_S,
-            "stall_s": each.stall_ns / NS_PER_S,
-            "abandoned": each.abandoned,
-            "wasted_bytes": each.wasted_bytes,
+            "segment": segment.number + 1,
+            "quality": segment.quality,
+            "bitrate_mbps": player.video.bitrates_kbps[segment.quality] / 1000,
+            "size_bytes": segment.size_bytes,
+            "requested_s": seconds(segment.requested_ns),
+            "first_byte_s": seconds(segment.first_byte_ns),
+            "done_s": seconds(segment.done_ns),
+            "buffer_s": segment.buffer_ns / NS_PER_S,
+            "stall_s": segment.stall_ns / NS_PER_S,
+            "abandoned": segment.abandoned,
+            "wasted_bytes": segment.wasted_bytes,
         }
-        for each in player.segments
+        for segment in player.segments
     ]
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import ClassVar
 
-from minitopo_dc.runners.aioquic.settings import ClientSettings, ServerSettings
-from minitopo_dc.runners.aioquic.tuning import AioquicOptions
+from minitopo_dc.runners.aioquic.settings import AioquicOptions, ClientSettings, ServerSettings
 from minitopo_dc.runners.base import Transfer, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions

@@ -40,8 +40,7 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.settings import BARE_STREAMS, ServerSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.processes.stop_signal import StopSignal
-from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
+from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
 from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request

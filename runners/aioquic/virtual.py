@@ -14,9 +14,8 @@ from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
-from minitopo_dc.runners.aioquic.settings import protocols
+from minitopo_dc.runners.aioquic.settings import AioquicOptions, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.aioquic.tuning import AioquicOptions
 from minitopo_dc.runners.base import read_report
 from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
 from minitopo_dc.runners.quic import datagram_frame
@@ -114,7 +113,7 @@ AnyApplication = TypeVar("AnyApplication", bound=SteppedClient)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SharedOptions:
     """Settings that both ends of a connection share."""
 
     workload: Workload
@@ -164,9 +163,9 @@ class QuicConnectionPair:
             if options.qlog
         ]
         client_log, server_log = self._logs or (None, None)
-        wanted = Wanted(flow.workload, flow.congestion_control, options)
-        self.client = ClientEnd(flow, make_application(wanted, flow, client_log))
-        self.server = Server(wanted, flow.server_host, server_log)
+        shared = SharedOptions(flow.workload, flow.congestion_control, options)
+        self.client = ClientEnd(flow, make_application(shared, flow, client_log))
+        self.server = Server(shared, flow.server_host, server_log)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -209,38 +208,40 @@ class ClientEnd(Generic[AnyApplication]):
         return moment_of(timer)
 
 
-def make_application(wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None) -> AioquicClient:
+def make_application(
+    shared: SharedOptions, flow: VirtualFlow, qlog: QuicLogger | None
+) -> AioquicClient:
     """Return the client of a flow's workload, which sends as its host."""
     configuration = QuicConfiguration(
         is_client=True,
-        alpn_protocols=protocols(wanted.workload),
-        max_datagram_frame_size=wanted.datagram_frame,
-        congestion_control_algorithm=wanted.congestion_control,
-        max_datagram_size=wanted.options.max_datagram_bytes,
-        max_data=wanted.options.max_data,
-        max_stream_data=wanted.options.max_stream_data,
+        alpn_protocols=protocols(shared.workload),
+        max_datagram_frame_size=shared.datagram_frame,
+        congestion_control_algorithm=shared.congestion_control,
+        max_datagram_size=shared.options.max_datagram_bytes,
+        max_data=shared.options.max_data,
+        max_stream_data=shared.options.max_stream_data,
         server_name=SERVER_NAME,
         quic_logger=qlog,
     )
     trust(configuration)
     host = SecondsHost(flow.client_host)
-    connection = _connection(wanted, configuration)
+    connection = _connection(shared, configuration)
     return make_client(flow.workload, connection, host.transmit, host.clock)
 
 
 class Server:
     """The server's end: it accepts one connection and answers its requests."""
 
-    def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
+    def __init__(self, shared: SharedOptions, host: VirtualHost, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
-        self._wanted = wanted
+        self._wanted = shared
         self._host = SecondsHost(host)
         self._configuration = QuicConfiguration(
             is_client=False,
-            alpn_protocols=protocols(wanted.workload),
-            max_datagram_frame_size=wanted.datagram_frame,
-            congestion_control_algorithm=wanted.congestion_control,
-            max_datagram_size=wanted.options.max_datagram_bytes,
+            alpn_protocols=protocols(shared.workload),
+            max_datagram_frame_size=shared.datagram_frame,
+            congestion_control_algorithm=shared.congestion_control,
+            max_datagram_size=shared.options.max_datagram_bytes,
             quic_logger=qlog,
         )
         identify(self._configuration)
@@ -267,6 +268,6 @@ class Server:
 
 
 def _connection(
-    wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
+    shared: SharedOptions, configuration: QuicConfiguration, *, destination: bytes | None = None
 ) -> QuicConnection:
-    return make_connection(configuration, wanted.options.tuning, destination=destination)
+    return make_connection(configuration, shared.options.tuning, destination=destination)

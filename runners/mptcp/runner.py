@@ -97,14 +97,14 @@ class MptcpRunner(TcpRunner):
         if not transfer.path_plan.events:
             return None
         assert transfer.begin_ns is not None  # it is started behind the client
-        told = PathsSettings(
+        settings = PathsSettings(
             paths=transfer.path_plan,
             begin_ns=transfer.begin_ns,
             addresses=transfer.client_addresses,
             server=transfer.server_address,
             port=transfer.port,
         )
-        return told.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
+        return settings.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""

@@ -13,8 +13,8 @@ import time
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
 from minitopo_dc.runners.picoquic.ends import ClientSession
+from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
-from minitopo_dc.runners.picoquic.settings import ClientSettings
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.workloads import Realtime

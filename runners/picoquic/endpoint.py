@@ -14,13 +14,13 @@ from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.picoquic.path import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.certificate import SERVER_NAME
-from minitopo_dc.runners.picoquic.session import ALPN, Session
-from minitopo_dc.runners.picoquic.settings import (
+from minitopo_dc.runners.picoquic.runner import (
     EndSettings,
     congestion_control,
     idle_timeout_s,
     path_limit,
 )
+from minitopo_dc.runners.picoquic.session import ALPN, Session
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     send_marked,

@@ -16,10 +16,9 @@ from typing import Any
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
 from minitopo_dc.runners.picoquic.ends import ServerSession
+from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
-from minitopo_dc.runners.picoquic.settings import ServerSettings
-from minitopo_dc.runners.processes.stop_signal import StopSignal
-from minitopo_dc.runners.processes.udp_socket import wait_readable
+from minitopo_dc.runners.processes.udp_socket import StopSignal, wait_readable
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Realtime
 from minitopo_dc.workloads.path_reports import PATHS

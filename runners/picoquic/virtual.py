@@ -12,14 +12,14 @@ from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.runners.certificate import SERVER_NAME, write_files
 from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
-from minitopo_dc.runners.picoquic.runner import check_negotiated
-from minitopo_dc.runners.picoquic.session import ALPN, MarkedSession, Session
-from minitopo_dc.runners.picoquic.settings import (
+from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
+    check_negotiated,
     congestion_control,
     idle_timeout_s,
     path_limit,
 )
+from minitopo_dc.runners.picoquic.session import ALPN, MarkedSession, Session
 from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,

@@ -17,9 +17,8 @@ from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import Transfer, TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
 from minitopo_dc.runners.processes.kernel_socket import Subflow, subflow
-from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, SubflowHistory, TcpInfoFile
 from minitopo_dc.runners.tcp.settings import TlsVersion
-from minitopo_dc.runners.tcp.subflow_history import SAMPLE_NS, SubflowHistory
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload

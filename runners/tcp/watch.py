@@ -19,8 +19,7 @@ from minitopo_dc.runners.processes.kernel_socket import (
     subflows,
 )
 from minitopo_dc.runners.tcp.application import Application, Message, Receive, Send
-from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
-from minitopo_dc.runners.tcp.subflow_history import SubflowHistory
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SubflowHistory, TcpInfoFile
 
 SAMPLE_S = 0.1
 DELIVERY_S = 0.01

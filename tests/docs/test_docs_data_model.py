@@ -28,8 +28,8 @@ from minitopo_dc.runners.tcp.info import FIELDS
 from minitopo_dc.runs.results import SETTINGS, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Ping, Realtime, Video, workload_names
-from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
 from minitopo_dc.workloads.call import frame_rows
+from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
 from minitopo_dc.workloads.request_response import request_rows
 from minitopo_dc.workloads.video import segment_rows
 from tests import REPOSITORY

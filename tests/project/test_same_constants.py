@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.real.element.kernel import loop
 from minitopo_dc.real.run import real as echoes
-from minitopo_dc.runners.icmp import client as icmp_client
+from minitopo_dc.runners import icmp as icmp_client
 from minitopo_dc.runners.processes import udp_socket
 from minitopo_dc.virtual import host
 from tests import REPOSITORY

@@ -20,7 +20,7 @@ from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.real.machine.run_registry import VARIABLE
 from minitopo_dc.results import ResultError, client_rate, load_results
 from minitopo_dc.results.logs.connection_log import sender_recovery
-from minitopo_dc.runners.processes.environment import clean_environment
+from minitopo_dc.runners.processes.process import clean_environment
 from minitopo_dc.runs.results import load_as_run
 
 PACKAGE = Path(cli.__file__).resolve().parent

@@ -58,29 +58,21 @@ def transfer(tmp_path: Path) -> Transfer:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_request_is_answered_and_reported(name: str, transfer: Transfer) -> None:
+    plan = PLAN.model_copy(update={"request_bytes": 100_000, "response_bytes": 100_000})
     before_ns = time.monotonic_ns()
-    with serving(name, transfer, HOST), asking(name, PLAN, transfer, HOST) as client:
-        report = report_of(client, PLAN, transfer)
+    with serving(name, transfer, HOST), asking(name, plan, transfer, HOST) as client:
+        report = report_of(client, plan, transfer)
     assert sorted(report) == [
         *("bytes_received", "error", "handshake_s", "receive_buffer_bytes", "requests"),
         *("socket_drops", "started_ns"),
     ]
-    assert (report["error"], report["bytes_received"]) == (None, 20 * 2000)
+    assert (report["error"], report["bytes_received"]) == (None, 20 * 100_000)
     assert before_ns < report["started_ns"] < time.monotonic_ns()
     assert len(report["requests"]) == 20
     first_s = report["handshake_s"]
     for number, (sent_s, answered_s) in enumerate(report["requests"]):
         assert first_s + number * 0.05 <= sent_s < answered_s
     assert (report["receive_buffer_bytes"] is None) == (name != "quic")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_large_bodies_arrive_in_both_directions(name: str, transfer: Transfer) -> None:
-    plan = PLAN.model_copy(update={"request_bytes": 300_000, "response_bytes": 500_000, "count": 5})
-    with serving(name, transfer, HOST), asking(name, plan, transfer, HOST) as client:
-        report = report_of(client, plan, transfer)
-    assert (report["error"], report["bytes_received"]) == (None, 2_500_000)
-    assert unanswered(report["requests"]) == []
 
 
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])

@@ -13,8 +13,10 @@ from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import blocks, content_sha256
 
 SERVER = ("192.0.2.1", 4433)
-ENDLESS: Message = {"type": "http", "method": "GET", "path": f"/bytes/{10**12}"}
-ENDLESS |= {"client": ("192.0.2.2", 50_000), "headers": []}
+ENDLESS: Message = {
+    **{"type": "http", "method": "GET", "path": f"/bytes/{10**12}"},
+    **{"client": ("192.0.2.2", 50_000), "headers": []},
+}
 
 
 class Clock:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from benchmarks.path_scripts import random_scenario
 from benchmarks.path_scripts import run as run_script
-from minitopo_dc.workloads.content import content_sha256
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.results import RunResult
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import run_virtual
+from minitopo_dc.workloads.content import content_sha256
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario

@@ -8,9 +8,8 @@ from functools import partial
 from minitopo_dc.runners.addresses import socket_address
 from minitopo_dc.runners.aioquic.client import bound_socket, run
 from minitopo_dc.runners.aioquic.connection import transmit
-from minitopo_dc.runners.aioquic.v0_8.endpoint import DownloadingClient
-from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings
+from minitopo_dc.runners.aioquic.v0_8.endpoint import DownloadingClient, Log2020
+from minitopo_dc.runners.aioquic.v0_8.runner import ClientSettings
 from minitopo_dc.workloads import as_download
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
-from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
+from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient, Log2020
+from minitopo_dc.runners.aioquic.v0_8.runner import Options2020
 from minitopo_dc.runners.aioquic.virtual import (
     ClientEnd,
     SecondsHost,

@@ -1,7 +1,6 @@
-"""Runs ping(8) between all pairs of some addresses; prints one line of JSON about it.
+"""ICMP echoes by ping(8), answered by the server's kernel: the transport of workload `ping`.
 
-All pairs run at the same time, each begun a part of the interval after the one before, so that no
-echo waits for another.
+As a program it is the client, which prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -14,11 +13,72 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.runners.tools import Tool, not_installed
+from minitopo_dc.workloads import Measurement, Ping, Workload
+
+
+@runner("icmp")
+class IcmpRunner(Runner):
+    """Echoes from each of the client's addresses to each of the server's, all at the same time."""
+
+    stack: ClassVar[str] = "ping"
+    multipath: ClassVar[bool] = False
+    every_leg: ClassVar[bool] = True
+    has_server: ClassVar[bool] = False
+    socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
+    congestion_controls: ClassVar[tuple[str, ...]] = ()
+    workloads: ClassVar[tuple[str, ...]] = ("ping",)
+    tools: ClassVar[tuple[Tool, ...]] = (Tool("ping", "-V", "iputils-ping"),)
+    set_up: ClassVar[bool] = True
+
+    def missing(self) -> str | None:
+        """Return what this machine lacks, None if it has the client, ping."""
+        return not_installed(self.tools)
+
+    def unsupported(self, congestion_control: str) -> str | None:  # noqa: ARG002 (it has none)
+        """Return what this machine lacks; echoes have no congestion control."""
+        return self.missing()
+
+    def server_command(self, transfer: Transfer) -> list[str]:
+        """Refuse with TypeError, as there is no server program."""
+        raise TypeError(f"{self.name} has no server: {transfer.server_address} answers by itself")
+
+    def client_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of `minitopo_dc.runners.icmp`, which pings all pairs."""
+        wanted = _ping(transfer.workload)
+        settings = ClientSettings(
+            count=wanted.count,
+            interval_s=wanted.interval_s,
+            clients=transfer.client_addresses,
+            servers=(transfer.server_address, *transfer.more_server_addresses),
+        )
+        return settings.command("minitopo_dc.runners.icmp", transfer.client_settings)
+
+    def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
+        """Return True, as the client is a Python program of this project."""
+        return True
+
+    def read(self, transfer: Transfer) -> Measurement:
+        """Return the client's report: a summary per pair, and a row per echo that came back."""
+        report: dict[str, Any] = last_json(transfer.client_output, "client")
+        if report["error"] is not None:
+            raise TransferFailed(f"client: {report['error']}")
+        details = {"round_trips": report["round_trips"]}
+        return Measurement(0, report["ended_s"], details, report["started_ns"], report["rows"])
+
+
+def _ping(workload: Workload) -> Ping:
+    if not isinstance(workload, Ping):
+        raise TypeError(f"workload {workload.kind} is no ping")
+    return workload
+
 
 DATA_BYTES = 16
 """The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
@@ -94,12 +154,12 @@ def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[d
 
 def main() -> None:
     """Run ping for all pairs and print the report."""
-    told = ClientSettings.given()
+    settings = ClientSettings.given()
     wait_for_start()
     started_ns, begin, start = time.monotonic_ns(), time.monotonic(), time.time()
     report: dict[str, Any] = {"round_trips": [], "rows": [], "error": None}
     try:
-        for pair, printed in _ping_all(told, begin):
+        for pair, printed in _ping_all(settings, begin):
             summary, rows = read(pair, printed, start)
             report["round_trips"].append(summary)
             report["rows"] += rows
@@ -109,26 +169,26 @@ def main() -> None:
     print(json.dumps({**report, "ended_s": ended_s, "started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _ping_all(told: ClientSettings, begin: float) -> Iterator[tuple[Pair, str]]:
-    wanted = list(pairs(told.clients, told.servers))
+def _ping_all(settings: ClientSettings, begin: float) -> Iterator[tuple[Pair, str]]:
+    wanted = list(pairs(settings.clients, settings.servers))
     with ExitStack() as stack:
         running = []
         for index, pair in enumerate(wanted):
-            due = begin + index / len(wanted) * told.interval_s
+            due = begin + index / len(wanted) * settings.interval_s
             time.sleep(max(0.0, due - time.monotonic()))
-            process = stack.enter_context(_start(pair, told))
+            process = stack.enter_context(_start(pair, settings))
             stack.callback(process.kill)
             running.append((pair, process))
         for pair, process in running:
             yield pair, process.communicate()[0]
 
 
-def _start(pair: Pair, told: ClientSettings) -> subprocess.Popen[str]:
+def _start(pair: Pair, settings: ClientSettings) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [
             # It ends with this process, however that ends.
             *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
-            *("-c", str(told.count), "-i", f"{told.interval_s:g}"),
+            *("-c", str(settings.count), "-i", f"{settings.interval_s:g}"),
             *("-I", pair.client, pair.server),
         ],
         env={**os.environ, "LC_ALL": "C"},
