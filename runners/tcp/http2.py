@@ -63,6 +63,7 @@ class Http2Client:
         self._unopened: deque[tuple[int, list[tuple[bytes, bytes]]]] = deque()
         self._opened: dict[int, int] = {}  # requests that have not ended, by their streams
         self._streams: dict[int, int] = {}  # and the other way round
+        self._cancelled: set[int] = set()  # streams
         self._bodies: dict[int, _Body] = {}  # by request
         self.client = workload.make_client(self)
 
@@ -91,8 +92,13 @@ class Http2Client:
         body.is_whole = end
 
     def cancel(self, stream: int) -> None:
-        """Tell the server that no more of an answer is wanted."""
-        self._http.reset_stream(self._streams[stream], ErrorCodes.CANCEL)
+        """Tell the server that no more of an answer is wanted, if it knows of the request."""
+        self._bodies.pop(stream, None)
+        if stream in self._streams:
+            self._cancelled.add(self._streams[stream])
+            self._http.reset_stream(self._streams[stream], ErrorCodes.CANCEL)
+        else:
+            self._unopened = deque(one for one in self._unopened if one[0] != stream)
 
     def connecting(self) -> None:
         """Note that the client begins to connect."""
@@ -168,7 +174,7 @@ class Http2Client:
         return number
 
     def _send(self) -> None:
-        while self._unopened and len(self._opened) < self._most_open:
+        while self._unopened and len(self._opened.keys() - self._cancelled) < self._most_open:
             number, headers = self._unopened.popleft()
             stream = self._http.get_next_available_stream_id()
             self._http.send_headers(stream, headers, end_stream=number not in self._bodies)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
@@ -240,3 +242,16 @@ def test_a_cancelled_request_is_reset() -> None:
     (event,) = exchange.to_server()
     assert isinstance(event, StreamReset)
     assert event.stream_id == stream_id
+
+
+def test_cancelled_requests_leave_room_for_others_and_waiting_ones_are_never_sent() -> None:
+    exchange = Exchange(with_fields(count=4), MAX_CONCURRENT_STREAMS=1)
+    exchange.to_client()
+    exchange.at(20.0)
+    assert opened(exchange.to_server()) == [1]
+    for number in (2, 0):
+        exchange.client.cancel(number)
+    assert opened(exchange.to_server()) == [3]
+    exchange.client.cancel(1)
+    assert opened(exchange.to_server()) == [5]
+    assert exchange.client._unopened == deque()
