@@ -13,13 +13,19 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.plugins import MIGRATION, Registry
-from minitopo_dc.runners.addresses import ip_version
+from minitopo_dc.runners.addresses import ip_version, is_bound
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.ports import is_bound
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
 from minitopo_dc.settings import PathPlan
-from minitopo_dc.workloads import Download, Measurement, Workload, as_download
+from minitopo_dc.workloads import (
+    Download,
+    Measurement,
+    Workload,
+    as_download,
+    get_workload,
+    workload_names,
+)
 
 
 class TransferFailed(MinitopoDcError):  # noqa: N818 (it is an outcome, the status `failed`)
@@ -166,6 +172,9 @@ class Runner(ABC):
     socket_table: ClassVar[Literal["tcp", "udp"]]  # where the server's socket is listed
     congestion_controls: ClassVar[tuple[str, ...]]  # that the transport's tools have
     workloads: ClassVar[tuple[str, ...]] = ("download",)  # that it carries, by their kinds
+    carries_ends: ClassVar[bool] = (
+        False  # and any workload that gives its ends (`Workload.make_client`)
+    )
     options_type: ClassVar[type[Options]] = Options
     # `compare` runs it unless told otherwise.
     compared: ClassVar[bool] = True
@@ -284,8 +293,10 @@ class Runner(ABC):
 
     def refusal(self, workload: Workload) -> str | None:
         """Return why it does not carry a workload and what is allowed, None when it does."""
-        if not set(workload.kinds()).intersection(self.workloads):
-            allowed = ", ".join(self.workloads)
+        if not self.carries(type(workload)):
+            allowed = ", ".join(
+                kind for kind in workload_names() if self.carries(get_workload(kind))
+            )
             return (
                 f"transport {self.name} does not carry workload {workload.kind}; allowed: {allowed}"
             )
@@ -296,6 +307,12 @@ class Runner(ABC):
                 f"only; allowed: {able}"
             )
         return None
+
+    def carries(self, workload: type[Workload]) -> bool:
+        """Return whether it carries a kind of workload."""
+        if self.carries_ends and workload.has_ends():
+            return True
+        return not set(workload.kinds()).isdisjoint(self.workloads)
 
     def modes(self) -> tuple[str, ...]:
         """Return the modes of a flow in which it can be used."""
@@ -380,21 +397,21 @@ class Runner(ABC):
 
 AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
 STACKS = (
-    "tcp",
-    "aioquic",
-    "aioquic.v0_8",
+    "tcp.runner",
+    "aioquic.runner",
+    "aioquic.v0_8.runner",
     "ngtcp2",
-    "mptcp",
+    "mptcp.runner",
     "tquic",
-    "picoquic",
+    "picoquic.runner",
     "icmp",
-    "command",
+    "command.runner",
 )
-"""Folders of the stacks that come with this package; `runner.py` registers their transports."""
+"""Modules of the stacks that come with this package, which register their transports."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
-    tuple(f"minitopo_dc.runners.{stack}.runner" for stack in STACKS),
+    tuple(f"minitopo_dc.runners.{stack}" for stack in STACKS),
 )
 
 
@@ -434,6 +451,17 @@ def get_runner(name: str) -> Runner:
         UnknownNameError: there is none of this name.
     """
     return _RUNNERS.get(name)()
+
+
+def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
+    """Return the measurement in the report of a workload's client.
+
+    Raises:
+        TransferFailed: the connection failed, or something else arrived than what was sent.
+    """
+    if report["error"] is not None:
+        raise TransferFailed(f"client: {report['error']}")
+    return workload.measured(report)
 
 
 def accepted(workload: Workload, measured: Measurement) -> Measurement:

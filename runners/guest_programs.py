@@ -12,9 +12,8 @@ from typing import IO, Protocol
 
 from minitopo_dc.linux_guest.orders import Change, Orders, Programs
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
-from minitopo_dc.runners.payload.certificate import write_files
-from minitopo_dc.runners.processes.environment import clean_environment
-from minitopo_dc.runners.processes.process import KILL_AFTER_S, failure
+from minitopo_dc.runners.certificate import write_files
+from minitopo_dc.runners.processes.process import KILL_AFTER_S, clean_environment, failure
 from minitopo_dc.runners.processes.session import END_TIMEOUT_S, READY_TIMEOUT_S
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
@@ -114,7 +113,7 @@ class ProgramsFlow:
         self._large_files.enter_context(self._runner.files(self.transfer))
         facts, changes = self._facts, self._changes
         own = self.transfer.client_addresses
-        foreign = [each for each in facts.leg_addresses if each not in own]
+        foreign = [address for address in facts.leg_addresses if address not in own]
         cards = (*own, *(foreign if self._runner.foreign else ()))
         return Orders(
             multipath=changes is not None,

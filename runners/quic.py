@@ -7,48 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
+from minitopo_dc.runners.base import Runner, Transfer
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
-from minitopo_dc.runners.payload.call import read_call
-from minitopo_dc.runners.payload.content import content_sha256
-from minitopo_dc.runners.payload.request_reports import read_requests
-from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.settings.defaults import RECEIVE_BUFFER_BYTES
-from minitopo_dc.workloads import Measurement, Realtime, RequestResponse, Video, Workload
-
-
-def read_report(report: dict[str, Any], workload: Workload) -> Measurement:
-    """Return the measurement in a client's report.
-
-    A client that the virtual clock's end cut off has no hash yet, and lasted for its duration.
-
-    Args:
-        report: the client's outcome as JSON has it; HTTP/0.9 has no `status`.
-        workload: what it was to do.
-
-    Raises:
-        TransferFailed: the connection failed, or something else arrived than what was sent.
-    """
-    if isinstance(workload, RequestResponse):
-        return read_requests(report)
-    if isinstance(workload, Realtime):
-        return read_call(report)
-    if isinstance(workload, Video):
-        return read_watching(report)
-    if report["error"] is not None:
-        raise TransferFailed(f"client: {report['error']}")
-    if report.get("status", 0) not in (0, 200):  # 0: stopped before the answer came
-        raise TransferFailed(f"client got status {report['status']}, not 200")
-    received, digest = report["bytes_received"], report["sha256"]
-    if digest and digest != content_sha256(received):
-        raise TransferFailed(f"client received {received} bytes, not those sent")
-    ended_s = report["completion_s"] or report["stopped_s"] or workload.lasts_s
-    details = dict(report)
-    started_ns = details.pop("started_ns", None)
-    return Measurement(received, ended_s or 0.0, details, started_ns)
-
+from minitopo_dc.workloads import Realtime, Workload, WorkloadField
 
 MEBIBYTE = 1024 * 1024
 
@@ -79,6 +43,16 @@ MIN_PAYLOAD = 1200
 """Bytes that every path must take in a datagram of QUIC (RFC 9000, section 14)."""
 MAX_PAYLOAD = {4: 1472, 6: 1452}
 """Bytes: of 1,500 in an Ethernet frame, what the IP header (20, 40) and UDP's 8 leave."""
+
+
+ANY_DATAGRAM = 65_535
+"""Bytes of a DATAGRAM frame, as RFC 9221, section 3, recommends."""
+
+
+def datagram_frame(workload: Workload) -> int:
+    """Return the bytes of a DATAGRAM frame that a workload's client takes, 0 for none."""
+    needed = isinstance(workload, Realtime) and workload.delivery == "datagrams"
+    return ANY_DATAGRAM if needed else 0
 
 
 class DatagramRunner(Runner):
@@ -117,6 +91,7 @@ class QuicEnd(ProgramSettings):
     options: QuicOptions
     qlog: Path | None
     """The directory for the qlog file."""
+    workload: WorkloadField
 
 
 class BuiltInQuicRunner(DatagramRunner):
@@ -126,7 +101,7 @@ class BuiltInQuicRunner(DatagramRunner):
     """
 
     socket_table: ClassVar[Literal["tcp", "udp"]] = "udp"
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
+    carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
 
     def client_waits(self, transfer: Transfer) -> bool:  # noqa: ARG002
@@ -143,6 +118,7 @@ class BuiltInQuicRunner(DatagramRunner):
             "congestion_control": transfer.congestion_control,
             "plugins": transfer.plugins,
             "options": options,
+            "workload": transfer.workload,
             "qlog": _qlog_directory(transfer, role) if options.qlog else None,
         }
 

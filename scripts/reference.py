@@ -43,8 +43,8 @@ from minitopo_dc.results.run_result import SETTINGS, RunResult
 from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
+from minitopo_dc.workloads.call import frame_rows
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
-from minitopo_dc.workloads.realtime import frame_rows
 from minitopo_dc.workloads.request_response import request_rows
 from minitopo_dc.workloads.video import segment_rows
 

@@ -33,7 +33,7 @@ from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.runners.aioquic.v0_8.library import build as build_aioquic_2020
-from minitopo_dc.runners.tquic.runner import CACHE
+from minitopo_dc.runners.tquic import CACHE
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.shipped import checkout
 

@@ -18,12 +18,18 @@ from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from minitopo_dc.interruption import heed
-from minitopo_dc.page_load.chromium import BrowserError, chromium
-from minitopo_dc.page_load.devtools import DevTools
-from minitopo_dc.page_load.multipath import RUN_WITH_MPTCP, check_multipath, host_counters
+from minitopo_dc.page_load.chromium import BrowserError, DevTools, chromium
 from minitopo_dc.page_load.server import PORT, site_key_hash
 from minitopo_dc.page_load.site import OBJECTS
-from minitopo_dc.page_load.timing import ENTRIES, PageError, PageLoad, page_load
+from minitopo_dc.page_load.timing import (
+    ENTRIES,
+    RUN_WITH_MPTCP,
+    PageError,
+    PageLoad,
+    check_multipath,
+    host_counters,
+    page_load,
+)
 
 SETTLE_S = 1.0
 """For how long to wait after the browser's start: what it then does would take the page's time."""

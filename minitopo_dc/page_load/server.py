@@ -11,20 +11,102 @@ import argparse
 import base64
 import hashlib
 import os
+import signal
+import socket
+import time
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from aioquic.h3.connection import H3_ALPN, ErrorCode
+from aioquic.quic.configuration import QuicConfiguration
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from minitopo_dc.page_load.http3 import serve_http3
 from minitopo_dc.page_load.site import OBJECTS, Site
-from minitopo_dc.runners.payload.asgi import Application
-from minitopo_dc.runners.payload.certificate import Certificate, make_certificate
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
+from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.certificate import Certificate, make_certificate
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.processes.udp_socket import (
+    Address,
+    StopSignal,
+    receive_batch,
+    wait_readable,
+)
+from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.server import listen, serve_requests
 from minitopo_dc.runners.tcp.watch import ReportingApplication
 from minitopo_dc.settings.defaults import CONGESTION_CONTROL
+from minitopo_dc.workloads.exchange import ContentServer, Find
+
+DATAGRAM_BYTES = 1200
+"""UDP payload, as that of runner `quic`."""
+
+
+class Http3Site:
+    """Serves sessions, which it knows by their clients' addresses.
+
+    A browser whose host stays where it is does not change its address.
+    """
+
+    def __init__(self, udp: socket.socket, configuration: QuicConfiguration, find: Find) -> None:
+        """Take a bound socket, the QUIC configuration and what finds the content of a path."""
+        self._udp = udp
+        self._configuration = configuration
+        self._find = find
+        self._sessions: dict[Address, Session] = {}
+
+    def run(self, stop: StopSignal) -> None:
+        """Serve until the signal; then have connections closed, and end."""
+        while self._sessions or not stop.requested:
+            timers = [session.connection.get_timer() for session in self._sessions.values()]
+            more = [] if stop.requested else [stop.waiting]
+            due = min((timer for timer in timers if timer is not None), default=None)
+            wait_readable([self._udp, *more], due)
+            self._receive(accepts=not stop.requested)
+            for address, session in list(self._sessions.items()):
+                if stop.requested:
+                    session.connection.close(error_code=ErrorCode.H3_NO_ERROR)
+                session.drive(time.monotonic(), lambda each: transmit(each, self._udp))
+                if session.ended:
+                    del self._sessions[address]
+
+    def _receive(self, *, accepts: bool) -> None:
+        now = time.monotonic()
+        for data, address in receive_batch(self._udp):
+            if accepts and address not in self._sessions:
+                self._accept(data, address)
+            if address in self._sessions:
+                self._sessions[address].connection.receive_datagram(data, address, now)
+
+    def _accept(self, data: bytes, address: Address) -> None:
+        destination = initial_destination(data)
+        if destination is not None:
+            connection = OrderedConnection(
+                configuration=self._configuration, original_destination_connection_id=destination
+            )
+            server = partial(ContentServer, find=self._find)
+            self._sessions[address] = Session(connection, make_server=server)
+
+
+def serve_http3(
+    address: str, port: int, find: Find, certificate: Certificate, congestion_control: str
+) -> None:
+    """Serve a site over HTTP/3 until SIGTERM or SIGINT."""
+    configuration = QuicConfiguration(
+        is_client=False,
+        alpn_protocols=H3_ALPN,
+        congestion_control_algorithm=congestion_control,
+        max_datagram_size=DATAGRAM_BYTES,
+    )
+    configuration.load_cert_chain(certificate.certificate, certificate.key)
+    with socket.socket(address_family(address), socket.SOCK_DGRAM) as udp:
+        udp.bind((address, port))
+        stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+        Http3Site(udp, configuration, find).run(stop)
+
 
 PORT = 4433
 """The usual one of test servers of QUIC."""
@@ -47,7 +129,7 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
         serve_http3(*where, site.find, certificate, algorithm)
         return
     listener = listen(*where, PROTOCOLS["mptcp" if options.mptcp else "tcp"], algorithm)
-    application = ReportingApplication(Application(site.find))
+    application = ReportingApplication(Application(partial(ContentServer, find=site.find)))
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
-from minitopo_dc.runners.payload.content import BLOCK, Content
+from minitopo_dc.workloads.content import BLOCK
+from minitopo_dc.workloads.exchange import Content
 
 OBJECTS = 40
 """Issued as the size of a page by this project; the median page of 2024 has 71."""

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-from pydantic import PlainSerializer, PlainValidator, SerializationInfo
+from typing import Any, Literal
 
 from minitopo_dc.settings import PathPlan, PathSchedule, Pdcp, Settings
 from minitopo_dc.settings.base import LeftOut
 from minitopo_dc.settings.ranges import Number
-from minitopo_dc.workloads import Workload, parse_workload
-from minitopo_dc.workloads.base import workload_values
+from minitopo_dc.workloads import Workload, WorkloadField
 
 FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
 """One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
 DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
 """The modes whose bearer has several legs."""
-
-
-def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
-    return workload_values(chosen, exclude_defaults=info.exclude_defaults)
-
-
-WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSerializer(_serialise)]
-"""`{kind: NAME, parameter: value, ...}`; see `parse_workload`."""
 
 
 class UplinkPdcpSettings(Pdcp):

@@ -15,7 +15,6 @@ from minitopo_dc.scenario.flow import (
     FlowSettings,
     ResolvedFlow,
     UplinkPdcpSettings,
-    WorkloadField,
     bearer_legs,
     downlink_pdcp,
     uplink_pdcp,
@@ -44,7 +43,7 @@ from minitopo_dc.settings.ranges import (
     WholeInterval,
     within,
 )
-from minitopo_dc.workloads import Download
+from minitopo_dc.workloads import Download, WorkloadField
 
 Clock = Literal["real", "virtual"]
 Backend = Literal["auto", "user", "kernel"]

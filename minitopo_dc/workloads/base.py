@@ -5,11 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
+
+from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import Registry
 from minitopo_dc.settings import Settings, SettingsError
+from minitopo_dc.workloads.exchange import (
+    Answers,
+    Client,
+    ContentServer,
+    Requests,
+    Server,
+    Streams,
+)
 from minitopo_dc.workloads.path_reports import PathSample
 
 Row = Mapping[str, int | float | None]
@@ -111,6 +121,37 @@ class Workload(Settings):
     figure: ClassVar[RowsFigure | None] = None
     """None: what the client received over time."""
     has_goodput: ClassVar[bool] = True
+    bare_streams: ClassVar[bool] = False
+    """Whether its ends over QUIC are `make_stream_client` and `make_stream_server`."""
+
+    @classmethod
+    def has_ends(cls) -> bool:
+        """Return whether its ends are given here, so that any transport of requests carries it."""
+        return cls.make_client is not Workload.make_client
+
+    def make_client(self, connection: Requests) -> Client:
+        """Return its client on a connection that has not begun."""
+        raise NotImplementedError
+
+    def make_server(self, connection: Answers) -> Server:
+        """Return its server's end of a connection."""
+        return ContentServer(connection)
+
+    def make_stream_client(self, connection: Streams) -> Client:
+        """Return its client on a connection of QUIC without requests."""
+        raise NotImplementedError
+
+    def make_stream_server(self, connection: Streams) -> Server:
+        """Return its server's end of such a connection."""
+        raise NotImplementedError
+
+    def measured(self, report: Mapping[str, Any]) -> Measurement:
+        """Return the measurement in the report of a client that had no error (`Outcome`)."""
+        details = dict(report)
+        rows = details.pop("rows", ())
+        started_ns = details.pop("started_ns", None)
+        ended_s = report["completion_s"] or 0.0
+        return Measurement(report["bytes_received"], ended_s, details, started_ns, rows)
 
     @classmethod
     def kinds(cls) -> tuple[str, ...]:
@@ -210,6 +251,14 @@ def parse_workload(given: object) -> Workload:
         return get_workload(kind).check(parameters, kind)
     except SettingsError as error:
         raise SettingsError(str(error).replace("\n", "; ")) from None
+
+
+def _serialise(chosen: Workload, info: SerializationInfo) -> dict[str, Any]:
+    return workload_values(chosen, exclude_defaults=bool(info.exclude_defaults))
+
+
+WorkloadField = Annotated[Workload, PlainValidator(parse_workload), PlainSerializer(_serialise)]
+"""A field of a model: `{kind: NAME, parameter: value, ...}`; see `parse_workload`."""
 
 
 def workload_values(chosen: Workload, *, exclude_defaults: bool = False) -> dict[str, Any]:

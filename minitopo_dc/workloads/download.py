@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from minitopo_dc.settings.ranges import Megabytes, Seconds
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
+from minitopo_dc.workloads.content import Received, content_sha256
+from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
 ENDLESS_BYTES = 10**12
 """More than two legs of 10 Gbit/s carry in 6 minutes, the papers' longest being 3."""
@@ -46,9 +52,28 @@ class Download(Workload):
         """Return the duration in s, None without one."""
         return self.duration_s
 
+    def make_client(self, connection: Requests) -> Client:
+        """Return the client, which compares each byte."""
+        return DownloadClient(self, connection)
+
+    def measured(self, report: Mapping[str, Any]) -> Measurement:
+        """Return the measurement in a client's report (`DownloadOutcome`).
+
+        A client that the virtual clock's end cut off lasted for its duration.
+        """
+        details = dict(report)
+        started_ns = details.pop("started_ns", None)
+        ended_s = report["completion_s"] or report["stopped_s"] or self.lasts_s
+        return Measurement(report["bytes_received"], ended_s or 0.0, details, started_ns)
+
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if bytes are missing or the client stopped before its time, else None."""
-        received = measured.bytes_received
+        received, status = measured.bytes_received, measured.details.get("status")
+        if status not in (None, 0, 200):  # 0: stopped before the answer came
+            return f"client got status {status}, not 200"
+        digest = measured.details.get("sha256")
+        if digest and digest != content_sha256(received):
+            return f"client received {received} bytes, not those sent"
         if received == self.requested_bytes:
             return None
         if self.duration_s is None:
@@ -70,3 +95,95 @@ def as_download(chosen: Workload) -> Download:
     if not isinstance(chosen, Download):
         raise TypeError(f"workload {chosen.kind} is no download")
     return chosen
+
+
+@dataclass
+class DownloadOutcome:
+    """The client's results; times in seconds since it began to connect."""
+
+    status: int = 0
+    bytes_received: int = 0
+    sha256: str = ""
+    completion_s: float | None = None
+    stopped_s: float | None = None  # in place of completion_s: the duration was over before
+    handshake_s: float | None = None
+    first_byte_s: float | None = None
+    receive_buffer_bytes: int | None = None
+    socket_drops: int | None = None
+    error: str | None = None
+
+
+class DownloadClient(Client):
+    """A client that downloads one resource; after its deadline nothing counts any more."""
+
+    eager: ClassVar[bool] = False
+    outcome: DownloadOutcome
+
+    def __init__(self, workload: Download, connection: Requests) -> None:
+        super().__init__(DownloadOutcome())
+        self._workload = workload
+        self._connection = connection
+        self._deadline = math.inf
+        self._content = Received()
+
+    def connecting(self, now: int) -> None:
+        """Note that the client begins to connect, from which its duration counts."""
+        super().connecting(now)
+        if self._workload.duration_s is not None:
+            self._deadline = now + round(self._workload.duration_s * NS_PER_S)
+
+    def connected(self, now: int) -> None:
+        """Ask for the resource, whole."""
+        super().connected(now)
+        self._connection.request("GET", f"/bytes/{self._workload.requested_bytes}")
+
+    def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
+        """Note the status, which is judged at the end."""
+        self.outcome.status = status
+        self._note_first(now)
+        self.only_receives = True
+
+    def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
+        """Compare the next bytes.
+
+        Raises:
+            WrongAnswer: other bytes arrived than those sent.
+        """
+        self._note_first(now)
+        self._content.take(data)
+        self.outcome.bytes_received = self._content.size_bytes
+        if not self._content.is_right:
+            raise WrongAnswer("other bytes arrived than those sent")
+
+    def end(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Note that all of it is there."""
+        self.outcome.completion_s = self._since_start(now)
+        self.ended = True
+
+    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Refuse that the server gives the download up.
+
+        Raises:
+            WrongAnswer: always.
+        """
+        raise WrongAnswer("the server gave the download up")
+
+    def on_time(self, now: int) -> None:
+        """Stop when the time is over."""
+        if now >= self._deadline and not self.ended:
+            self.outcome.stopped_s = self._since_start(now)
+            self.ended = True
+
+    def next_timeout(self) -> float:
+        """Return when the time is over (ns)."""
+        return math.inf if self.ended else self._deadline
+
+    def report(self) -> dict[str, Any]:
+        """Return the results, with the hash of what has arrived."""
+        if self._content.is_right:
+            self.outcome.sha256 = content_sha256(self._content.size_bytes)
+        return super().report()
+
+    def _note_first(self, now: int) -> None:
+        if self.outcome.first_byte_s is None:
+            self.outcome.first_byte_s = self._since_start(now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,12 +12,18 @@ from minitopo_dc.media.frames import Frames, FramesError, even_frames, freezes_s
 from minitopo_dc.settings.base import FilePath
 from minitopo_dc.settings.ranges import Dscp, MillisecondsAbove, Seconds, within
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+from minitopo_dc.workloads.base import Column, Measurement, RowsFigure, Workload, workload
+from minitopo_dc.workloads.call import (
+    PATIENCE_S,
+    RequestCallClient,
+    RequestCallServer,
+    StreamCallClient,
+    StreamCallServer,
+)
+from minitopo_dc.workloads.exchange import Answers, Client, Requests, Server, Streams
 
 MAX_FRAMES = 10**6
 """Of one direction: each has a row."""
-PATIENCE_S = 2.0
-"""For the last frames: far above any deadline of a call; what comes later is lost."""
 MAX_FILE_BYTES = 16 << 20
 Delivery = Literal["streams", "datagrams", "stream"]
 Direction = Literal["down", "up", "both"]
@@ -49,6 +56,7 @@ class Realtime(Workload):
         words={"up": {0: "down", 1: "up"}},
     )
     has_goodput: ClassVar[bool] = False
+    bare_streams: ClassVar[bool] = True
 
     fps: Annotated[float, *within(1, 1000, "frames/s")] = 30.0
     """The usual rate of a call, and of picoquic's media test."""
@@ -117,6 +125,30 @@ class Realtime(Workload):
             words = error.strerror if isinstance(error, OSError) else str(error)
             raise FramesError(f"frame_sizes {self.frame_sizes}: {words}") from None
 
+    def make_client(self, connection: Requests) -> Client:
+        """Return the client over HTTP."""
+        return RequestCallClient(self, connection)
+
+    def make_server(self, connection: Answers) -> Server:
+        """Return the server's end over HTTP."""
+        return RequestCallServer(connection)
+
+    def make_stream_client(self, connection: Streams) -> Client:
+        """Return the client over QUIC."""
+        return StreamCallClient(self, connection)
+
+    def make_stream_server(self, connection: Streams) -> Server:
+        """Return the server's end over QUIC."""
+        return StreamCallServer(connection)
+
+    def measured(self, report: Mapping[str, Any]) -> Measurement:
+        """Return the measurement in a client's report (`CallOutcome`); bytes count in time."""
+        details = dict(report)
+        rows = details.pop("frames")
+        started_ns = details.pop("started_ns", None)
+        ended_s = report["completion_s"] or 0.0
+        return Measurement(report["bytes_in_time"], ended_s, details, started_ns, rows)
+
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""
         if self.frames > MAX_FRAMES:
@@ -173,32 +205,3 @@ def _freezes(rows: Any, direction: str) -> list[float]:
 
 def _nearest_rank(ascending: list[float], share: float) -> float:
     return ascending[math.ceil(share * len(ascending)) - 1]
-
-
-def frame_rows(
-    plan: Frames, first_ns: int, received_ns: dict[int, int], start_ns: int, *, up: bool
-) -> list[Row]:
-    """Return one row for each frame of one direction; times in s since `start_ns`.
-
-    Args:
-        plan: the frames.
-        first_ns: when the first one was captured.
-        received_ns: when which frame was complete.
-        start_ns: when the client began to connect.
-        up: whether the client sent them.
-    """
-    rows: list[Row] = []
-    for number, size in enumerate(plan.sizes_bytes):
-        captured, received = first_ns + plan.due_ns(number), received_ns.get(number)
-        rows.append(
-            {
-                "frame": number + 1,
-                "up": int(up),
-                "key": int(plan.keys[number]),
-                "size_bytes": size,
-                "captured_s": (captured - start_ns) / NS_PER_S,
-                "received_s": None if received is None else (received - start_ns) / NS_PER_S,
-                "delay_ms": None if received is None else (received - captured) / 1e6,
-            }
-        )
-    return rows

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
 
 from minitopo_dc.settings.ranges import Seconds, within
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,
     Measurement,
@@ -18,12 +20,14 @@ from minitopo_dc.workloads.base import (
     Workload,
     workload,
 )
+from minitopo_dc.workloads.content import Received, blocks
+from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
 MAX_BYTES = 10**9
 MAX_REQUESTS = 10**6
 """Of one run: limits that catch a wrong unit."""
 Content = Annotated[int, *within(1, MAX_BYTES, "bytes")]
-Requests = Annotated[int, *within(1, MAX_REQUESTS)]
+Count = Annotated[int, *within(1, MAX_REQUESTS)]
 
 
 @workload("request-response")
@@ -56,7 +60,7 @@ class RequestResponse(Workload):
     request_bytes: Content = 750
     response_bytes: Content = 750
     interval_s: Seconds = 0.4
-    count: Requests | None = None
+    count: Count | None = None
     """How many requests; this or `duration_s`."""
     duration_s: Seconds | None = None
     """Send requests for so long; neither: 30 s."""
@@ -92,6 +96,19 @@ class RequestResponse(Workload):
     def reported_measures(self) -> tuple[str, ...]:
         """Return the names of the numbers in `details`."""
         return (*super().reported_measures, "requests", "delay_mean_ms")
+
+    def make_client(self, connection: Requests) -> Client:
+        """Return the client, which sends them at their times."""
+        return RequestClient(self, connection)
+
+    def measured(self, report: Mapping[str, Any]) -> Measurement:
+        """Return the measurement in a client's report (`RequestsOutcome`)."""
+        details = dict(report)
+        rows = request_rows(details.pop("requests"))
+        started_ns = details.pop("started_ns", None)
+        ended = [row["answered_s"] for row in rows if row["answered_s"] is not None]
+        received = report["bytes_received"]
+        return Measurement(received, max(ended, default=0.0), details, started_ns, rows)
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if requests were not sent, or none was answered, else None."""
@@ -138,3 +155,113 @@ def delays_ms(rows: Sequence[Row]) -> Iterator[float]:
         delay = row["delay_ms"]
         if delay is not None:
             yield delay
+
+
+@dataclass
+class RequestsOutcome:
+    """The client's results; times in seconds since it began to connect."""
+
+    # Of each request that was sent: when it was handed to the transport, and when the last byte of
+    # its answer arrived (None: it had not when the client's patience was over).
+    requests: list[tuple[float, float | None]] = field(default_factory=list)
+    bytes_received: int = 0  # of answers
+    handshake_s: float | None = None
+    receive_buffer_bytes: int | None = None  # the socket's; None: not a UDP socket
+    socket_drops: int | None = None
+    error: str | None = None
+
+
+class RequestClient(Client):
+    """A client that sends requests at a steady pace, and notes when each was answered.
+
+    The first request is due when the connection is there, the k-th one k intervals later: a late
+    one delays none of the others.
+    """
+
+    eager: ClassVar[bool] = False
+    outcome: RequestsOutcome
+
+    def __init__(self, workload: RequestResponse, connection: Requests) -> None:
+        super().__init__(RequestsOutcome())
+        self._workload = workload
+        self._connection = connection
+        self._path = f"/respond/{workload.response_bytes}"
+        self._body = b"".join(blocks(workload.request_bytes))
+        self._start_s = 0.0
+        self._first_s = math.inf  # when the first request was due
+        self._last_sent_s = math.inf
+        self._numbers: dict[int, int] = {}  # of requests, by their streams
+        self._waiting: dict[int, Received] = {}  # what has arrived of answers, by stream
+
+    def connecting(self, now: int) -> None:
+        """Note that the client begins to connect."""
+        self._start_s = now / NS_PER_S
+
+    def connected(self, now: int) -> None:
+        """Send the first request at once."""
+        self._first_s = now / NS_PER_S
+        self.outcome.handshake_s = self._first_s - self._start_s
+        self.on_time(now)
+
+    def number(self, stream: int) -> int:
+        """Return the number of the request on a stream, from 0 on."""
+        return self._numbers[stream]
+
+    def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
+        """Take a piece of an answer's body that arrived."""
+        self.outcome.bytes_received += len(data)
+        self._waiting[stream].take(data)
+
+    def end(self, stream: int, now: int) -> None:
+        """Note that an answer is complete, and check its bytes.
+
+        Raises:
+            WrongAnswer: it has not the bytes asked for.
+        """
+        expected, got = self._workload.response_bytes, self._waiting.pop(stream)
+        number = self._numbers.pop(stream)
+        if not got.is_content(expected):
+            what = "not those sent" if got.size_bytes == expected else f"not {expected}"
+            raise WrongAnswer(f"request {number} was answered with {got.size_bytes} bytes, {what}")
+        sent_s, _ = self.outcome.requests[number]
+        self.outcome.requests[number] = (sent_s, now / NS_PER_S - self._start_s)
+
+    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Refuse that the server gives an answer up.
+
+        Raises:
+            WrongAnswer: the answer is not complete.
+        """
+        if stream in self._numbers:
+            raise WrongAnswer(f"the server gave request {self._numbers[stream]} up")
+
+    def on_time(self, now: int) -> None:
+        """Send what is due, and end when all was answered or patience is over."""
+        now_s = now / NS_PER_S
+        while not self.ended and self._left and self._due_s() <= now_s:
+            self._send(now_s)
+        if not self._left and (not self._waiting or now_s >= self._timeout_s()):
+            self.ended = True
+
+    def next_timeout(self) -> float:
+        """Return when a request is due or patience is over (ns)."""
+        return math.inf if self.ended else self._timeout_s() * NS_PER_S
+
+    @property
+    def _left(self) -> int:
+        """Return how many requests are still to be sent."""
+        return self._workload.requests - len(self.outcome.requests)
+
+    def _timeout_s(self) -> float:
+        return self._due_s() if self._left else self._last_sent_s + self._workload.patience_s
+
+    def _due_s(self) -> float:
+        return self._first_s + len(self.outcome.requests) * self._workload.interval_s
+
+    def _send(self, now_s: float) -> None:
+        stream = self._connection.request("POST", self._path, self._body)
+        self._numbers[stream] = len(self.outcome.requests)
+        self._waiting[stream] = Received()
+        self.outcome.requests.append((now_s - self._start_s, None))
+        if not self._left:
+            self._last_sent_s = now_s

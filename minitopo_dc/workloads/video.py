@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
-from minitopo_dc.media.abr import abr_names, make_abr
-from minitopo_dc.media.player import Player, PlayerSettings
+from minitopo_dc.media.abr import AbrError, abr_names, make_abr
+from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
 from minitopo_dc.media.quality import Session
 from minitopo_dc.media.video import Video as Content
 from minitopo_dc.media.video import VideoError
@@ -19,6 +20,8 @@ from minitopo_dc.media.video_files import EMBEDDED, read_video
 from minitopo_dc.settings.ranges import Seconds, SecondsOrNone
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+from minitopo_dc.workloads.content import Received
+from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
 
 def _known_abr(name: str) -> str:
@@ -90,6 +93,18 @@ class Video(Workload):
         """Return the names of the numbers in `details`."""
         more = ("segments", "stall_ratio", "change_mbps", "segment_p99_s", "sabre_score")
         return (*super().reported_measures, *more, "abandoned", "wasted_bytes")
+
+    def make_client(self, connection: Requests) -> Client:
+        """Return the player's client; VideoError as `content`."""
+        return VideoClient(self, connection)
+
+    def measured(self, report: Mapping[str, Any]) -> Measurement:
+        """Return the measurement in a client's report (`VideoOutcome`); bytes are those watched."""
+        details = dict(report)
+        rows = details.pop("segments")
+        started_ns = details.pop("started_ns", None)
+        watched = sum(row["size_bytes"] for row in rows if row["done_s"] is not None)
+        return Measurement(watched, report["completion_s"] or 0.0, details, started_ns, rows)
 
     def player(self) -> Player:
         """Return a player that has not begun; VideoError as `content`."""
@@ -186,17 +201,143 @@ def segment_rows(player: Player, start_ns: int) -> list[Row]:
 
     return [
         {
-            "segment": each.number + 1,
-            "quality": each.quality,
-            "bitrate_mbps": player.video.bitrates_kbps[each.quality] / 1000,
-            "size_bytes": each.size_bytes,
-            "requested_s": seconds(each.requested_ns),
-            "first_byte_s": seconds(each.first_byte_ns),
-            "done_s": seconds(each.done_ns),
-            "buffer_s": each.buffer_ns / NS_PER_S,
-            "stall_s": each.stall_ns / NS_PER_S,
-            "abandoned": each.abandoned,
-            "wasted_bytes": each.wasted_bytes,
+            "segment": segment.number + 1,
+            "quality": segment.quality,
+            "bitrate_mbps": player.video.bitrates_kbps[segment.quality] / 1000,
+            "size_bytes": segment.size_bytes,
+            "requested_s": seconds(segment.requested_ns),
+            "first_byte_s": seconds(segment.first_byte_ns),
+            "done_s": seconds(segment.done_ns),
+            "buffer_s": segment.buffer_ns / NS_PER_S,
+            "stall_s": segment.stall_ns / NS_PER_S,
+            "abandoned": segment.abandoned,
+            "wasted_bytes": segment.wasted_bytes,
         }
-        for each in player.segments
+        for segment in player.segments
     ]
+
+
+@dataclass
+class VideoOutcome:
+    """The client's results; times in seconds since it began to connect."""
+
+    segments: list[Row] = field(default_factory=list)
+    startup_s: float | None = None
+    completion_s: float | None = None
+    bytes_received: int = 0  # of segments, also of those that were given up
+    handshake_s: float | None = None
+    receive_buffer_bytes: int | None = None  # the socket's; None: not a UDP socket
+    socket_drops: int | None = None
+    error: str | None = None
+
+
+class VideoClient(Client):
+    """A client that watches a video: a request for each segment; one given up is cancelled."""
+
+    outcome: VideoOutcome
+
+    def __init__(self, workload: Video, connection: Requests) -> None:
+        """Take the workload; raise VideoError when its video cannot be read."""
+        super().__init__(VideoOutcome())
+        self._player = workload.player()
+        self._connection = connection
+        self._connected = False
+        self._wake: float = math.inf
+        self._numbers: dict[int, int] = {}  # of requests, by their streams
+        self._streams: dict[int, int] = {}
+        self._arriving: dict[int, tuple[Request, Received]] = {}
+
+    def connected(self, now: int) -> None:
+        """Ask for the first segment."""
+        super().connected(now)
+        self._connected = True
+        self.on_time(now)
+
+    def number(self, stream: int) -> int:
+        """Return the number of the request on a stream, from 0 on."""
+        return self._numbers[stream]
+
+    def headers(self, stream: int, status: int, now: int) -> None:
+        """Check the status, and note that the answer has begun."""
+        super().headers(stream, status, now)
+        self._player.first_byte(self._numbers[stream], now)
+
+    def data(self, stream: int, data: bytes, now: int) -> None:
+        """Take a piece of an answer that arrived, and check its bytes.
+
+        Raises:
+            WrongAnswer: it is not what was asked for.
+        """
+        number = self._numbers[stream]
+        self.outcome.bytes_received += len(data)
+        if number not in self._arriving:  # given up
+            return
+        request, received = self._arriving[number]
+        received.take(data)
+        if not received.is_right or received.size_bytes > request.size_bytes:
+            raise WrongAnswer(f"request {number} was answered with other bytes than those sent")
+        self._player.arrived(number, len(data), now)
+        if received.size_bytes == request.size_bytes:
+            del self._arriving[number]
+
+    def end(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Check that an answer that has ended is complete.
+
+        Raises:
+            WrongAnswer: it has fewer bytes than were asked for.
+        """
+        number = self._numbers[stream]
+        if number in self._arriving:
+            request, received = self._arriving[number]
+            sizes = f"{received.size_bytes} bytes, not {request.size_bytes}"
+            raise WrongAnswer(f"request {number} was answered with {sizes}")
+
+    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Check that an answer that the server gave up was cancelled.
+
+        Raises:
+            WrongAnswer: it was not.
+        """
+        number = self._numbers.get(stream)
+        if number in self._arriving:
+            raise WrongAnswer(f"the server gave request {number} up")
+
+    def on_time(self, now: int) -> None:
+        """Ask for what is due, and give up what is of no use."""
+        while self._connected and not self.ended:
+            action = self._next(now)
+            if isinstance(action, Wait):
+                self._wake = math.inf if action.until is None else action.until
+                return
+            if isinstance(action, Request):
+                self._ask(action)
+            elif isinstance(action, Cancel):
+                del self._arriving[action.number]
+                self._connection.cancel(self._streams[action.number])
+            elif not self.ended:
+                self.outcome.completion_s = self._since_start(now)
+                self.ended = True
+
+    def next_timeout(self) -> float:
+        """Return when to call `on_time` (ns) if nothing arrives before, infinity for never."""
+        return math.inf if self.ended else self._wake
+
+    def report(self) -> dict[str, Any]:
+        """Return the results, with what has become of each segment until now."""
+        self.outcome.segments = segment_rows(self._player, self._start)
+        if self._player.started_ns is not None:
+            self.outcome.startup_s = self._since_start(self._player.started_ns)
+        return super().report()
+
+    def _next(self, now: int) -> Request | Cancel | Wait | End:
+        try:
+            return self._player.next(now)
+        except AbrError as error:
+            self.failed(str(error))
+            return End()
+
+    def _ask(self, request: Request) -> None:
+        stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")
+        self._numbers[stream] = request.number
+        self._streams[request.number] = stream
+        self._arriving[request.number] = (request, Received())

@@ -1,37 +1,43 @@
-"""HTTP/3 client on aioquic: a download of `/bytes/N`, or requests for `/respond/N`.
+"""Client on aioquic for any workload: over HTTP/3, or over bare streams where it asks for them.
 
-It prints one line of JSON about what it saw. An error is in there too (`error`): the exit code is 0
-all the same.
+As a program it prints one line of JSON about what it saw. An error is in there too (`error`): the
+exit code is 0 all the same.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import math
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
+from aioquic.h3.connection import ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
+from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.quic.logger import QuicFileLogger
+from aioquic.quic.packet import QuicErrorCode
 
 from minitopo_dc.runners.addresses import address_family, socket_address
-from minitopo_dc.runners.aioquic.call import CallingClient
-from minitopo_dc.runners.aioquic.endpoint import Transmit, transmit
-from minitopo_dc.runners.aioquic.http3_client import Http3Client
-from minitopo_dc.runners.aioquic.requests import RequestClient
-from minitopo_dc.runners.aioquic.settings import ClientSettings, datagram_frame, protocols
+from minitopo_dc.runners.aioquic.connection import (
+    BareStreams,
+    Transmit,
+    advance,
+    earlier_timer,
+    events,
+    tell,
+    to_ns,
+    transmit,
+)
+from minitopo_dc.runners.aioquic.settings import ClientSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.aioquic.video import VideoClient
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.request_reports import plan_of
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
@@ -40,112 +46,13 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
-from minitopo_dc.workloads import Realtime, RequestResponse, Video, Workload, as_download
+from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Workload
+from minitopo_dc.workloads.exchange import Client, WrongAnswer
 
-
-@dataclass
-class Outcome:
-    """The client's results; times in seconds from the first datagram it sent."""
-
-    status: int = 0
-    bytes_received: int = 0
-    sha256: str = ""
-    completion_s: float | None = None
-    stopped_s: float | None = None  # in place of completion_s: the duration was over before
-    handshake_s: float | None = None
-    first_byte_s: float | None = None
-    receive_buffer_bytes: int = 0
-    socket_drops: int = 0
-    error: str | None = None
-
-
-class Download(Http3Client):
-    """One HTTP/3 connection that downloads one resource.
-
-    From its deadline on nothing counts any more, and the connection is closed.
-    """
-
-    def __init__(
-        self,
-        connection: QuicConnection,
-        path: str,
-        transmit: Transmit,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        duration_s: float = math.inf,
-    ) -> None:
-        """Take what to download, how to send, and when to stop: s after the start."""
-        super().__init__(connection, transmit, clock)
-        self.outcome = Outcome()
-        self._path = path
-        self._digest = hashlib.sha256()
-        self._start = 0.0
-        self._duration = duration_s
-        self._deadline = math.inf
-
-    def _on_start(self, now: float) -> None:
-        self._start = now
-        self._deadline = now + self._duration
-
-    def _on_time(self, now: float) -> None:
-        if now >= self._deadline:
-            self._deadline = math.inf
-            self._stop()
-
-    def _timeout(self) -> float:
-        return self._deadline
-
-    def _stop(self) -> None:
-        if self.outcome.completion_s is None:
-            self.outcome.stopped_s = self._elapsed()
-            self._end_body()
-
-    def _on_handshake(self) -> None:
-        self.outcome.handshake_s = self._elapsed()
-        self._request("GET", self._path)
-
-    def _on_event(self, event: H3Event) -> None:
-        if self.outcome.stopped_s is not None:
-            return
-        if isinstance(event, HeadersReceived):
-            self.outcome.status = int(dict(event.headers)[b":status"])
-            self.outcome.first_byte_s = self._elapsed()
-            self._only_receives = True
-        elif isinstance(event, DataReceived):
-            self._digest.update(event.data)
-            self.outcome.bytes_received += len(event.data)
-        if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:
-            self.outcome.completion_s = self._elapsed()
-            self._end_body()
-
-    def _on_end(self, reason: str) -> None:
-        if self.outcome.completion_s is None and self.outcome.stopped_s is None:
-            self.outcome.error = reason
-
-    def _end_body(self) -> None:
-        self.outcome.sha256 = self._digest.hexdigest()
-        self._close()
-
-    def _elapsed(self) -> float:
-        return self._clock() - self._start
-
-
-def make_client(
-    workload: Workload,
-    connection: QuicConnection,
-    transmit: Transmit,
-    clock: Callable[[], float] = time.monotonic,
-) -> Download | RequestClient | VideoClient | CallingClient:
-    """Return the client of a workload."""
-    if isinstance(workload, Realtime):
-        return CallingClient(connection, workload, transmit, clock)
-    if isinstance(workload, Video):
-        return VideoClient(connection, workload, transmit, clock)
-    if isinstance(workload, RequestResponse):
-        return RequestClient(connection, plan_of(workload), transmit, clock)
-    wanted = as_download(workload)
-    path, duration_s = f"/bytes/{wanted.requested_bytes}", wanted.duration_s or math.inf
-    return Download(connection, path, transmit, clock, duration_s=duration_s)
+Clock = Callable[[], float]
+"""Returns the time in s."""
 
 
 class SteppedClient(Protocol):
@@ -159,46 +66,273 @@ class SteppedClient(Protocol):
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
         """Take in what arrived, do what is due; return when to be called again (s)."""
 
+    def report(self) -> dict[str, Any]:
+        """Return what it has seen until now."""
+
+
+class AioquicClient(ABC):
+    """A workload's client and its connection, from the handshake to the end."""
+
+    client: Client
+    close_code: ClassVar[int]
+    """The error code with which the connection is closed in order."""
+
+    def __init__(
+        self, connection: QuicConnection, transmit: Transmit, clock: Clock = time.monotonic
+    ) -> None:
+        """Take how to send, and a clock."""
+        self.ended = False
+        """Whether the connection is over."""
+        self._connection = connection
+        self._transmit = transmit
+        self._clock = clock
+        self._closing = False
+
+    def start(self, server: Address) -> float | None:
+        """Connect; return when to be called again (s)."""
+        now = self._clock()
+        self.client.connecting(to_ns(now))
+        self._connection.connect(server, now)
+        self._transmit(self._connection)
+        return self._next(self._connection.get_timer())
+
+    @abstractmethod
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, do what is due; return when to be called again (s)."""
+
+    def report(self) -> dict[str, Any]:
+        """Return what the client has seen until now."""
+        return self.client.report()
+
+    @abstractmethod
+    def _next(self, timer: float | None) -> float | None:
+        """Return the earlier one of the connection's timer and the client's (s)."""
+
+    @abstractmethod
+    def _on_connected(self, now: int) -> None:
+        """Tell the client that it may begin."""
+
+    @abstractmethod
+    def _on_event(self, event: QuicEvent, now: int) -> None:
+        """Tell the client what has happened."""
+
+    def _receive(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> bool:
+        """Take in what arrived; return whether the connection's timer was due."""
+        for data, address in datagrams:
+            self._connection.receive_datagram(data, address, now)
+        was_due = advance(self._connection, now)
+        for event in events(self._connection):
+            self._handle(event)
+        return was_due
+
+    def _handle(self, event: QuicEvent) -> None:
+        now = to_ns(self._clock())
+        if isinstance(event, HandshakeCompleted):
+            self._on_connected(now)
+        elif isinstance(event, ConnectionTerminated):
+            self.ended = self._closing = True
+            self.client.failed(f"connection ended: {event.reason_phrase or event.error_code}")
+        self._on_event(event, now)
+
+    def _act(self, now: int) -> None:
+        """Do what is due of the workload, and close the connection when that has ended."""
+        if not self._closing:
+            self.client.on_time(now)
+            self._close_if_ended()
+
+    def _close_if_ended(self) -> None:
+        if self.client.ended and not self._closing:
+            self._closing = True
+            self._connection.close(error_code=self.close_code)
+
+
+class Http3Client(AioquicClient):
+    """A client over HTTP/3, which is its connection (`Requests`)."""
+
+    close_code: ClassVar[int] = ErrorCode.H3_NO_ERROR
+
+    def __init__(
+        self,
+        connection: QuicConnection,
+        workload: Workload,
+        transmit: Transmit,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        super().__init__(connection, transmit, clock)
+        self.client = workload.make_client(self)
+        self._http = H3Connection(connection)
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, *, length: int | None = None
+    ) -> int:
+        """Ask for something; return the number of its stream."""
+        stream = self._connection.get_next_available_stream_id()
+        headers = [
+            (b":method", method.encode()),
+            (b":scheme", b"https"),
+            (b":authority", SERVER_NAME.encode()),
+            (b":path", path.encode()),
+        ]
+        size = length if body is None else len(body)
+        if size is not None:
+            headers.append((b"content-length", str(size).encode()))
+        self._http.send_headers(stream, headers, end_stream=size is None)
+        if body is not None:
+            self._http.send_data(stream, body, end_stream=True)
+        return stream
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send the next piece of a body."""
+        self._http.send_data(stream, data, end_stream=end)
+
+    def cancel(self, stream: int) -> None:
+        """Tell the server that no more of an answer is wanted."""
+        self._connection.stop_stream(stream, ErrorCode.H3_REQUEST_CANCELLED)
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, send what is due; return when to be called again (s).
+
+        While the body of a download arrives, all that this side sends is acknowledgements, and
+        aioquic sends them when its timer says so (1 ms after the first datagram that they cover):
+        asking it for datagrams earlier costs a third of the client's time and yields none.
+        """
+        self._act(to_ns(now))
+        was_due = self._receive(now, datagrams)
+        if was_due or self._closing or not self.client.only_receives:
+            self._transmit(self._connection)
+        return self._next(self._connection.get_timer())
+
+    def _next(self, timer: float | None) -> float | None:
+        timeout = math.inf if self._closing else self.client.next_timeout() / NS_PER_S
+        if timeout == math.inf:
+            return timer
+        return timeout if timer is None else min(timer, timeout)
+
+    def _on_connected(self, now: int) -> None:
+        self.client.connected(now)
+        self._act(now)
+
+    def _on_event(self, event: QuicEvent, now: int) -> None:
+        for received in self._http.handle_event(event):
+            self._take(received, now)
+        if isinstance(event, StreamReset) and not self._closing:
+            self._judge(self.client.reset, event.stream_id, now)
+            self._close_if_ended()
+
+    def _take(self, event: H3Event, now: int) -> None:
+        if self._closing or not isinstance(event, HeadersReceived | DataReceived):
+            return
+        if isinstance(event, HeadersReceived):
+            status = int(dict(event.headers)[b":status"])
+            self._judge(self.client.headers, event.stream_id, status, now)
+        else:
+            self._judge(self.client.data, event.stream_id, event.data, now)
+        if event.stream_ended and not self.client.ended:
+            self._judge(self.client.end, event.stream_id, now)
+        self._act(now)
+
+    def _judge(self, take: Callable[..., None], *what: Any) -> None:
+        """Tell the client something; a wrong answer ends it."""
+        try:
+            take(*what)
+        except WrongAnswer as wrong:
+            self.client.failed(str(wrong))
+
+
+class StreamsClient(AioquicClient):
+    """A client over bare streams."""
+
+    close_code: ClassVar[int] = QuicErrorCode.NO_ERROR
+
+    def __init__(
+        self,
+        connection: QuicConnection,
+        workload: Workload,
+        transmit: Transmit,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        super().__init__(connection, transmit, clock)
+        self.client = workload.make_stream_client(BareStreams(connection))
+
+    def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
+        """Take in what arrived, send what is due; return when to be called again (s)."""
+        self._receive(now, datagrams)
+        self._act(to_ns(now))
+        self._transmit(self._connection)
+        return self._next(self._connection.get_timer())
+
+    def _next(self, timer: float | None) -> float | None:
+        return earlier_timer(timer, self.client.next_timeout())
+
+    def _on_connected(self, now: int) -> None:
+        self.client.connected(now)
+
+    def _on_event(self, event: QuicEvent, now: int) -> None:
+        try:
+            tell(self.client, event, now)
+        except WrongAnswer as wrong:
+            self.client.failed(str(wrong))
+
+
+def make_client(
+    workload: Workload,
+    connection: QuicConnection,
+    transmit: Transmit,
+    clock: Clock = time.monotonic,
+) -> AioquicClient:
+    """Return the client of a workload on a connection that has not begun."""
+    kind = StreamsClient if workload.bare_streams else Http3Client
+    return kind(connection, workload, transmit, clock)
+
 
 def run(client: SteppedClient, udp: socket.socket, server: Address) -> None:
-    """Connect, do what the client is for, close; return when the connection has ended."""
+    """Connect, do what the client is for, close; print the report when the connection has ended."""
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    wait_for_start()
+    started_ns = time.monotonic_ns()
     timer = client.start(server)
     while not client.ended:
         wait_readable([udp], timer)
         timer = client.step(time.monotonic(), receive_batch(udp))
+    report = client.report() | {
+        "receive_buffer_bytes": udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF),
+        "socket_drops": socket_drops(udp),
+        "started_ns": started_ns,
+    }
+    print(json.dumps(report), flush=True)  # noqa: T201
+
+
+def bound_socket(address: str, receive_buffer: int | None) -> socket.socket:
+    """Return a client's socket; the kernel chooses its port and, without one, its buffer."""
+    udp = socket.socket(address_family(address), socket.SOCK_DGRAM)
+    if receive_buffer:
+        set_receive_buffer(udp, receive_buffer)
+    udp.bind((address, 0))
+    return udp
 
 
 def main() -> None:
-    """Download once, or send requests, and print the outcome as one line of JSON."""
-    told = ClientSettings.given()
-    connection = make_connection(_configuration(told), told.options.tuning)
-    with socket.socket(address_family(told.bind), socket.SOCK_DGRAM) as udp:
-        if told.options.receive_buffer_bytes:
-            set_receive_buffer(udp, told.options.receive_buffer_bytes)
-        udp.bind((told.bind, 0))
-        client = make_client(told.workload, connection, partial(transmit, udp=udp))
-        gc.freeze()  # what was imported is never garbage: full collections need not visit it
-        wait_for_start()
-        started_ns = time.monotonic_ns()
-        run(client, udp, socket_address(told.address, told.port))
-        client.outcome.receive_buffer_bytes = udp.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
-        client.outcome.socket_drops = socket_drops(udp)
-    print(json.dumps(asdict(client.outcome) | {"started_ns": started_ns}), flush=True)  # noqa: T201
+    """Do what the workload asks for, and print the outcome as one line of JSON."""
+    settings = ClientSettings.given()
+    connection = make_connection(_configuration(settings), settings.options.tuning)
+    with bound_socket(settings.bind, settings.options.receive_buffer_bytes) as udp:
+        client = make_client(settings.workload, connection, partial(transmit, udp=udp))
+        run(client, udp, socket_address(settings.address, settings.port))
 
 
-def _configuration(told: ClientSettings) -> QuicConfiguration:
+def _configuration(settings: ClientSettings) -> QuicConfiguration:
     configuration = QuicConfiguration(
         is_client=True,
-        alpn_protocols=protocols(told.workload),
-        max_datagram_frame_size=datagram_frame(told.workload),
-        congestion_control_algorithm=told.congestion_control,
-        max_datagram_size=told.options.max_datagram_bytes,
-        max_data=told.options.max_data,
-        max_stream_data=told.options.max_stream_data,
+        alpn_protocols=protocols(settings.workload),
+        max_datagram_frame_size=datagram_frame(settings.workload) or None,
+        congestion_control_algorithm=settings.congestion_control,
+        max_datagram_size=settings.options.max_datagram_bytes,
+        max_data=settings.options.max_data,
+        max_stream_data=settings.options.max_stream_data,
         server_name=SERVER_NAME,
-        quic_logger=QuicFileLogger(str(told.qlog)) if told.qlog else None,
+        quic_logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
     )
-    configuration.load_verify_locations(str(told.certificate))
+    configuration.load_verify_locations(str(settings.certificate))
     return configuration
 
 

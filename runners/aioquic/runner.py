@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib.util
 from typing import ClassVar
 
-from minitopo_dc.runners.aioquic.settings import ClientSettings, ServerSettings, datagram_frame
-from minitopo_dc.runners.aioquic.tuning import AioquicOptions
-from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.aioquic.settings import AioquicOptions, ClientSettings, ServerSettings
+from minitopo_dc.runners.base import Transfer, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
 
@@ -35,21 +34,15 @@ class QuicRunner(BuiltInQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.server`."""
-        told = ServerSettings(
-            **self._end(transfer, "server"),
-            key=transfer.key,
-            datagram_frame=datagram_frame(transfer.workload),
-        )
-        return told.command("minitopo_dc.runners.aioquic.server", transfer.server_settings)
+        settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
+        return settings.command("minitopo_dc.runners.aioquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.client`."""
-        told = ClientSettings(
-            **self._end(transfer, "client"),
-            bind=transfer.client_addresses[0],
-            workload=transfer.workload,
+        settings = ClientSettings(
+            **self._end(transfer, "client"), bind=transfer.client_addresses[0]
         )
-        return told.command("minitopo_dc.runners.aioquic.client", transfer.client_settings)
+        return settings.command("minitopo_dc.runners.aioquic.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""

@@ -1,8 +1,7 @@
-"""HTTP/3 server on aioquic: answers with N deterministic bytes.
+"""Server on aioquic for any workload: over HTTP/3, or over bare streams where it asks for them.
 
-`GET /bytes/N` is answered at once, `POST /respond/N` when its body is complete. The server has
-one connection at a time, which is all that a run needs, and ends on SIGTERM or SIGINT after it has
-closed its connection and written its qlog.
+The server has one connection at a time, which is all that a run needs, and ends on SIGTERM or
+SIGINT after it has closed its connection and written its qlog.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ import signal
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 
-from aioquic.h3.connection import H3_ALPN, ErrorCode, H3Connection
+from aioquic.h3.connection import ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
@@ -29,21 +28,23 @@ from aioquic.quic.events import (
 from aioquic.quic.logger import QuicFileLogger
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.call import AioquicPipe, earlier_timer, tell, to_ns
-from minitopo_dc.runners.aioquic.endpoint import (
+from minitopo_dc.runners.aioquic.connection import (
+    BareStreams,
     Transmit,
     advance,
+    earlier_timer,
     events,
+    tell,
+    to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.settings import ServerSettings
+from minitopo_dc.runners.aioquic.settings import BARE_STREAMS, ServerSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
-from minitopo_dc.runners.payload.call import ALPN as CALL
-from minitopo_dc.runners.payload.call import CallServer
-from minitopo_dc.runners.payload.content import Content, Find, Posted, blocks, requested_content
-from minitopo_dc.runners.processes.stop_signal import StopSignal
-from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
+from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
+from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.workloads import Workload
+from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request
+from minitopo_dc.workloads.exchange import Server as Endpoint
 
 LOW_WATER_BYTES = 1024 * 1024
 """The body is handed to aioquic in pieces, so that the first packet need not wait for 40 MB to be
@@ -51,16 +52,21 @@ copied. 1 MiB is more than a congestion window on the emulated legs ever holds."
 
 
 class Session:
-    """One HTTP/3 connection and the responses that it sends, any number of them at once."""
+    """One connection and the workload's server on it, whose answers (`Answers`) go over HTTP/3."""
 
-    def __init__(self, connection: QuicConnection, find: Find = requested_content) -> None:
-        """Take the connection and the function that finds the content of GET requests."""
+    def __init__(
+        self,
+        connection: QuicConnection,
+        workload: Workload | None = None,
+        make_server: Callable[[Answers], Endpoint] = ContentServer,
+    ) -> None:
+        """Take the connection, and the workload or what makes the server's end of HTTP/3."""
         self.connection = connection
-        self._find = find
         self.ended = False
+        self._workload = workload
+        self._make_server = make_server if workload is None else workload.make_server
+        self._server: Endpoint | None = None
         self._http: H3Connection | None = None
-        self._call: CallServer | None = None
-        self._posted: dict[int, Posted] = {}  # by stream: requests whose body arrives
         # The bodies that were not handed over to their ends, by stream, in turn.
         self._bodies: deque[tuple[int, Iterator[bytes]]] = deque()
         self._unsent = 0
@@ -69,85 +75,90 @@ class Session:
         """Act on what arrived and on what is due, and send."""
         advance(self.connection, now)
         for event in events(self.connection):
-            self._handle(event, now)
-        if self._call is not None:
-            self._call.on_time(to_ns(now))
+            self._handle(event, to_ns(now))
+        if self._server is not None:
+            self._server.on_time(to_ns(now))
         self._refill()
         # Headers and retransmissions make this too small, never too large: refills come early.
         self._unsent = max(0, self._unsent - transmit(self.connection))
 
     def timer(self) -> float | None:
         """Return when to drive it next (s), None for never."""
-        timeout = math.inf if self._call is None else self._call.next_timeout()
+        timeout = math.inf if self._server is None else self._server.next_timeout()
         return earlier_timer(self.connection.get_timer(), timeout)
 
-    def _handle(self, event: QuicEvent, now: float) -> None:
+    def _handle(self, event: QuicEvent, now: int) -> None:
         if isinstance(event, ConnectionTerminated):
             self.ended = True
-        elif isinstance(event, ProtocolNegotiated) and event.alpn_protocol == CALL:
-            self._call = CallServer(AioquicPipe(self.connection))
         elif isinstance(event, ProtocolNegotiated):
-            self._http = H3Connection(self.connection)
-        elif isinstance(event, StopSendingReceived):
-            self._give_up(event.stream_id)
-        if self._call is not None:
-            tell(self._call, event, to_ns(now))
-        if self._http is not None:
+            self._begin(event.alpn_protocol)
+        if self._http is not None and self._server is not None:
+            if isinstance(event, StopSendingReceived):
+                self._give_up(event.stream_id)
+                self._server.reset(event.stream_id, now)
             for received in self._http.handle_event(event):
-                self._receive(self._http, received)
+                self._receive(self._server, received, now)
+        elif self._server is not None:
+            tell(self._server, event, now)
 
-    def _receive(self, http: H3Connection, event: H3Event) -> None:
-        if isinstance(event, HeadersReceived):
-            self._open(http, event)
-        if not isinstance(event, HeadersReceived | DataReceived):
-            return
-        stream_id = event.stream_id
-        if isinstance(event, DataReceived) and stream_id in self._posted:
-            self._posted[stream_id].take(event.data)
-        if event.stream_ended and stream_id in self._posted:
-            status, size = self._posted.pop(stream_id).answer()
-            is_wanted = status is HTTPStatus.OK
-            answer = Content(size, blocks(size)) if is_wanted else status
-            self._respond(http, stream_id, answer)
-
-    def _open(self, http: H3Connection, request: HeadersReceived) -> None:
-        headers = dict(request.headers)
-        path = headers.get(b":path", b"").decode()
-        if headers.get(b":method") == b"POST":
-            self._posted[request.stream_id] = Posted(path, headers)
+    def _begin(self, protocol: str | None) -> None:
+        if protocol == BARE_STREAMS and self._workload is not None:
+            self._server = self._workload.make_stream_server(BareStreams(self.connection))
         else:
-            self._respond(http, request.stream_id, self._find(path) or HTTPStatus.NOT_FOUND)
+            self._http = H3Connection(self.connection)
+            self._server = self._make_server(self)
 
-    def _respond(self, http: H3Connection, stream_id: int, answer: Content | HTTPStatus) -> None:
+    def _receive(self, server: Endpoint, event: H3Event, now: int) -> None:
+        if isinstance(event, HeadersReceived):
+            headers = dict(event.headers)
+            method, path = (headers.get(name, b"").decode() for name in (b":method", b":path"))
+            server.request(event.stream_id, Request(method, path, headers), now)
+        elif isinstance(event, DataReceived):
+            server.data(event.stream_id, event.data, now)
+        if isinstance(event, HeadersReceived | DataReceived) and event.stream_ended:
+            server.end(event.stream_id, now)
+
+    def answer(self, stream: int, answer: Content | HTTPStatus) -> None:
+        """Answer a request with content, or with a status alone."""
+        assert self._http is not None  # there was a request
         if isinstance(answer, HTTPStatus):
             status = str(answer.value).encode()
-            http.send_headers(stream_id, [(b":status", status)], end_stream=True)
+            self._http.send_headers(stream, [(b":status", status)], end_stream=True)
             return
         length = (b"content-length", str(answer.size_bytes).encode())
-        http.send_headers(stream_id, [(b":status", b"200"), length, *answer.headers])
+        self._http.send_headers(stream, [(b":status", b"200"), length, *answer.headers])
         # Two blocks at once, a small body with its end: no response waits behind another one.
         body = iter(answer.pieces)
-        if self._give_next(http, stream_id, body) and self._give_next(http, stream_id, body):
-            self._bodies.append((stream_id, body))
+        if self._give_next(stream, body) and self._give_next(stream, body):
+            self._bodies.append((stream, body))
 
-    def _give_up(self, stream_id: int) -> None:
+    def begin(self, stream: int) -> None:
+        """Begin an answer whose content `write` gives piece by piece."""
+        assert self._http is not None  # there was a request
+        self._http.send_headers(stream, [(b":status", b"200")])
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send the next piece of an answer."""
+        assert self._http is not None  # there was a request
+        self._http.send_data(stream, data, end_stream=end)
+        self._unsent += len(data)
+
+    def _give_up(self, stream: int) -> None:
         """Send no more of a body; aioquic has reset the stream, and has dropped what was unsent."""
-        self._bodies = deque(each for each in self._bodies if each[0] != stream_id)
+        self._bodies = deque(body for body in self._bodies if body[0] != stream)
         self._unsent = 0  # of others there may be more: then refills come early
 
     def _refill(self) -> None:
         """Give the connection more of the bodies when little of them is left to send."""
         while self._bodies and self._unsent < LOW_WATER_BYTES:
-            assert self._http is not None
-            stream_id, body = self._bodies.popleft()
-            if self._give_next(self._http, stream_id, body):
-                self._bodies.append((stream_id, body))
+            stream, body = self._bodies.popleft()
+            if self._give_next(stream, body):
+                self._bodies.append((stream, body))
 
-    def _give_next(self, http: H3Connection, stream_id: int, body: Iterator[bytes]) -> bool:
+    def _give_next(self, stream: int, body: Iterator[bytes]) -> bool:
         """Give the connection a block of a body, or its end; return whether there is more."""
         block = next(body, None)
-        http.send_data(stream_id, block or b"", end_stream=block is None)
-        self._unsent += len(block or b"")
+        self.write(stream, block or b"", end=block is None)
         return block is not None
 
 
@@ -159,11 +170,11 @@ class Server:
         udp: socket.socket,
         configuration: QuicConfiguration,
         stop: StopSignal,
-        tuning: Tuning = MODERN,
+        settings: ServerSettings,
     ) -> None:
         self._udp = udp
         self._configuration = configuration
-        self._tuning = tuning
+        self._settings = settings
         self._session: Session | None = None
         self._stop = stop
 
@@ -196,7 +207,9 @@ class Server:
         destination = initial_destination(data)
         if destination is None:
             return None
-        return Session(make_connection(self._configuration, self._tuning, destination=destination))
+        tuning = self._settings.options.tuning
+        connection = make_connection(self._configuration, tuning, destination=destination)
+        return Session(connection, self._settings.workload)
 
 
 def initial_destination(data: bytes) -> bytes | None:
@@ -212,20 +225,20 @@ def initial_destination(data: bytes) -> bytes | None:
 
 def main() -> None:
     """Serve connections until SIGTERM or SIGINT."""
-    told = ServerSettings.given()
+    settings = ServerSettings.given()
     configuration = QuicConfiguration(
         is_client=False,
-        alpn_protocols=[*H3_ALPN, CALL],
-        max_datagram_frame_size=told.datagram_frame,
-        congestion_control_algorithm=told.congestion_control,
-        max_datagram_size=told.options.max_datagram_bytes,
-        quic_logger=QuicFileLogger(str(told.qlog)) if told.qlog else None,
+        alpn_protocols=protocols(settings.workload),
+        max_datagram_frame_size=datagram_frame(settings.workload) or None,
+        congestion_control_algorithm=settings.congestion_control,
+        max_datagram_size=settings.options.max_datagram_bytes,
+        quic_logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
     )
-    configuration.load_cert_chain(told.certificate, told.key)
-    udp = socket.socket(address_family(told.address), socket.SOCK_DGRAM)
-    udp.bind((told.address, told.port))
+    configuration.load_cert_chain(settings.certificate, settings.key)
+    udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
+    udp.bind((settings.address, settings.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    server = Server(udp, configuration, stop, told.options.tuning)
+    server = Server(udp, configuration, stop, settings)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 

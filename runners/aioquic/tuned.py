@@ -17,8 +17,8 @@ from aioquic.quic.rangeset import RangeSet
 from aioquic.quic.recovery import QuicPacketPacer, QuicPacketRecovery, QuicPacketSpace
 from aioquic.tls import Epoch
 
-from minitopo_dc.runners.aioquic.endpoint import OrderedConnection
-from minitopo_dc.runners.aioquic.tuning import MODERN, Tuning
+from minitopo_dc.runners.aioquic.connection import OrderedConnection
+from minitopo_dc.runners.aioquic.settings import MODERN, Tuning
 
 SAMPLES = 8
 """Of a round's round-trip times (RFC 9406, section 4.3: N_RTT_SAMPLE)."""

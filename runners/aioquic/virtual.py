@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
-from minitopo_dc.runners.aioquic.call import CallingClient
-from minitopo_dc.runners.aioquic.client import Download, SteppedClient, make_client
-from minitopo_dc.runners.aioquic.requests import RequestClient
+from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
-from minitopo_dc.runners.aioquic.settings import datagram_frame, protocols
+from minitopo_dc.runners.aioquic.settings import AioquicOptions, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.aioquic.tuning import AioquicOptions
-from minitopo_dc.runners.aioquic.video import VideoClient
-from minitopo_dc.runners.payload.call import ALPN as CALL
-from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
-from minitopo_dc.runners.quic import read_report
+from minitopo_dc.runners.base import read_report
+from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
+from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -32,7 +27,7 @@ from minitopo_dc.runners.virtual import (
     VirtualHost,
 )
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.path_reports import PathSample
 
 TIMER_MARGIN_NS = 1_000
@@ -118,12 +113,17 @@ AnyApplication = TypeVar("AnyApplication", bound=SteppedClient)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SharedOptions:
     """Settings that both ends of a connection share."""
 
+    workload: Workload
     congestion_control: str
     options: AioquicOptions
-    datagram_frame: int | None
+
+    @property
+    def datagram_frame(self) -> int | None:
+        """Return the bytes of a DATAGRAM frame that both ends take, None for none."""
+        return datagram_frame(self.workload) or None
 
 
 def congestion_of(recovery: Any) -> Congestion:
@@ -135,6 +135,16 @@ def congestion_of(recovery: Any) -> Congestion:
         "" if threshold is None else threshold,
         f"{recovery._rtt_smoothed * 1000:.3f}",
     )
+
+
+def measured(client: SteppedClient, flow: VirtualFlow) -> Measurement:
+    """Return the measurement in a client's report, with both sockets' drops."""
+    report = client.report() | {
+        "receive_buffer_bytes": flow.client_host.receive_buffer_bytes,
+        "socket_drops": flow.client_host.socket_drops,
+        "server_socket_drops": flow.server_host.socket_drops,
+    }
+    return read_report(report, flow.workload)
 
 
 class QuicConnectionPair:
@@ -153,9 +163,9 @@ class QuicConnectionPair:
             if options.qlog
         ]
         client_log, server_log = self._logs or (None, None)
-        wanted = Wanted(flow.congestion_control, options, datagram_frame(flow.workload))
-        self.client = ClientEnd(flow, make_application(wanted, flow, client_log))
-        self.server = Server(wanted, flow.server_host, server_log)
+        shared = SharedOptions(flow.workload, flow.congestion_control, options)
+        self.client = ClientEnd(flow, make_application(shared, flow, client_log))
+        self.server = Server(shared, flow.server_host, server_log)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -163,15 +173,7 @@ class QuicConnectionPair:
 
     def measure(self) -> Measurement:
         """Return the client's report, as runner quic's, and the server socket's drops."""
-        outcome, client, server = (
-            self.client.application.outcome,
-            self._flow.client_host,
-            self._flow.server_host,
-        )
-        outcome.socket_drops = client.socket_drops
-        outcome.receive_buffer_bytes = client.receive_buffer_bytes
-        report = asdict(outcome) | {"server_socket_drops": server.socket_drops}
-        return read_report(report, self._flow.workload)
+        return measured(self.client.application, self._flow)
 
     def congestion(self) -> Congestion:
         """Read from aioquic's own fields: it shows them in qlog only."""
@@ -207,39 +209,39 @@ class ClientEnd(Generic[AnyApplication]):
 
 
 def make_application(
-    wanted: Wanted, flow: VirtualFlow, qlog: QuicLogger | None
-) -> Download | RequestClient | VideoClient | CallingClient:
+    shared: SharedOptions, flow: VirtualFlow, qlog: QuicLogger | None
+) -> AioquicClient:
     """Return the client of a flow's workload, which sends as its host."""
     configuration = QuicConfiguration(
         is_client=True,
-        alpn_protocols=protocols(flow.workload),
-        max_datagram_frame_size=wanted.datagram_frame,
-        congestion_control_algorithm=wanted.congestion_control,
-        max_datagram_size=wanted.options.max_datagram_bytes,
-        max_data=wanted.options.max_data,
-        max_stream_data=wanted.options.max_stream_data,
+        alpn_protocols=protocols(shared.workload),
+        max_datagram_frame_size=shared.datagram_frame,
+        congestion_control_algorithm=shared.congestion_control,
+        max_datagram_size=shared.options.max_datagram_bytes,
+        max_data=shared.options.max_data,
+        max_stream_data=shared.options.max_stream_data,
         server_name=SERVER_NAME,
         quic_logger=qlog,
     )
     trust(configuration)
     host = SecondsHost(flow.client_host)
-    connection = _connection(wanted, configuration)
+    connection = _connection(shared, configuration)
     return make_client(flow.workload, connection, host.transmit, host.clock)
 
 
 class Server:
     """The server's end: it accepts one connection and answers its requests."""
 
-    def __init__(self, wanted: Wanted, host: VirtualHost, qlog: QuicLogger | None) -> None:
+    def __init__(self, shared: SharedOptions, host: VirtualHost, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
-        self._wanted = wanted
+        self._wanted = shared
         self._host = SecondsHost(host)
         self._configuration = QuicConfiguration(
             is_client=False,
-            alpn_protocols=[*H3_ALPN, CALL],
-            max_datagram_frame_size=wanted.datagram_frame,
-            congestion_control_algorithm=wanted.congestion_control,
-            max_datagram_size=wanted.options.max_datagram_bytes,
+            alpn_protocols=protocols(shared.workload),
+            max_datagram_frame_size=shared.datagram_frame,
+            congestion_control_algorithm=shared.congestion_control,
+            max_datagram_size=shared.options.max_datagram_bytes,
             quic_logger=qlog,
         )
         identify(self._configuration)
@@ -261,10 +263,11 @@ class Server:
         destination = initial_destination(data)
         if destination is None:
             return None
-        return Session(_connection(self._wanted, self._configuration, destination=destination))
+        connection = _connection(self._wanted, self._configuration, destination=destination)
+        return Session(connection, self._wanted.workload)
 
 
 def _connection(
-    wanted: Wanted, configuration: QuicConfiguration, *, destination: bytes | None = None
+    shared: SharedOptions, configuration: QuicConfiguration, *, destination: bytes | None = None
 ) -> QuicConnection:
-    return make_connection(configuration, wanted.options.tuning, destination=destination)
+    return make_connection(configuration, shared.options.tuning, destination=destination)

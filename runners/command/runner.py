@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import math
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import ClassVar, Literal
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from minitopo_dc.linux_guest.library import missing as missing_guest
-from minitopo_dc.runners.base import Host, Runner, Transfer, runner
-from minitopo_dc.runners.command.default_control import default_control
-from minitopo_dc.runners.command.measures import read_measures
+from minitopo_dc.runners.addresses import is_port_bound
+from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges
-from minitopo_dc.runners.ports import is_port_bound
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
-from minitopo_dc.runners.processes.process import MOMENT_S, age_s
+from minitopo_dc.runners.processes.process import MOMENT_S, age_s, kernel_setting, run
 from minitopo_dc.runners.processes.source_address import source_address
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
-from minitopo_dc.workloads import Command, Measurement, Workload
+from minitopo_dc.workloads import Command, Measure, Measurement, Workload
 from minitopo_dc.workloads.command import filled, placeholders
 
 
@@ -44,8 +46,8 @@ class CommandRunner(Runner):
 
     def lacking(self, workload: Workload) -> str | None:
         """Return an error for a program that is not on this machine, else None."""
-        wanted = as_command(workload)
-        for role, words in (("client", wanted.client), ("server", wanted.server)):
+        command = as_command(workload)
+        for role, words in (("client", command.client), ("server", command.server)):
             if words and not _is_program(words[0]):
                 return f"workload.{role}: no program {words[0]} on this machine"
         return None
@@ -61,10 +63,10 @@ class CommandRunner(Runner):
         return self._in_guest
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
-        wanted = as_command(facts.workload)
+        command = as_command(facts.workload)
         several = len(facts.client_addresses) > 1
         changes = EndpointChanges(guest_transfer(facts)) if several else None
-        return ProgramsFlow(self, facts, changes=changes, ready_port=wanted.server_ready)
+        return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
 
     def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
         """Return why it cannot run in virtual time, where the guest has all of TCP's algorithms."""
@@ -104,9 +106,9 @@ class CommandRunner(Runner):
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the workload's measures, with the time of the client's process."""
-        wanted = as_command(transfer.workload)
-        values = read_measures(wanted.measures, transfer.directory)
-        units = {name: measure.unit for name, measure in wanted.measures.items()}
+        command = as_command(transfer.workload)
+        values = read_measures(command.measures, transfer.directory)
+        units = {name: measure.unit for name, measure in command.measures.items()}
         assert transfer.client_s is not None  # it has ended
         return Measurement(0, transfer.client_s, {**values, "units": units})
 
@@ -166,3 +168,134 @@ def _is_program(word: str) -> bool:
     """Return whether a word can be executed, True for words with other placeholders."""
     named = word.replace("{python}", sys.executable)
     return any(placeholders([named])) or shutil.which(named) is not None
+
+
+DEFAULT = "net.ipv4.tcp_congestion_control"
+"""What TCP sockets have that are given no other (ip-sysctl.rst); of IPv6 too."""
+TO_NO_HOST = ("local", "broadcast", "anycast", "multicast", "unreachable", "blackhole", "fe80:")
+"""How routes begin that lead to no other host. Link-local ones are the same on all interfaces, of
+which IPv6 would replace the first."""
+STATES = ("linkdown", "dead")
+"""Words of a route that is shown, and not of one that is set."""
+
+
+@contextmanager
+def default_control(host: Host, name: str) -> Iterator[None]:
+    """Give the TCP and MPTCP sockets of a host a congestion control, for a block.
+
+    It is the host's default. The kernel refuses to network namespaces, as a default, what it does
+    not allow to every user (tcp_set_default_congestion_control of Linux' tcp_cong.c). The host's
+    routes have it then. Theirs is what each connection begins with, whatever its program chose
+    before (tcp_ca_dst_init and tcp_ca_openreq_child there).
+
+    Raises:
+        TransferFailed: the kernel takes it neither way.
+    """
+    with ExitStack() as undo:
+        try:
+            undo.enter_context(kernel_setting(host, DEFAULT, name))
+        except TransferFailed:
+            undo.enter_context(_of_routes(host, name))
+        yield
+
+
+@contextmanager
+def _of_routes(host: Host, name: str) -> Iterator[None]:
+    """Give the routes of a host a congestion control (ip-route(8): congctl), for a block."""
+    with ExitStack() as undo:
+        for version in ("-4", "-6"):
+            replace = ["ip", version, "route", "replace"]
+            for route in _routes(host, version):
+                run(host, [*replace, *route, "congctl", name])
+                undo.callback(run, host, [*replace, *route])
+        yield
+
+
+def _routes(host: Host, version: str) -> Iterator[list[str]]:
+    """Yield the words of each route to other hosts that has no congestion control yet."""
+    shown = run(host, ["ip", version, "-oneline", "route", "show", "table", "all"])
+    for line in shown.splitlines():
+        words = [word for word in line.split() if word not in STATES]
+        if not line.startswith(TO_NO_HOST) and "congctl" not in words:
+            yield words
+
+
+SHOWN = 60
+"""Characters of a value that is no number, in an error."""
+
+
+def read_measures(measures: Mapping[str, Measure], directory: Path) -> dict[str, float]:
+    """Read the measures of a run from the files in its directory.
+
+    Raises:
+        TransferFailed: naming the first one that is not there or is no number, and why.
+    """
+    found = {}
+    for name, measure in measures.items():
+        try:
+            found[name] = measure.scale * _number(_value(measure, directory / measure.file))
+        except ValueError as error:
+            raise TransferFailed(f"measure {name}: {measure.file}: {error}") from None
+    return found
+
+
+def value_at(document: Any, path: str) -> Any:
+    """Return what a path leads to: keys of objects and indexes of lists, with dots between.
+
+    Raises:
+        ValueError: it leads nowhere; the text says where it ends, and what is there.
+    """
+    passed: list[str] = []
+    for part in path.split("."):
+        try:
+            document = document[int(part) if isinstance(document, list) else part]
+        except (KeyError, IndexError, ValueError, TypeError):
+            place = f"in {'.'.join(passed)}" if passed else "at the top"
+            raise ValueError(
+                f"json_path {path}: no {part} {place} ({_found_text(document)})"
+            ) from None
+        passed.append(part)
+    return document
+
+
+def _value(measure: Measure, file: Path) -> Any:
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise ValueError(str(error.strerror)) from None
+    if measure.json_path is not None:
+        return value_at(_document(text), measure.json_path)
+    assert measure.regex is not None
+    matches = list(re.finditer(measure.regex, text, re.MULTILINE))
+    if not matches:
+        raise ValueError(f"no match of regex {measure.regex}")
+    try:
+        return float(matches[-1][1])
+    except (TypeError, ValueError):  # the group may have matched nothing
+        return matches[-1][1]
+
+
+def _document(text: str) -> Any:
+    """Return the JSON of the whole text or, where that is none, of its last line."""
+    lines = text.strip().splitlines()
+    for candidate in (text, lines[-1] if lines else ""):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    raise ValueError("neither the whole nor its last line is JSON")
+
+
+def _number(value: Any) -> float:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise ValueError(f"{str(value)[:SHOWN]!r} is no number")
+    return float(value)
+
+
+def _found_text(document: Any) -> str:
+    if isinstance(document, dict):
+        return f"there: {', '.join(map(str, document))}"[:200]
+    if isinstance(document, list):
+        return f"a list of {len(document)}"
+    return f"there: {str(document)[:SHOWN]!r}"

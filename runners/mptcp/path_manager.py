@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints
-from minitopo_dc.runners.ports import is_connected
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.units import NS_PER_S
@@ -58,14 +58,14 @@ class PathsSettings(ProgramSettings):
 
 def main() -> None:
     """Make the changes; a change that the kernel refuses ends the program, with its words."""
-    told = PathsSettings.given()
-    client = told.addresses[told.paths.initial[0] - 1]
-    while not is_connected("self", client, (told.server, told.port)):
+    settings = PathsSettings.given()
+    client = settings.addresses[settings.paths.initial[0] - 1]
+    while not is_connected("self", client, (settings.server, settings.port)):
         time.sleep(POLL_S)
-    endpoints = Endpoints(LocalHost(), told.addresses, told.paths)
+    endpoints = Endpoints(LocalHost(), settings.addresses, settings.paths)
     try:
-        for event in told.paths.events:
-            done_s = apply_on_time(event, told.begin_ns, endpoints.change)
+        for event in settings.paths.events:
+            done_s = apply_on_time(event, settings.begin_ns, endpoints.change)
             print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))

@@ -23,7 +23,7 @@ from minitopo_dc.runners.mptcp.virtual import EndpointChanges, MptcpFlow
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
-from minitopo_dc.runners.tcp.virtual import AGENT_WORKLOADS
+from minitopo_dc.runners.tcp.virtual import is_of_agent
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.workloads import Measurement
@@ -97,20 +97,20 @@ class MptcpRunner(TcpRunner):
         if not transfer.path_plan.events:
             return None
         assert transfer.begin_ns is not None  # it is started behind the client
-        told = PathsSettings(
+        settings = PathsSettings(
             paths=transfer.path_plan,
             begin_ns=transfer.begin_ns,
             addresses=transfer.client_addresses,
             server=transfer.server_address,
             port=transfer.port,
         )
-        return told.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
+        return settings.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""
         options = MptcpOptions.check(facts.options, f"runner {self.name}")
         facts = replace(facts, sysctl={**facts.sysctl, **options.sysctl()})
-        if AGENT_WORKLOADS.intersection(facts.workload.kinds()):
+        if is_of_agent(facts.workload):
             return MptcpFlow(self, facts)
         changes = EndpointChanges(guest_transfer(facts))
         return ProgramsFlow(self, facts, changes=changes, ready_port=facts.server_address[1])

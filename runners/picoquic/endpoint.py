@@ -13,9 +13,14 @@ from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.picoquic.events import Address
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.picoquic.runner import (
+    EndSettings,
+    congestion_control,
+    idle_timeout_s,
+    path_limit,
+)
 from minitopo_dc.runners.picoquic.session import ALPN, Session
-from minitopo_dc.runners.picoquic.settings import EndSettings, congestion_control, path_limit
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     send_marked,
@@ -131,22 +136,22 @@ def drive(
 
 
 def configuration(
-    told: EndSettings, key: Path | None, datagram_frame: int = 0, *, idle_timeout_s: float
+    settings: EndSettings, key: Path | None, datagram_frame: int = 0
 ) -> Configuration:
     """Return the configuration of a server with its key or, without one, of a client."""
     return Configuration(
         is_client=key is None,
-        certificate=told.certificate,
+        certificate=settings.certificate,
         key=key,
         alpn=ALPN,
         server_name=SERVER_NAME,
-        congestion_control=congestion_control(told.congestion_control),
-        max_paths=path_limit(len(told.clients)),
-        max_data=told.options.max_data,
-        max_stream_data=told.options.max_stream_data,
-        datagram_bytes=told.options.max_datagram_bytes,
-        demoted_paths=told.options.demoted_paths,
-        qlog=told.qlog,
+        congestion_control=congestion_control(settings.congestion_control),
+        max_paths=path_limit(len(settings.clients)),
+        max_data=settings.options.max_data,
+        max_stream_data=settings.options.max_stream_data,
+        datagram_bytes=settings.options.max_datagram_bytes,
+        demoted_paths=settings.options.demoted_paths,
+        qlog=settings.qlog,
         datagram_frame=datagram_frame,
-        idle_timeout_s=idle_timeout_s,
+        idle_timeout_s=idle_timeout_s(settings.workload),
     )

@@ -3,26 +3,73 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
-from minitopo_dc.picoquic.configuration import MAX_PATHS
+from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
+from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
 from minitopo_dc.picoquic.library import missing
-from minitopo_dc.runners.base import Transfer, runner
-from minitopo_dc.runners.picoquic.reports import check_negotiated
-from minitopo_dc.runners.picoquic.settings import (
-    CONGESTION_CONTROLS,
-    ClientSettings,
-    PicoquicOptions,
-    ServerSettings,
-    idle_timeout_s,
-)
+from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement, Realtime
+from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
+
+ALIASES = {"reno": "newreno"}
+"""Of congestion controls: what other transports call it."""
+CONGESTION_CONTROLS = (*ALIASES, *OWN)
+"""All names of congestion controls."""
+
+
+class PicoquicOptions(QuicOptions):
+    """Also what concerns several paths."""
+
+    demoted_paths: DemotedPaths = "as-now"
+
+
+class EndSettings(QuicEnd):
+    """Settings of both programs, server and client."""
+
+    options: PicoquicOptions
+    clients: tuple[str, ...]
+    """The client's address of each leg that is used, in order."""
+
+
+class ServerSettings(EndSettings):
+    """Settings of the server program."""
+
+    key: Path
+
+
+class ClientSettings(EndSettings):
+    """Settings of the client program."""
+
+    paths: PathPlan
+
+
+def congestion_control(name: str) -> str:
+    """Return picoquic's own name of a congestion control."""
+    return ALIASES.get(name, name)
+
+
+def idle_timeout_s(workload: Workload) -> float:
+    """Return after which silence (s) a connection ends.
+
+    One of two may have nothing to carry during a whole call.
+    """
+    has_keys = isinstance(workload, Realtime) and workload.key_frame_dscp is not None
+    return IDLE_TIMEOUT_S + ((workload.lasts_s or 0) if has_keys else 0)
+
+
+def path_limit(addresses: int) -> int:
+    """Return how many paths a connection with so many addresses may have, up to picoquic's most.
+
+    With fewer than 2 there is no multipath. A schedule may use few of many addresses.
+    """
+    return min(addresses, MAX_PATHS)
 
 
 @runner("quic-picoquic")
@@ -46,25 +93,19 @@ class PicoquicRunner(BuiltInQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.picoquic.server`."""
-        workload = transfer.workload
-        told = ServerSettings(
-            **self._end(transfer, "server"),
-            clients=self._addresses(transfer),
-            key=transfer.key,
-            key_frame_dscp=workload.key_frame_dscp if isinstance(workload, Realtime) else None,
-            idle_timeout_s=idle_timeout_s(workload),
+        settings = ServerSettings(
+            **self._end(transfer, "server"), clients=self._addresses(transfer), key=transfer.key
         )
-        return told.command("minitopo_dc.runners.picoquic.server", transfer.server_settings)
+        return settings.command("minitopo_dc.runners.picoquic.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.picoquic.client`."""
-        told = ClientSettings(
+        settings = ClientSettings(
             **self._end(transfer, "client"),
             clients=self._addresses(transfer),
             paths=transfer.path_plan if self.multipath else PathPlan.whole(1),
-            workload=transfer.workload,
         )
-        return told.command("minitopo_dc.runners.picoquic.client", transfer.client_settings)
+        return settings.command("minitopo_dc.runners.picoquic.client", transfer.client_settings)
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the client's report, whose bytes are checked, and the server's facts."""
@@ -82,6 +123,26 @@ class PicoquicRunner(BuiltInQuicRunner):
     def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
         """Return the client's addresses that are used."""
         return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
+
+
+def check_negotiated(server: dict[str, Any], control: str, *, multipath: bool) -> None:
+    """Check that a connection had what was asked for.
+
+    Args:
+        server: what `ServerSession.describe` said of the server's end.
+        control: the congestion control asked for.
+        multipath: whether paths were.
+
+    Raises:
+        TransferFailed: it had something else.
+    """
+    if server.get("quic_version") is None:
+        raise TransferFailed("the server saw no connection")
+    used = server["congestion_control"]
+    if used != congestion_control(control):
+        raise TransferFailed(f"the connection used congestion control {used}, not {control}")
+    if server["multipath"] != multipath:
+        raise TransferFailed("multipath was not negotiated")
 
 
 @runner("mpquic-picoquic")

@@ -15,13 +15,12 @@ from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
-from minitopo_dc.runners.picoquic.key_frames import KeyFrames
-from minitopo_dc.runners.picoquic.reports import describe
-from minitopo_dc.runners.picoquic.service import ServerSession
-from minitopo_dc.runners.picoquic.settings import ServerSettings
-from minitopo_dc.runners.processes.stop_signal import StopSignal
-from minitopo_dc.runners.processes.udp_socket import wait_readable
+from minitopo_dc.runners.picoquic.ends import ServerSession
+from minitopo_dc.runners.picoquic.runner import ServerSettings
+from minitopo_dc.runners.picoquic.session import MarkedSession
+from minitopo_dc.runners.processes.udp_socket import StopSignal, wait_readable
 from minitopo_dc.units import NS_PER_MS
+from minitopo_dc.workloads import Realtime
 from minitopo_dc.workloads.path_reports import PATHS
 
 SAMPLE_NS = 100 * NS_PER_MS
@@ -30,38 +29,43 @@ SAMPLE_NS = 100 * NS_PER_MS
 
 def main() -> None:
     """Serve one connection until SIGTERM or SIGINT, and print the report as one line of JSON."""
-    told = ServerSettings.given()
+    settings = ServerSettings.given()
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    connection = _connection(told)
-    sample_ns = SAMPLE_NS if len(told.clients) > 1 else None
+    sample_ns = SAMPLE_NS if len(settings.clients) > 1 else None
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with Sockets([told.address], told.port) as sockets:
-        keys = _key_frames(told, sockets)
-        session = ServerSession(connection, told.clients, begin=0, sample_ns=sample_ns, keys=keys)
+    with Sockets([settings.address], settings.port) as sockets:
+        session = ServerSession(
+            _connection(settings),
+            settings.clients,
+            begin=0,
+            workload=settings.workload,
+            sample_ns=sample_ns,
+            marked=_marked(settings, sockets),
+        )
         drive(session, sockets, stop.waiting, until=lambda: session.ended or stop.requested)
         session.finish(time.monotonic_ns())
         _close(session, sockets)
         if not stop.requested:
             wait_readable([stop.waiting], None)
         report = _report(session, sockets)
-    for end in (session, keys):
-        if end is not None:
-            end.connection.free()  # and write its log
+    for connection in session.connections:
+        connection.free()  # and write its log
     print(json.dumps(report), flush=True)  # noqa: T201
 
 
-def _connection(told: ServerSettings) -> Connection:
-    wanted = configuration(told, told.key, idle_timeout_s=told.idle_timeout_s)
-    return Connection(wanted, time.monotonic_ns())
+def _connection(settings: ServerSettings) -> Connection:
+    return Connection(configuration(settings, settings.key), time.monotonic_ns())
 
 
-def _key_frames(told: ServerSettings, sockets: Sockets) -> KeyFrames | None:
-    """Return the server's end of a connection of key frames, marked, or None."""
-    dscp = told.key_frame_dscp
+def _marked(settings: ServerSettings, sockets: Sockets) -> MarkedSession | None:
+    """Return the server's end of a connection of key frames, or None."""
+    workload, marks = settings.workload, sockets.code_points
+    dscp = workload.key_frame_dscp if isinstance(workload, Realtime) else None
     if dscp is None:
         return None
-    marks = sockets.code_points
-    return KeyFrames(_connection(told), on_client=lambda client: marks.update({client: dscp}))
+    return MarkedSession(
+        _connection(settings), on_client=lambda client: marks.update({client: dscp})
+    )
 
 
 def _close(session: ServerSession, sockets: Sockets) -> None:
@@ -78,7 +82,7 @@ def _close(session: ServerSession, sockets: Sockets) -> None:
 
 def _report(session: ServerSession, sockets: Sockets) -> dict[str, Any]:
     return {
-        **describe(session),
+        **session.describe(),
         "server_datagrams_sent": sockets.sent,
         "server_datagrams_received": sockets.received,
         "server_socket_drops": sockets.drops,

@@ -1,4 +1,4 @@
-"""Both ends of a flow over picoquic, which the real and the virtual clock drive alike.
+"""One end of a flow over picoquic, which the real and the virtual clock drive alike.
 
 The application is HTTP/0.9 over QUIC (ALPN `hq-interop`): `GET /bytes/N` on a stream is answered by
 N bytes and its end. Requests with a body, which HTTP/0.9 lacks, are `POST /respond/N` and the body
@@ -7,52 +7,94 @@ behind the line. Times are int ns.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
 
-from minitopo_dc.picoquic.connection import Connection, Datagram, Received
+from minitopo_dc.picoquic.connection import Connection, Datagram, PicoquicError, Received
 from minitopo_dc.picoquic.events import (
     Address,
     Closed,
     DatagramFrame,
     Event,
-    PathAvailable,
-    PathDeleted,
-    PathSuspended,
     Ready,
     StreamData,
     StreamReset,
 )
-from minitopo_dc.runners.payload.call import CallOutcome
-from minitopo_dc.runners.payload.requests import RequestsOutcome
-from minitopo_dc.runners.payload.watching import WatchingOutcome
-from minitopo_dc.runners.picoquic.path_manager import PathKeeper
-from minitopo_dc.settings import PathPlan
-from minitopo_dc.units import NS_PER_S
-
-if TYPE_CHECKING:
-    from minitopo_dc.runners.picoquic.key_frames import KeyFrames
+from minitopo_dc.workloads.content import BLOCK
+from minitopo_dc.workloads.exchange import MARKED, Content, End
 
 ALPN = "hq-interop"
 """The name that interoperability tests of QUIC use for HTTP/0.9."""
+GIVEN_UP = 1
+"""The error code of a stream that is given up; HTTP/0.9 has none."""
 
 
-@dataclass
-class DownloadOutcome:
-    """The client's results; times in seconds since it began to connect."""
+class Pipe:
+    """A connection of picoquic as the ends of workloads see it: requests, answers, streams."""
 
-    bytes_received: int = 0
-    sha256: str = ""
-    completion_s: float | None = None
-    stopped_s: float | None = None  # in place of completion_s: the duration was over before
-    handshake_s: float | None = None
-    first_byte_s: float | None = None
-    receive_buffer_bytes: int | None = None
-    socket_drops: int | None = None
-    error: str | None = None
+    def __init__(self, connection: Connection, marked: Connection | None = None) -> None:
+        """Take the connection, and that of what is marked if there is one."""
+        self._connection = connection
+        self._marked = marked
+        self.refused = False
+        """Whether a request was answered with a status, which HTTP/0.9 has not."""
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, *, length: int | None = None
+    ) -> int:
+        """Ask for something; return the number of its stream."""
+        stream = self._connection.open_stream()
+        line = f"{method} {path}\r\n".encode()
+        self._connection.write(stream, line + (body or b""), end_stream=length is None)
+        return stream
+
+    def cancel(self, stream: int) -> None:
+        """Tell the server that no more of an answer is wanted."""
+        self._connection.stop_sending(stream, GIVEN_UP)
+
+    def answer(self, stream: int, answer: Content | HTTPStatus) -> None:
+        """Answer a request with content; a status ends the connection."""
+        if isinstance(answer, HTTPStatus):
+            self.refused = True
+        elif answer.body is None:
+            self._connection.write_repeated(stream, BLOCK, answer.size_bytes)
+        else:
+            self._connection.write(stream, b"".join(answer.pieces), end_stream=True)
+
+    def begin(self, stream: int) -> None:
+        """Do nothing: an answer of HTTP/0.9 begins with its content."""
+
+    def open(self, *, unidirectional: bool, marked: bool = False) -> int:
+        """Return a new stream of this end, which exists when something is written on it."""
+        offset = MARKED if marked else 0
+        connection, _ = self._place(offset)
+        return offset + connection.open_stream(unidirectional=unidirectional)
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send bytes on a stream."""
+        connection, number = self._place(stream)
+        connection.write(number, data, end_stream=end)
+
+    def reset(self, stream: int) -> None:
+        """Give a stream up; picoquic refuses it when all was acknowledged."""
+        connection, number = self._place(stream)
+        with contextlib.suppress(PicoquicError):
+            connection.reset_stream(number, GIVEN_UP)
+
+    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:
+        """Send bytes in a DATAGRAM frame."""
+        connection, _ = self._place(MARKED if marked else 0)
+        connection.send_datagram(data)
+
+    def _place(self, stream: int) -> tuple[Connection, int]:
+        """Return the connection of a stream, and its number there."""
+        if stream < MARKED:
+            return self._connection, stream
+        assert self._marked is not None  # the workload asks for it
+        return self._marked, stream - MARKED
 
 
 class Session(ABC):
@@ -63,8 +105,8 @@ class Session(ABC):
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
-        self.keys: KeyFrames | None = None
-        """This end of a call's second connection, which is driven with the first one."""
+        self.marked: MarkedSession | None = None
+        """This end of the second connection, which is driven with the first one."""
         self.ended = False
         """Whether the connection is over, and nothing is to be sent any more."""
         self.ready: Ready | None = None
@@ -72,27 +114,33 @@ class Session(ABC):
         self._due: float = 0
         """When `_on_time` is to be called next (ns)."""
 
+    @property
+    def connections(self) -> list[Connection]:
+        """Return its one or two connections, which are to be freed at the end."""
+        sessions = (self,) if self.marked is None else (self, self.marked)
+        return [session.connection for session in sessions]
+
     def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
         """Take datagrams that arrived, in this order; `drive` acts on them."""
-        if self.keys is None:
+        if self.marked is None:
             self.connection.receive_all(datagrams, now)
             return
         for datagram in datagrams:
-            to = self.keys if self._is_of_keys(datagram) else self
+            to = self.marked if self._is_marked(datagram) else self
             to.connection.receive_all([datagram], now)
 
-    def _is_of_keys(self, datagram: Received) -> bool:
+    def _is_marked(self, datagram: Received) -> bool:
         """Return whether a datagram that arrived is of the second connection."""
         raise NotImplementedError
 
     def drive(self, now: int) -> list[Datagram]:
         """Act on what arrived and on what is due; return what is to be sent now."""
         sent = self._drive(now)
-        if self.keys is not None:
+        if self.marked is not None:
             for _ in range(2):  # what comes on each may have something sent on the other
-                sent += self.keys.drive(now)
-                for event in self.keys.take_news():
-                    self._on_key_event(event, now)
+                sent += self.marked.drive(now)
+                for event in self.marked.take_news():
+                    self._on_marked_event(event, now)
                 self._set_due()
                 sent += self._drive(now)
         return sent
@@ -103,10 +151,10 @@ class Session(ABC):
             self._on_time(now)
             self._set_due()
         if connection.has_events or self.eager:
-            self._handle_all(now, all_data=self.eager)
+            self.handle_all(now, all_data=self.eager)
         sent = connection.datagrams(now)
         while connection.has_events:
-            self._handle_all(now)
+            self.handle_all(now)
             sent += connection.datagrams(now)
         return sent
 
@@ -120,12 +168,13 @@ class Session(ABC):
     def next_timeout(self) -> int | None:
         """Return when to call `drive` next (ns) if nothing arrives before, None for never."""
         wakes = [self.connection.next_timeout()]
-        if self.keys is not None:
-            wakes.append(self.keys.next_timeout())
+        if self.marked is not None:
+            wakes.append(self.marked.next_timeout())
         first = min(self._due, *(math.inf if wake is None else wake for wake in wakes))
         return None if first == math.inf else int(first)
 
-    def _handle_all(self, now: int, *, all_data: bool = False) -> None:
+    def handle_all(self, now: int, *, all_data: bool = False) -> None:
+        """Act on what has happened; `all_data`: also on the little data that has arrived."""
         for event in self.connection.events(all_data=all_data):
             if isinstance(event, Ready):
                 self.ready = event
@@ -135,12 +184,11 @@ class Session(ABC):
         self._set_due()
 
     def _set_due(self) -> None:
-        due = self._timeout()
-        self._due = math.inf if due is None else due
+        self._due = self._timeout()
 
-    def _timeout(self) -> int | None:
-        """Return when `_on_time` is to be called next (ns), None for never."""
-        return None
+    def _timeout(self) -> float:
+        """Return when `_on_time` is to be called next (ns), infinity for never."""
+        return math.inf
 
     @abstractmethod
     def _on_time(self, now: int) -> None:
@@ -150,103 +198,72 @@ class Session(ABC):
     def _on_event(self, event: Event, now: int) -> None:
         """Act on an event of the connection."""
 
-    def _on_key_event(self, event: Event, now: int) -> None:
+    def _on_marked_event(self, event: Event, now: int) -> None:
         """Act on an event of the second connection."""
         raise NotImplementedError
 
 
-class ClientSession(Session):
-    """A client: it connects, keeps its paths, does what its workload asks for, and closes."""
+class MarkedSession(Session):
+    """One end of the second connection of a flow, `Session.marked` of the first one's end."""
 
-    outcome: DownloadOutcome | RequestsOutcome | WatchingOutcome | CallOutcome
+    eager = True
 
     def __init__(
         self,
         connection: Connection,
-        plan: PathPlan,
-        local: Sequence[Address],
-        server: Address,
-        begin: int,
+        local: Address | None = None,
+        on_client: Callable[[Address], None] = lambda _client: None,
     ) -> None:
-        """Take the client's address of each leg, and time zero of the plan (ns)."""
+        """Take a client's own address, or what a server calls when it knows that of its client."""
         super().__init__(connection)
-        self._server = server
-        self._start = 0
-        self._closing = False
-        self._paths = PathKeeper(connection, plan, local, server, begin)
+        self.local = local
+        self._has_begun = False  # else there is nothing to drive
+        self._news: list[Event] = []  # what happened and is not yet told
+        self._on_client = on_client
 
-    def start(self, now: int) -> None:
+    def connect(self, server: Address, now: int) -> None:
         """Begin to connect; `drive` gives the first datagram."""
-        self._start = now
-        self._on_start(now)
-        self.connection.connect(self._paths.first, self._server, now)
+        assert self.local is not None
+        self._has_begun = True
+        self.connection.connect(self.local, server, now)
 
-    def _timeout(self) -> int | None:
-        times = [
-            time
-            for time in (self._workload_timeout(), self._paths.next_timeout())
-            if time is not None
-        ]
-        return None if self._closing else min(times, default=None)
+    def begin(self, client: Address) -> None:
+        """Note that something came from a client."""
+        if not self._has_begun:
+            self._has_begun = True
+            self._on_client(client)
+
+    def drive(self, now: int) -> list[Datagram]:
+        """Act on what arrived and return what is to be sent now, with this end's own address."""
+        if not self._has_begun or self.ended:
+            return []
+        sent = super().drive(now)
+        return [(data, source or self.local, to) for data, source, to in sent]
+
+    def next_timeout(self) -> int | None:
+        """Return when to call `drive` next (ns), None for never."""
+        return super().next_timeout() if self._has_begun and not self.ended else None
+
+    def take_news(self) -> list[Event]:
+        """Return what happened since the last call."""
+        taken, self._news = self._news, []
+        return taken
 
     def _on_time(self, now: int) -> None:
-        if self._closing:
-            return
-        due = self._paths.next_timeout()
-        if due is not None and due <= now:
-            self._paths.keep(now)
-        self._on_workload_time(now)
+        """Do nothing: the first connection has the clock."""
 
-    def _on_event(self, event: Event, now: int) -> None:
-        if isinstance(event, Ready):
-            self._on_ready(now)
-            self._paths.on_ready(now)
-        elif isinstance(event, StreamData | StreamReset):
-            if not self._closing:
-                self._on_stream(event, now)
-        elif isinstance(event, DatagramFrame):
-            self._on_datagram(event.data, now)
-        elif isinstance(event, PathDeleted) and not self._closing:
-            self._paths.on_deleted(event.statistics, now)
-        elif isinstance(event, PathAvailable | PathSuspended) and not self._closing:
-            self._paths.keep(now)
-        elif isinstance(event, Closed):
-            if not self._closing:
-                self._closing = True
-                self.outcome.error = event.reason
-            self._on_closed()
+    def _on_event(self, event: Event, now: int) -> None:  # noqa: ARG002 (told when it is taken)
+        self._news.append(event)
 
-    def _finish(self, now: int, error: str | None = None) -> None:
-        """Close the connection, as the work is done or has failed."""
-        self._closing = True
-        self.outcome.error = error
-        self.connection.close(now)
 
-    def _since_start(self, now: int) -> float:
-        return (now - self._start) / NS_PER_S
-
-    @abstractmethod
-    def _on_start(self, now: int) -> None:
-        """Note that the connection is about to begin."""
-
-    @abstractmethod
-    def _on_ready(self, now: int) -> None:
-        """Send requests, as the connection is ready."""
-
-    @abstractmethod
-    def _on_stream(self, event: StreamData | StreamReset, now: int) -> None:
-        """Act on an event of a stream."""
-
-    def _on_datagram(self, data: bytes, now: int) -> None:
-        """Take bytes that came in a DATAGRAM frame."""
-
-    def _on_closed(self) -> None:
-        """Note that the connection is over, so that nothing is sent and time does not count."""
-
-    @abstractmethod
-    def _workload_timeout(self) -> int | None:
-        """Return when `_on_workload_time` is to be called next (ns)."""
-
-    @abstractmethod
-    def _on_workload_time(self, now: int) -> None:
-        """Do what is due of the workload."""
+def tell(end: End, event: Event, now: int, *, marked: bool = False) -> None:
+    """Tell an end of a workload what came on one of its connections."""
+    offset = MARKED if marked else 0
+    if isinstance(event, StreamData):
+        end.data(offset + event.stream_id, event.data, now)
+        if event.end_stream:
+            end.end(offset + event.stream_id, now)
+    elif isinstance(event, StreamReset):
+        end.reset(offset + event.stream_id, now)
+    elif isinstance(event, DatagramFrame):
+        end.datagram(event.data, now)

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
-from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.payload.certificate import SERVER_NAME, write_files
-from minitopo_dc.runners.picoquic.client import make_session
-from minitopo_dc.runners.picoquic.download import DownloadSession
-from minitopo_dc.runners.picoquic.key_frames import KeyFrames
-from minitopo_dc.runners.picoquic.reports import check_negotiated, describe
-from minitopo_dc.runners.picoquic.service import ServerSession
-from minitopo_dc.runners.picoquic.session import ALPN, ClientSession, Session
-from minitopo_dc.runners.picoquic.settings import (
+from minitopo_dc.runners.base import TransferFailed, read_report
+from minitopo_dc.runners.certificate import SERVER_NAME, write_files
+from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
+from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
+    check_negotiated,
     congestion_control,
-    datagram_frame,
     idle_timeout_s,
     path_limit,
 )
-from minitopo_dc.runners.quic import read_report
+from minitopo_dc.runners.picoquic.session import ALPN, MarkedSession, Session
+from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -49,28 +44,31 @@ class PicoquicPair:
         self._flow = flow
         seed(flow.seed)
         client, server = _connections(flow, options)
-        client_keys = server_keys = None
+        client_marked = server_marked = None
         if flow.key_frame_address is not None:
-            keys = _connections(flow, options)
-            client_keys, server_keys = (
-                KeyFrames(keys[0], flow.key_frame_address),
-                KeyFrames(keys[1]),
-            )
+            marked = _connections(flow, options)
+            client_marked = MarkedSession(marked[0], flow.key_frame_address)
+            server_marked = MarkedSession(marked[1])
         end = End if flow.key_frame_address else EndInC
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
-        asking = make_session(
-            flow.workload,
+        asking = ClientSession(
             client,
             plan,
             addresses,
             flow.server_address,
-            begin=flow.begin,
-            keys=client_keys,
+            flow.begin,
+            workload=flow.workload,
+            marked=client_marked,
         )
-        clients = [address for address, _ in addresses]
-        session = ServerSession(server, clients, flow.begin, keys=server_keys)
+        answering = ServerSession(
+            server,
+            [address for address, _ in addresses],
+            flow.begin,
+            workload=flow.workload,
+            marked=server_marked,
+        )
         self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
-        self.server: End[ServerSession] = end(session, flow.server_host, self._count_paths)
+        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -81,12 +79,14 @@ class PicoquicPair:
     def measure(self) -> Measurement:
         """Return the client's report, the server socket's drops and, if several, each path."""
         client, server = self._flow.client_host, self._flow.server_host
-        outcome = self.client.session.outcome
-        outcome.socket_drops = client.socket_drops
-        outcome.receive_buffer_bytes = client.receive_buffer_bytes
-        negotiated = describe(self.server.session)
-        report: dict[str, Any] = asdict(outcome) | negotiated
-        report["server_socket_drops"] = server.socket_drops
+        negotiated = self.server.session.describe()
+        report = {
+            **self.client.session.report(),
+            "receive_buffer_bytes": client.receive_buffer_bytes,
+            "socket_drops": client.socket_drops,
+            **negotiated,
+            "server_socket_drops": server.socket_drops,
+        }
         if self._flow.paths is not None:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         measured = read_report(report, self._flow.workload)
@@ -113,12 +113,11 @@ class PicoquicPair:
     def save_logs(self) -> None:
         """Free both ends, which has picoquic write its qlog."""
         client, server = self.client.session, self.server.session
-        if isinstance(client, DownloadSession) and not client.ended:
-            client.cut_off(self._flow.client_host.now)
+        if not client.ended:  # count what has arrived, as the run is over before the connection
+            client.handle_all(self._flow.client_host.now, all_data=True)
         self._count_paths()
-        for session in (client, client.keys, server, server.keys):
-            if session is not None:
-                session.connection.free()
+        for connection in (*client.connections, *server.connections):
+            connection.free()
 
     def _count_paths(self) -> None:
         """Note what each path has carried."""

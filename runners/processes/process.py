@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -203,3 +204,17 @@ def age_s(pid: int) -> float:
 def _fields(pid: int) -> list[str]:
     """Return the fields of proc(5)'s stat from the third on, as the second may hold spaces."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+
+
+MEDDLING = re.compile(
+    "LD_PRELOAD|LD_AUDIT|BASH_ENV|ENV|SSLKEYLOGFILE|CURL_HOME|(https?|all|ftp|no)_proxy"
+    "|PYTHON(HOME|STARTUP|INSPECT|BREAKPOINT|WARNINGS)",
+    re.IGNORECASE,
+)
+"""Variables with which a program loads what nobody asked for, writes down its keys, or goes to a
+proxy: none of it may change a measurement or run as root."""
+
+
+def clean_environment() -> dict[str, str]:
+    """Return this process' environment without variables that change how programs work."""
+    return {name: value for name, value in os.environ.items() if not MEDDLING.fullmatch(name)}

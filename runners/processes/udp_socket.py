@@ -1,13 +1,17 @@
-"""UDP sockets: to wait, to read in batches, the receive buffer and what it dropped."""
+"""UDP sockets: to wait, also for a signal, to read in batches, the receive buffer and its drops."""
 
 from __future__ import annotations
 
 import select
+import signal
 import socket
 import struct
 import time
 from collections.abc import Iterator, Sequence
+from types import FrameType
 from typing import Any
+
+from minitopo_dc.interruption import heed
 
 Address = tuple[Any, ...]
 """A socket's address: host and port, with IPv6 also flow label and scope."""
@@ -74,3 +78,19 @@ def wait_readable(sockets: Sequence[socket.socket], until: float | None) -> list
     """
     timeout = None if until is None else max(0.0, until - time.monotonic())
     return select.select(sockets, [], [], timeout)[0]
+
+
+class StopSignal:
+    """Notes whether one of some signals came, which alone would not end a select call (PEP 475)."""
+
+    def __init__(self, *numbers: signal.Signals) -> None:
+        """Catch these from now on, unless they are ignored."""
+        self.requested = False
+        self.waiting, self._waker = socket.socketpair()
+        """Readable from the first signal on."""
+        self._waker.setblocking(False)
+        signal.set_wakeup_fd(self._waker.fileno())
+        heed(self._request, *numbers)
+
+    def _request(self, _signal: int, _frame: FrameType | None) -> None:
+        self.requested = True

@@ -1,4 +1,4 @@
-"""A client without input or output that sends requests at a steady pace over HTTP/2."""
+"""A client's HTTP/2 connection with any workload, without input or output; TLS is below."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.errors import ErrorCodes
 from h2.events import (
+    ConnectionTerminated,
     DataReceived,
     Event,
     RemoteSettingsChanged,
@@ -15,107 +20,185 @@ from h2.events import (
     StreamEnded,
     StreamReset,
 )
+from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes, Settings
 
-from minitopo_dc.runners.payload.content import blocks
-from minitopo_dc.runners.payload.requests import RequestPlan, Requests, RequestsOutcome
-from minitopo_dc.runners.tcp.http2_client import Http2Client
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Workload
+from minitopo_dc.workloads.exchange import WrongAnswer
 
+# What the server may send unacknowledged, on a stream and in all: as much as runner `quic` lets it.
+# (The protocol's own 65,535 bytes, RFC 9113, section 6.9.2, would limit large answers.)
+WINDOW_BYTES = 16 * 1024 * 1024
+FIRST_WINDOW_BYTES = 65_535
 OPEN_REQUESTS = 100
 """The least that a server should allow (RFC 9113, section 6.5.2); until it has said more."""
 
 
-class Http2Requests(Http2Client):
-    """One HTTP/2 connection, and a stream of it for each request of a plan; TLS is below.
+@dataclass(slots=True)
+class _Body:
+    """A request's body, as far as it was not sent."""
+
+    rest: memoryview
+    is_whole: bool
+    """Whether nothing more of it will be written."""
+
+
+class Http2Client:
+    """One HTTP/2 connection, which is that of a workload's client (`Requests`).
 
     A request that the server does not let the client open yet waits here, and counts as sent: so
-    it is in aioquic, too.
+    it is in aioquic, too. Its number is therefore not that of its stream in HTTP/2.
     """
 
-    def __init__(self, plan: RequestPlan, clock: Callable[[], float] = time.monotonic) -> None:
-        """Take what to ask for, and a clock in s."""
-        super().__init__(clock)
-        self._plan = plan
-        self._requests = Requests(plan)
-        self._content = b"".join(blocks(plan.request_bytes))
+    def __init__(self, workload: Workload, clock: Callable[[], float] = time.monotonic) -> None:
+        """Take what to do, and a clock in s."""
+        self.closing = False
+        """Whether nothing counts any more, and the connection is to be closed."""
+        self._clock = clock
+        self._http = H2Connection(H2Configuration(client_side=True, header_encoding=None))
         self._most_open = OPEN_REQUESTS
-        self._unopened: deque[int] = deque()
-        self._numbers: dict[int, int] = {}  # of open requests, by their streams
-        self._bodies: dict[int, memoryview] = {}  # what is left to send of them
+        self._count = 0  # of requests
+        self._unopened: deque[tuple[int, list[tuple[bytes, bytes]]]] = deque()
+        self._opened: dict[int, int] = {}  # requests that have not ended, by their streams
+        self._streams: dict[int, int] = {}  # and the other way round
+        self._cancelled: set[int] = set()  # streams
+        self._bodies: dict[int, _Body] = {}  # by request
+        self.client = workload.make_client(self)
 
-    @property
-    def outcome(self) -> RequestsOutcome:
-        """Return what has become of the requests until now."""
-        return self._requests.outcome
+    def request(
+        self, method: str, path: str, body: bytes | None = None, *, length: int | None = None
+    ) -> int:
+        """Ask for something; return the request's number."""
+        number, self._count = self._count, self._count + 1
+        headers = [
+            (b":method", method.encode()),
+            (b":scheme", b"https"),
+            (b":authority", SERVER_NAME.encode()),
+            (b":path", path.encode()),
+        ]
+        size = length if body is None else len(body)
+        if size is not None:
+            headers.append((b"content-length", str(size).encode()))
+            self._bodies[number] = _Body(memoryview(body or b""), is_whole=body is not None)
+        self._unopened.append((number, headers))
+        return number
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send the next piece of a body."""
+        body = self._bodies[stream]
+        body.rest = memoryview(body.rest.tobytes() + data)
+        body.is_whole = end
+
+    def cancel(self, stream: int) -> None:
+        """Tell the server that no more of an answer is wanted, if it knows of the request."""
+        self._bodies.pop(stream, None)
+        if stream in self._streams:
+            self._cancelled.add(self._streams[stream])
+            self._http.reset_stream(self._streams[stream], ErrorCodes.CANCEL)
+        else:
+            self._unopened = deque(one for one in self._unopened if one[0] != stream)
 
     def connecting(self) -> None:
         """Note that the client begins to connect."""
-        self._requests.connecting(self._clock())
+        self.client.connecting(self._now())
 
-    def _on_connected(self, now: float) -> None:
-        self._requests.connected(now)
-        self.on_time(now)
+    def connected(self) -> None:
+        """Begin HTTP/2, as TLS is established."""
+        windows = {SettingCodes.INITIAL_WINDOW_SIZE: WINDOW_BYTES, SettingCodes.ENABLE_PUSH: 0}
+        self._http.local_settings = Settings(client=True, initial_values=windows)
+        self._http.initiate_connection()
+        self._http.increment_flow_control_window(WINDOW_BYTES - FIRST_WINDOW_BYTES)
+        self.client.connected(self._now())
+        self.on_time()
+
+    def receive(self, data: bytes) -> None:
+        """Take bytes that arrived from the server."""
+        try:
+            for event in self._http.receive_data(data):
+                if not self.closing:
+                    self._handle(event, self._now())
+        except WrongAnswer as wrong:
+            self.lost(str(wrong))
+        except ProtocolError as error:
+            self.lost(f"the server broke HTTP/2: {type(error).__name__} ({error})")
+        self.on_time()
 
     def timeout(self) -> float:
         """Return when `on_time` is to be called (s), infinity for never."""
-        return math.inf if self.closing else self._requests.next_timeout()
+        return math.inf if self.closing else self.client.next_timeout() / NS_PER_S
 
-    def on_time(self, now: float) -> None:
-        """Send what is due, or end when patience is over."""
+    def on_time(self) -> None:
+        """Do what is due; end when the client has ended."""
         if self.closing:
             return
-        for number in self._requests.due(now):
-            self._unopened.append(number)
-            self._requests.sent(number, self._clock())
-        self._send()
-        if self._requests.ended(now):
+        self.client.on_time(self._now())
+        if self.client.ended:
             self._finish()
 
     def lost(self, reason: str) -> None:
         """End with an error, as the connection has ended or is of no use any more."""
         if not self.closing:
-            self.outcome.error = reason
+            self.client.failed(reason)
             self._finish()
 
-    def _on_event(self, event: Event) -> None:
-        if isinstance(event, RemoteSettingsChanged):
-            self._most_open = self._http.remote_settings.max_concurrent_streams
-        elif isinstance(event, ResponseReceived):
-            number = self._numbers[event.stream_id]
-            self._requests.status(number, int(dict(event.headers)[b":status"]))
-        elif isinstance(event, DataReceived):
-            self._requests.arrived(self._numbers[event.stream_id], event.data)
-        elif isinstance(event, StreamEnded):
-            now = self._clock()
-            self._requests.answered(self._numbers.pop(event.stream_id), now)
-            if self._requests.ended(now):
-                self._finish()
-        elif isinstance(event, StreamReset) and event.stream_id in self._numbers:
-            self.lost(f"request {self._numbers[event.stream_id]} was reset by the server")
+    def data_to_send(self) -> bytes:
+        """Return the bytes for the server: as many requests as it allows, as it has room for."""
+        if not self.closing:
+            self._send()
+        return self._http.data_to_send()
 
-    def _after_events(self) -> None:
-        self._send()
+    def _handle(self, event: Event, now: int) -> None:
+        if isinstance(event, ConnectionTerminated):
+            self.lost("connection ended by the server")
+        elif isinstance(event, RemoteSettingsChanged):
+            self._most_open = self._http.remote_settings.max_concurrent_streams
+        elif isinstance(event, DataReceived):
+            self._http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            if event.stream_id in self._opened:
+                self.client.data(self._opened[event.stream_id], event.data, now)
+        elif isinstance(event, ResponseReceived):
+            status = int(dict(event.headers)[b":status"])
+            self.client.headers(self._opened[event.stream_id], status, now)
+        elif isinstance(event, StreamEnded):
+            self.client.end(self._closed(event.stream_id), now)
+        elif isinstance(event, StreamReset) and event.stream_id in self._opened:
+            self.client.reset(self._closed(event.stream_id), now)
+
+    def _closed(self, stream: int) -> int:
+        """Forget a request that has ended; return its number."""
+        number = self._opened.pop(stream)
+        self._bodies.pop(number, None)
+        del self._streams[number]
+        return number
 
     def _send(self) -> None:
-        """Open as many requests as the server allows, and send as much as it has room for."""
-        while self._unopened and len(self._numbers) < self._most_open:
-            number = self._unopened.popleft()
-            stream_id = self._open("POST", self._plan.path, len(self._content))
-            self._numbers[stream_id] = number
-            self._bodies[stream_id] = memoryview(self._content)
-        for stream_id, body in list(self._bodies.items()):
-            rest = self._send_body(stream_id, body)
-            if rest:
-                self._bodies[stream_id] = rest
-            else:
-                del self._bodies[stream_id]
+        while self._unopened and len(self._opened.keys() - self._cancelled) < self._most_open:
+            number, headers = self._unopened.popleft()
+            stream = self._http.get_next_available_stream_id()
+            self._http.send_headers(stream, headers, end_stream=number not in self._bodies)
+            self._opened[stream], self._streams[number] = number, stream
+        for number in [number for number in self._bodies if number in self._streams]:
+            body = self._bodies[number]
+            self._send_body(self._streams[number], body)
+            if body.is_whole and not body.rest:
+                del self._bodies[number]
 
-    def _send_body(self, stream_id: int, body: memoryview) -> memoryview:
-        """Send what fits of a request's body; return the rest."""
-        while body:
-            room = self._http.local_flow_control_window(stream_id)
-            size = min(len(body), room, self._http.max_outbound_frame_size)
+    def _send_body(self, stream: int, body: _Body) -> None:
+        """Send what fits into the windows, and with the last byte the end of the stream."""
+        while body.rest:
+            room = self._http.local_flow_control_window(stream)
+            size = min(len(body.rest), room, self._http.max_outbound_frame_size)
             if size <= 0:  # a window may be negative (RFC 9113, section 6.9.2)
-                break
-            piece, body = body[:size], body[size:]
-            self._http.send_data(stream_id, piece.tobytes(), end_stream=not body)
-        return body
+                return
+            piece, body.rest = body.rest[:size], body.rest[size:]
+            is_last = body.is_whole and not body.rest
+            self._http.send_data(stream, piece.tobytes(), end_stream=is_last)
+
+    def _finish(self) -> None:
+        self.closing = True
+        self._http.close_connection()
+
+    def _now(self) -> int:
+        return round(self._clock() * NS_PER_S)

@@ -1,12 +1,13 @@
-"""The file `tcp-info.csv`: the kernel's view of a server's TCP connections over time."""
+"""The kernel's view of connections over time: file `tcp-info.csv`, and all subflows of MPTCP."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 
@@ -54,3 +55,89 @@ class TcpInfoFile:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+
+SAMPLE_NS = 100_000_000
+"""Between two samples of a subflow: as the default interval of all other time series."""
+SLACK_NS = 5_000_000
+"""A timer that is early by so little has a sample's time."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A subflow as it was last seen, and its samples."""
+
+    subflow: Subflow
+    opened_ns: int
+    closed_ns: int | None = None
+    samples: list[tuple[int, Subflow]] = field(default_factory=list)
+
+
+class SubflowHistory:
+    """Keeps the last counters of subflows that have gone.
+
+    A subflow's counters are gone once the client has closed it, which may be before the server
+    learns that the last byte arrived.
+    """
+
+    def __init__(self, *, samples: bool) -> None:
+        """Make a history, with or without a time series of samples."""
+        self._seen: dict[tuple[str, str, int], _Seen] = {}
+        self._samples = samples
+        self._sampled_ns: int | None = None
+
+    def take(self, now_ns: int, current: Sequence[Subflow], *, ended: bool) -> None:
+        """Note what the kernel says of the subflows now.
+
+        Args:
+            now_ns: on the monotonic clock.
+            current: the subflows that there are.
+            ended: whether the client has closed the connection: then subflows go with it, and
+                none of them was closed for itself.
+        """
+        due = self._sampled_ns is None or now_ns - self._sampled_ns >= SAMPLE_NS - SLACK_NS
+        if due:
+            self._sampled_ns = now_ns
+        there = {each.key: each for each in current}
+        for key, subflow in there.items():
+            seen = self._seen.setdefault(key, _Seen(subflow, now_ns))
+            seen.subflow = subflow
+        for key, seen in self._seen.items():
+            was_open = seen.closed_ns is None
+            if was_open and not ended and not (key in there and there[key].is_open):
+                seen.closed_ns = now_ns
+            if self._samples and was_open and (due or seen.closed_ns or not seen.samples):
+                seen.samples.append((now_ns, seen.subflow))
+
+    def report(self, skipped: Sequence[int] = ()) -> list[dict[str, Any]]:
+        """Return each subflow's last counters, times and samples for JSON, in order of opening.
+
+        Args:
+            skipped: how many of the first samples to leave out, of each subflow that was there.
+        """
+        skips = [*skipped, *[0] * (len(self._seen) - len(skipped))]
+        return [
+            {
+                **asdict(seen.subflow),
+                "opened_ns": seen.opened_ns,
+                "closed_ns": seen.closed_ns,
+                **(
+                    {"samples": [_sample(*each) for each in seen.samples[skip:]]}
+                    if self._samples
+                    else {}
+                ),
+            }
+            for seen, skip in zip(self._seen.values(), skips, strict=True)
+        ]
+
+
+def _sample(time_ns: int, subflow: Subflow) -> dict[str, Any]:
+    return {
+        "time_ns": time_ns,
+        "cwnd_bytes": subflow.cwnd_bytes,
+        "in_flight_bytes": subflow.in_flight_bytes,
+        "smoothed_rtt_ms": subflow.smoothed_rtt_ms,
+        "bytes_sent": subflow.bytes_sent,
+        "bytes_acked": subflow.bytes_acked,
+        "packets_lost": subflow.retransmissions,
+    }

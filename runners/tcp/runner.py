@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,26 +14,22 @@ from minitopo_dc.runners.base import (
     Runner,
     Transfer,
     TransferFailed,
+    read_report,
     runner,
 )
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.payload.call import read_call
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.content import content_sha256, file_sha256
-from minitopo_dc.runners.payload.request_reports import plan_of, read_requests
-from minitopo_dc.runners.payload.watching import read_watching
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.tcp.call import CallSettings
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
-from minitopo_dc.runners.tcp.settings import RequestsSettings, ServerSettings, TlsVersion
-from minitopo_dc.runners.tcp.video import VideoSettings
-from minitopo_dc.runners.tcp.virtual import AGENT_WORKLOADS, TcpFlow
+from minitopo_dc.runners.tcp.settings import ClientSettings, ServerSettings, TlsVersion
+from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.settings.ranges import within
-from minitopo_dc.workloads import Download, Measurement, Realtime, RequestResponse, Video, Workload
+from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
+from minitopo_dc.workloads.content import content_sha256, file_sha256
 
 Mss = Annotated[int, *within(536, 1460, "bytes")]
 """From what any host takes (RFC 9293, section 3.7.1) to what the legs let through over IPv4."""
@@ -85,7 +81,7 @@ class TcpRunner(Runner):
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
-    workloads: ClassVar[tuple[str, ...]] = ("download", "request-response", "video", "realtime")
+    carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
@@ -104,7 +100,7 @@ class TcpRunner(Runner):
         return self._in_guest
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
-        if AGENT_WORKLOADS.intersection(facts.workload.kinds()):
+        if is_of_agent(facts.workload):
             return TcpFlow(self, facts)
         return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 
@@ -126,7 +122,7 @@ class TcpRunner(Runner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of hypercorn, started by `minitopo_dc.runners.tcp.server`."""
-        told = ServerSettings(
+        settings = ServerSettings(
             address=transfer.server_address,
             port=transfer.port,
             protocol=self.protocol,
@@ -135,22 +131,34 @@ class TcpRunner(Runner):
             congestion_control=transfer.congestion_control,
             tcp_info=self.tcp_info(transfer),
             mss_bytes=self.mss_bytes(transfer),
+            plugins=transfer.plugins,
+            workload=transfer.workload,
         )
-        return told.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
+        return settings.command("minitopo_dc.runners.tcp.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the client's command: curl's, or that of a client of this project."""
-        if isinstance(transfer.workload, RequestResponse):
-            return self._requests(transfer, transfer.workload)
-        if isinstance(transfer.workload, Video):
-            return self._video(transfer, transfer.workload)
-        if isinstance(transfer.workload, Realtime):
-            return self._call(transfer, transfer.workload)
-        return self.curl_command(transfer)
+        if self._has_curl(transfer):
+            return self.curl_command(transfer)
+        settings = ClientSettings(
+            address=transfer.server_address,
+            port=transfer.port,
+            bind=transfer.first_address,
+            protocol=self.protocol,
+            certificate=transfer.certificate,
+            tls=self.tls(transfer),
+            plugins=transfer.plugins,
+            workload=transfer.workload,
+        )
+        return settings.command("minitopo_dc.runners.tcp.client", transfer.client_settings)
 
     def client_waits(self, transfer: Transfer) -> bool:
         """Return whether the client is a Python program of this project, and not curl."""
-        return _reader(transfer.workload) is not None
+        return not self._has_curl(transfer)
+
+    def _has_curl(self, transfer: Transfer) -> bool:
+        """Return whether the client is curl, which downloads with less work than Python."""
+        return isinstance(transfer.workload, Download)
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Return curl's command line, which ignores a user's .curlrc and proxies."""
@@ -182,7 +190,7 @@ class TcpRunner(Runner):
     def read(self, transfer: Transfer) -> Measurement:
         """Return the reports of the client and of the server's connection, once checked."""
         client = last_json(transfer.client_output, "client")
-        if _reader(transfer.workload) is not None:
+        if not self._has_curl(transfer):
             return self.measured(transfer, client, last_json(transfer.server_output, "server"))
         client["status"] = int(client["status"])
         if (
@@ -213,38 +221,13 @@ class TcpRunner(Runner):
         Raises:
             TransferFailed: the connection is not the one that was asked for, or has failed.
         """
-        read = _reader(transfer.workload)
-        if read is not None:
-            outcome = read(client)
-        else:
+        if self._has_curl(transfer):
             outcome = Measurement(client["bytes"], client["completion_s"], client)
+        else:
+            outcome = read_report(client, transfer.workload)
         if connection is not None:
             self.check_connection(transfer, connection)
         return replace(outcome, details={**outcome.details, **(connection or {})})
-
-    def _requests(self, transfer: Transfer, workload: RequestResponse) -> list[str]:
-        told = RequestsSettings(**self._client(transfer), plan=plan_of(workload))
-        return told.command("minitopo_dc.runners.tcp.requests", transfer.client_settings)
-
-    def _video(self, transfer: Transfer, workload: Video) -> list[str]:
-        told = VideoSettings(**self._client(transfer), workload=workload)
-        return told.command("minitopo_dc.runners.tcp.video", transfer.client_settings)
-
-    def _call(self, transfer: Transfer, workload: Realtime) -> list[str]:
-        told = CallSettings(**self._client(transfer), workload=workload)
-        return told.command("minitopo_dc.runners.tcp.call", transfer.client_settings)
-
-    def _client(self, transfer: Transfer) -> dict[str, Any]:
-        """Return the settings of each client of this project."""
-        return {
-            "address": transfer.server_address,
-            "port": transfer.port,
-            "bind": transfer.first_address,
-            "protocol": self.protocol,
-            "certificate": transfer.certificate,
-            "tls": self.tls(transfer),
-            "plugins": transfer.plugins,
-        }
 
     def _options(self, transfer: Transfer) -> TlsOptions:
         return self.options_type.check(transfer.options, f"runner {self.name}")
@@ -273,15 +256,6 @@ class TcpRunner(Runner):
         used = connection["congestion_control"]
         if used != transfer.congestion_control:
             raise TransferFailed(f"the kernel used {used}, not {transfer.congestion_control}")
-
-
-def _reader(workload: Workload) -> Callable[[dict[str, Any]], Measurement] | None:
-    """Return what reads the report of a client of this project, None if the client is curl."""
-    if isinstance(workload, RequestResponse):
-        return read_requests
-    if isinstance(workload, Video):
-        return read_watching
-    return read_call if isinstance(workload, Realtime) else None
 
 
 def _max_time(download: Download) -> list[str]:

@@ -21,6 +21,7 @@ from hypercorn.config import Config
 
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.info import TcpInfoFile
 from minitopo_dc.runners.tcp.settings import ServerSettings
 from minitopo_dc.runners.tcp.watch import ReportingApplication
@@ -64,11 +65,12 @@ class _Loop(asyncio.SelectorEventLoop):
 
 def main() -> None:
     """Serve requests until SIGTERM or SIGINT."""
-    told = ServerSettings.given()
-    protocol, algorithm = PROTOCOLS[told.protocol], told.congestion_control
-    listener = listen(told.address, told.port, protocol, algorithm, told.mss_bytes)
-    with TcpInfoFile(told.tcp_info) if told.tcp_info else nullcontext() as info:
-        serve_requests(listener, ReportingApplication(info=info), told.certificate, told.key)
+    settings = ServerSettings.given()
+    protocol, algorithm = PROTOCOLS[settings.protocol], settings.congestion_control
+    listener = listen(settings.address, settings.port, protocol, algorithm, settings.mss_bytes)
+    with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
+        application = ReportingApplication(Application(settings.workload.make_server), info=info)
+        serve_requests(listener, application, settings.certificate, settings.key)
 
 
 def serve_requests(

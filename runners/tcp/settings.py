@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.runners.payload.requests import RequestPlan
 from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.workloads import WorkloadField
 
 TlsVersion = Literal["1.2", "1.3"]
 
@@ -25,6 +25,7 @@ class ServerSettings(ProgramSettings):
     """Where to write `tcp-info.csv`."""
     mss_bytes: int | None = None
     """The largest segment to send."""
+    workload: WorkloadField
 
 
 class ClientSettings(ProgramSettings):
@@ -38,9 +39,4 @@ class ClientSettings(ProgramSettings):
     protocol: Literal["tcp", "mptcp"]
     certificate: Path
     tls: TlsVersion
-
-
-class RequestsSettings(ClientSettings):
-    """Settings of the client that sends requests."""
-
-    plan: RequestPlan
+    workload: WorkloadField

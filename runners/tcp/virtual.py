@@ -16,17 +16,15 @@ from typing import Any, ClassVar, Literal, Protocol
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import Transfer, TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
-from minitopo_dc.runners.payload.content import BLOCK
-from minitopo_dc.runners.payload.request_reports import plan_of
-from minitopo_dc.runners.payload.requests import RequestsOutcome
 from minitopo_dc.runners.processes.kernel_socket import Subflow, subflow
-from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, SubflowHistory, TcpInfoFile
 from minitopo_dc.runners.tcp.settings import TlsVersion
-from minitopo_dc.runners.tcp.subflow_history import SAMPLE_NS, SubflowHistory
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Download, Measurement, RequestResponse, Workload
+from minitopo_dc.workloads.content import BLOCK
 from minitopo_dc.workloads.path_reports import PathSample
+from minitopo_dc.workloads.request_response import RequestsOutcome
 
 # Bytes, as counted on the real clock (`bytes_sent` and `bytes_received` of one connection) and in
 # handshakes of Python's ssl with OpenSSL 3.0 and the servers' certificate.
@@ -48,8 +46,11 @@ FIRST_ANSWER: Mapping[TlsVersion, int] = {"1.2": 206, "1.3": 716}
 REQUEST_HEAD, ANSWER_HEAD = 8, 25
 """Of a later one: its HEADERS, most of which the tables of HPACK hold (RFC 7541)."""
 
-AGENT_WORKLOADS = frozenset({"download", "request-response"})
-"""What the agent does; in others both ends are the real clock's programs."""
+
+def is_of_agent(workload: Workload) -> bool:
+    """Return whether the agent does a workload; in others both ends are programs."""
+    clients = (Download.make_client, RequestResponse.make_client)
+    return type(workload).make_client in clients
 
 
 class TcpApplication(Protocol):
@@ -257,11 +258,16 @@ def _traffic(workload: Workload, tls: TlsVersion) -> Traffic:
             download_ns=round((workload.duration_s or 0) * NS_PER_S),
         )
     assert isinstance(workload, RequestResponse)  # the agent carries no other
-    plan = plan_of(workload)
     return Traffic(
         content=BLOCK,
         flights=FLIGHTS[tls],
-        request=Shape(REQUEST_HEAD, plan.request_bytes, BLOCK_BYTES, FRAME + record),
-        answer=Shape(ANSWER_HEAD + record, plan.response_bytes, BLOCK_BYTES, FRAME + 2 * record),
-        requests=(plan.count, round(plan.interval_s * NS_PER_S), round(plan.patience_s * NS_PER_S)),
+        request=Shape(REQUEST_HEAD, workload.request_bytes, BLOCK_BYTES, FRAME + record),
+        answer=Shape(
+            ANSWER_HEAD + record, workload.response_bytes, BLOCK_BYTES, FRAME + 2 * record
+        ),
+        requests=(
+            workload.requests,
+            round(workload.interval_s * NS_PER_S),
+            round(workload.patience_s * NS_PER_S),
+        ),
     )

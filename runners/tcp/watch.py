@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
-from minitopo_dc.runners.payload.asgi import Application, Message, Receive, Send, application
 from minitopo_dc.runners.processes.kernel_socket import (
     congestion_control,
     has_delivered,
@@ -19,8 +18,8 @@ from minitopo_dc.runners.processes.kernel_socket import (
     socket_with_peer,
     subflows,
 )
-from minitopo_dc.runners.tcp.info import INTERVAL_S, TcpInfoFile
-from minitopo_dc.runners.tcp.subflow_history import SubflowHistory
+from minitopo_dc.runners.tcp.application import Application, Message, Receive, Send
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SubflowHistory, TcpInfoFile
 
 SAMPLE_S = 0.1
 DELIVERY_S = 0.01
@@ -30,9 +29,7 @@ DELIVERY_S = 0.01
 class ReportingApplication:
     """An application, and a report of each connection by which requests come."""
 
-    def __init__(
-        self, inner: Application = application, *, info: TcpInfoFile | None = None
-    ) -> None:
+    def __init__(self, inner: Application, *, info: TcpInfoFile | None = None) -> None:
         """Take the application, and the file of the connections' samples or None."""
         self._inner = inner
         self._info = info
@@ -70,6 +67,7 @@ class ReportingApplication:
                 await watch.run()
             finally:
                 del self._watches[peer]
+                self._inner.forget(peer)
                 print(json.dumps(watch.report), flush=True)  # noqa: T201
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.cli import build
-from minitopo_dc.runners.tquic.runner import CACHE
+from minitopo_dc.runners.tquic import CACHE
 
 SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
 

@@ -144,7 +144,7 @@ def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
 
 SERVER = """
 import select, signal
-from minitopo_dc.runners.processes.stop_signal import StopSignal
+from minitopo_dc.runners.processes.udp_socket import StopSignal
 stop = StopSignal(signal.SIGTERM, signal.SIGINT)
 print("ready", flush=True)
 select.select([stop.waiting], [], [])

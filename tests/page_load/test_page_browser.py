@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from minitopo_dc.runners.ports import is_port_bound
+from minitopo_dc.runners.addresses import is_port_bound
 from tests.page_load.programs import PAGE_LOAD, SERVER, need_chromium
 
 START_S = 20

@@ -21,7 +21,7 @@ from minitopo_dc.real.machine.run_registry import VARIABLE
 from minitopo_dc.results import ResultError, client_rate, load_results
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs import sender_recovery
-from minitopo_dc.runners.processes.environment import clean_environment
+from minitopo_dc.runners.processes.process import clean_environment
 from tests import REPOSITORY
 
 PACKAGE = REPOSITORY / "minitopo_dc"

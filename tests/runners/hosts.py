@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from minitopo_dc.runners.base import Transfer
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.workloads import Workload
 
 SERVER_ADDRESS = "10.83.0.1"

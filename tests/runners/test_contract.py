@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from minitopo_dc.runners.addresses import is_bound, is_port_bound
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
     Runner,
@@ -25,22 +26,19 @@ from minitopo_dc.runners.base import (
     runner,
     runner_names,
 )
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.payload.certificate import make_certificate
-from minitopo_dc.runners.payload.content import (
+from minitopo_dc.runners.tcp.runner import TcpRunner
+from minitopo_dc.settings import SettingsError
+from minitopo_dc.shipped import module_command
+from minitopo_dc.workloads import Download, Measurement, RequestResponse
+from minitopo_dc.workloads.content import (
     BLOCK_BYTES,
     blocks,
     content_sha256,
     requested_size,
     write_content,
 )
-from minitopo_dc.runners.ports import is_bound, is_port_bound
-from minitopo_dc.runners.quic import QuicOptions
-from minitopo_dc.runners.tcp.runner import TcpOptions, TcpRunner
-from minitopo_dc.runners.tquic.runner import TquicOptions
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.shipped import module_command
-from minitopo_dc.workloads import Download, Measurement, RequestResponse
 from tests.runners.told import told
 
 TRANSFER = Transfer(
@@ -61,10 +59,6 @@ def test_all_transports_are_registered() -> None:
         *("tcp", "quic", "quic-aioquic-2020", "quic-ngtcp2", "mptcp", "mpquic"),
         *("quic-picoquic", "mpquic-picoquic", "icmp", "command"),
     )
-
-
-def test_a_runner_is_found_by_its_name() -> None:
-    assert [get_runner(name).name for name in runner_names()] == list(runner_names())
 
 
 def test_a_runner_is_shown_with_its_stack() -> None:
@@ -154,7 +148,7 @@ def only_place(
     """No program is found but in this directory, or in this checkout."""
     monkeypatch.setenv("PATH", str(directory))
     monkeypatch.setattr("minitopo_dc.runners.tools.SYSTEM_PLACES", ())
-    for module in ("tools", "tquic.runner"):
+    for module in ("tools", "tquic"):
         monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
     monkeypatch.delenv("TQUIC_BIN", raising=False)
 
@@ -315,18 +309,6 @@ def test_a_wrong_option_is_refused_with_what_is_allowed(
         get_runner(name).validate(replace(TRANSFER, options=options))
 
 
-def test_options_have_the_documented_defaults() -> None:
-    assert QuicOptions().model_dump() == {
-        **{"receive_buffer_bytes": 33_554_432, "max_data": 2**24, "max_stream_data": 2**24},
-        **{"qlog": False, "max_datagram_bytes": 1200},
-    }
-    assert get_runner("quic-ngtcp2").options_type is QuicOptions
-    assert TquicOptions().scheduler == "minrtt"
-    assert TcpOptions().model_dump() == {"tls": "1.3", "tcp_info": False, "mss_bytes": None}
-    assert get_runner("icmp").options_type is Options
-    assert Options.check({}, "runner icmp").model_dump() == {}
-
-
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_the_tls_version_is_the_only_one_that_the_clients_offer(
@@ -475,7 +457,7 @@ def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: 
     options["receive_buffer_bytes"] = 33_554_432
     transfer = replace(TRANSFER, congestion_control="bbr", options=options, directory=ngtcp2_tools)
     command = get_runner("quic-ngtcp2").client_command(transfer)
-    assert command[:-1] == module_command("minitopo_dc.runners.ngtcp2.client")
+    assert command[:-1] == module_command("minitopo_dc.runners.ngtcp2")
     given = told(command)
     assert given["receive_buffer_bytes"] == 33_554_432
     assert given["duration_s"] is None

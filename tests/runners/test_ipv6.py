@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.runners.addresses import bracketed, ip_version, socket_address
+from minitopo_dc.runners.addresses import bracketed, ip_version, is_bound, socket_address
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
-from minitopo_dc.runners.ports import is_bound
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download

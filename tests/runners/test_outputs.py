@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
-from minitopo_dc.runners.payload.content import content_sha256, write_content
+from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement
+from minitopo_dc.workloads.content import content_sha256, write_content
 
 SIZE = 2_000_000
 CURL = (
@@ -210,8 +210,9 @@ def test_the_quic_client_reports_bytes_and_time(transfer: Transfer) -> None:
 def test_a_quic_client_that_reports_anything_else_is_a_failure(
     transfer: Transfer, change: dict[str, Any], words: str
 ) -> None:
+    report = json.dumps({**json.loads(QUIC_CLIENT), **change})
     with pytest.raises(TransferFailed, match=words):
-        read("quic", transfer, json.dumps({**json.loads(QUIC_CLIENT), **change}))
+        accepted(transfer.workload, read("quic", transfer, report))
 
 
 STOPPED = {"bytes_received": 1_000_001, "completion_s": None, "stopped_s": 2.5}
@@ -227,8 +228,9 @@ def test_a_quic_client_that_stopped_is_believed_what_a_prefix_proves(transfer: T
 
 def test_a_quic_client_that_stopped_with_other_bytes_is_a_failure(transfer: Transfer) -> None:
     report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_000)}
+    timed = replace(transfer, workload=Download(duration_s=2.5))
     with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
-        read("quic", replace(transfer, workload=Download(duration_s=2.5)), json.dumps(report))
+        accepted(timed.workload, read("quic", timed, json.dumps(report)))
 
 
 def test_curl_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:

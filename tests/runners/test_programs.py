@@ -11,14 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from minitopo_dc.runners.aioquic.settings import ClientSettings
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.payload.requests import RequestPlan
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.runners.tcp.settings import RequestsSettings
 from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import RequestResponse
 from tests.runners.test_contract import TRANSFER
@@ -26,28 +22,13 @@ from tests.runners.told import told
 
 PROGRAMS = (
     *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
-    *("tcp.requests", "mptcp.path_manager", "ngtcp2.client", "icmp.client"),
+    *("tcp.client", "mptcp.path_manager", "ngtcp2", "icmp"),
 )
-sizes, times = st.integers(1, 10**9), st.floats(1e-6, 1e6)
 
 
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
     return replace(TRANSFER, directory=tmp_path, workload=RequestResponse(), begin_ns=7)
-
-
-@given(st.builds(RequestPlan, sizes, sizes, times, sizes, times))
-def test_a_plan_comes_back_from_its_file(plan: RequestPlan) -> None:
-    written = RequestsSettings(
-        address="10.0.0.1",
-        port=4433,
-        bind="10.0.1.2",
-        protocol="tcp",
-        certificate=Path("certificate.pem"),
-        tls="1.3",
-        plan=plan,
-    )
-    assert RequestsSettings.model_validate(json.loads(written.model_dump_json())) == written
 
 
 def test_each_program_has_a_file_of_its_own(transfer: Transfer) -> None:
@@ -87,7 +68,8 @@ def refusal(
         ({"port": "x"}, "port: x is no whole number"),
         ({"speed": 1}, "speed: unknown field; known: plugins, address, port, "),
         ({"options": {"qlog": 1}}, "options.qlog: 1 is neither true nor false"),
-        ({"workload": {"size_mb": -1}}, "workload.Download.size_mb: "),
+        ({"workload": {"size_mb": -1}}, "workload: download: size_mb: "),
+        ({"workload": {"kind": "request-response", "interval_s": 0}}, "workload: request-response"),
     ],
 )
 def test_a_wrong_field_is_named(
@@ -99,19 +81,6 @@ def test_a_wrong_field_is_named(
     values = told(get_runner("quic").client_command(transfer)) | change
     said = refusal(json.dumps(values), ClientSettings)
     assert said.startswith(words)
-    assert "\n" not in said or "workload" in change  # which is a download, or requests
-
-
-@pytest.mark.parametrize("value", [0, -1, float("inf"), float("nan")])
-def test_a_wrong_plan_is_told_in_a_line(
-    value: float,
-    transfer: Transfer,
-    refusal: Refusal,
-) -> None:
-    values = told(get_runner("tcp").client_command(transfer))
-    values["plan"]["interval_s"] = value
-    said = refusal(json.dumps(values), RequestsSettings)
-    assert said.startswith("plan")
     assert "\n" not in said
 
 

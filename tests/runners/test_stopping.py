@@ -7,12 +7,16 @@ import asyncio
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
-from minitopo_dc.runners.aioquic.client import Download
-from minitopo_dc.runners.payload.asgi import Message, application
-from minitopo_dc.runners.payload.content import blocks, content_sha256
+from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
+from minitopo_dc.runners.tcp.application import Application, Message
+from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.content import blocks, content_sha256
 
 SERVER = ("192.0.2.1", 4433)
-ENDLESS = {"type": "http", "method": "GET", "path": f"/bytes/{10**12}"}
+ENDLESS: Message = {
+    **{"type": "http", "method": "GET", "path": f"/bytes/{10**12}"},
+    **{"client": ("192.0.2.2", 50_000), "headers": []},
+}
 
 
 class Clock:
@@ -24,14 +28,14 @@ class Clock:
         return self.now
 
 
-def download(clock: Clock, duration_s: float) -> Download:
+def download(clock: Clock, duration_s: float) -> AioquicClient:
     """A client in a network without a server."""
 
     def transmit(connection: QuicConnection) -> int:
         return len(connection.datagrams_to_send(clock()))
 
     connection = QuicConnection(configuration=QuicConfiguration(server_name="example"))
-    return Download(connection, "/bytes/1000", transmit, clock, duration_s=duration_s)
+    return make_client(Download(duration_s=duration_s), connection, transmit, clock)
 
 
 def test_a_client_wakes_at_its_deadline_at_the_latest() -> None:
@@ -40,11 +44,11 @@ def test_a_client_wakes_at_its_deadline_at_the_latest() -> None:
 
 def test_a_client_that_has_time_left_waits_for_its_connection() -> None:
     clock = Clock()
-    late = download(clock, 1e6)
+    late = download(clock, 80_000)
     assert late.start(SERVER) == late._connection.get_timer()
     clock.now += 0.01
     late.step(clock.now, [])
-    assert late.outcome.stopped_s is None
+    assert late.report()["stopped_s"] is None
 
 
 def test_a_client_stops_at_its_deadline_with_what_it_has() -> None:
@@ -53,9 +57,9 @@ def test_a_client_stops_at_its_deadline_with_what_it_has() -> None:
     stopped.start(SERVER)
     clock.now += 0.25
     stopped.step(clock.now, [])
-    outcome = stopped.outcome
-    assert (outcome.stopped_s, outcome.completion_s, outcome.error) == (0.25, None, None)
-    assert outcome.sha256 == content_sha256(0)
+    report = stopped.report()
+    assert (report["stopped_s"], report["completion_s"], report["error"]) == (0.25, None, None)
+    assert report["sha256"] == content_sha256(0)
 
 
 def test_a_prefix_has_the_hash_of_a_smaller_content() -> None:
@@ -80,7 +84,7 @@ def test_a_server_stops_when_its_client_has_gone() -> None:
                 gone.set()
                 await asyncio.Event().wait()
 
-        await application(ENDLESS, receive, send)
+        await Application()(ENDLESS, receive, send)
 
     asyncio.run(run())
     assert [message["type"] for message in sent] == [
@@ -100,6 +104,6 @@ def test_a_server_stops_when_sending_has_come_to_do_nothing() -> None:
         async def send(_message: Message) -> None:
             gone.set()
 
-        await application(ENDLESS, receive, send)
+        await Application()(ENDLESS, receive, send)
 
     asyncio.run(asyncio.wait_for(run(), 60))

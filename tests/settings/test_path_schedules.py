@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from minitopo_dc.runners.base import Runner
-from minitopo_dc.runners.tquic.runner import MpquicRunner
+from minitopo_dc.runners.tquic import MpquicRunner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.settings import PathPlan, PathSchedule, SettingsError

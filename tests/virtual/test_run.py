@@ -15,10 +15,10 @@ from minitopo_dc.clocks import run_scenario
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runners.payload.content import content_sha256
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import one_processor, run_virtual
+from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
 from tests.runners.aioquic.test_v0_8 import needs_it
 from tests.virtual.processes import in_a_process

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Measurement, Realtime, parse_workload
-from minitopo_dc.workloads.realtime import frame_rows
+from minitopo_dc.workloads.call import frame_rows
 
 TEN = Realtime(fps=10, duration_s=1, gop=5, bitrate_mbps=0.1)
 MS = 1_000_000

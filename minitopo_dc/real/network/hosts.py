@@ -17,7 +17,7 @@ from mininet.cli import CLI
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.runners.processes.environment import clean_environment
+from minitopo_dc.runners.processes.process import clean_environment
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.settings import IpVersion
 from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run

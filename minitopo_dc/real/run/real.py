@@ -20,7 +20,7 @@ from minitopo_dc.real.network.testbed import Testbed, ipv6_obstacle, testbed
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
-from minitopo_dc.runners.payload.certificate import make_certificate
+from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform

@@ -15,10 +15,10 @@ from minitopo_dc.real.network.foreground import HeldSignals, run_in_foreground
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.real.network.testbed import Testbed, testbed
 from minitopo_dc.results.program_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
-from minitopo_dc.runners.ports import is_port_bound
 from minitopo_dc.runners.processes.process import MOMENT_S, Process, run, wait_any
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.runs.routers import client_legs

@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import json
 import math
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -24,15 +28,42 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
-from minitopo_dc.runners.aioquic.client import Outcome
 from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
 from minitopo_dc.runners.aioquic.v0_8.library import module
-from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.payload.certificate import SERVER_NAME
-from minitopo_dc.runners.payload.content import requested_content
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.download import DownloadOutcome
+from minitopo_dc.workloads.exchange import requested_content
+
+
+class Log2020:
+    """A connection's `quic_logger`; aioquic's own reads the machine's clock."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        """Take a file, and a clock in s, the same for both ends: their packets are compared."""
+        self._log = module("quic.logger").QuicLogger()
+        self._path = path
+        self._clock = clock
+
+    def start_trace(self, *, is_client: bool, odcid: bytes) -> Any:
+        """Start the log of a connection (aioquic's hook)."""
+        trace = self._log.start_trace(is_client=is_client, odcid=odcid)
+        trace.log_event = partial(self._add, trace._events)
+        return trace
+
+    def end_trace(self, trace: Any) -> None:
+        """Do nothing (aioquic's hook): `save` has what there is."""
+
+    def save(self) -> None:
+        """Write the log into its file, whose directory is made."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.write_text(json.dumps(self._log.to_dict()), encoding="utf-8")
+
+    def _add(self, events: Any, *, category: str, event: str, data: dict[str, Any]) -> None:
+        events.append((self._clock(), category, event, data))
+
 
 Transmit = Callable[[Any], int]
 """Sends what a connection has to send now; returns the number of bytes."""
@@ -126,7 +157,7 @@ class DownloadingClient(End):
         """Take what to download, how to send, a clock in s, and what logs the connection."""
         super().__init__(transmit)
         self._clock = clock
-        self.outcome = Outcome()
+        self.outcome = DownloadOutcome()
         self.connection = module("quic.connection").QuicConnection(
             configuration=module("quic.configuration").QuicConfiguration(
                 is_client=True,
@@ -144,6 +175,10 @@ class DownloadingClient(End):
         self._duration = workload.duration_s or math.inf
         self._digest = hashlib.sha256()
         self._start = 0.0
+
+    def report(self) -> dict[str, Any]:
+        """Return what it has seen until now."""
+        return asdict(self.outcome)
 
     @property
     def is_done(self) -> bool:

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Literal
 
 from minitopo_dc.runners.aioquic.v0_8.library import missing
-from minitopo_dc.runners.aioquic.v0_8.settings import ClientSettings, Options2020, ServerSettings
-from minitopo_dc.runners.base import Transfer, runner
+from minitopo_dc.runners.base import Transfer, read_report, runner
+from minitopo_dc.runners.options import Size
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions, read_report
+from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
+
+
+class Options2020(QuicOptions):
+    """Options of aioquic 0.8: those of every QUIC, of which it has fewer values."""
+
+    # Its own defaults, which its example client has too; a window that is half used is doubled.
+    max_data: Size = MEBIBYTE
+    max_stream_data: Size = MEBIBYTE
+    # Whether packets are spread over the round-trip time, as in its code; the thesis (section 6.1)
+    # also measured without.
+    pacing: bool = True
+    # A constant of its code (PACKET_MAX_SIZE).
+    max_datagram_bytes: Literal[1280] = 1280
+
+
+class ServerSettings(QuicEnd):
+    """Settings of the server program."""
+
+    options: Options2020
+    key: Path
+
+
+class ClientSettings(QuicEnd):
+    """Settings of the client program."""
+
+    options: Options2020
+    bind: str
+    """The client's address."""
 
 
 @runner("quic-aioquic-2020")
@@ -19,7 +48,7 @@ class Aioquic2020Runner(BuiltInQuicRunner):
 
     multipath: ClassVar[bool] = False
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno",)
-    workloads: ClassVar[tuple[str, ...]] = ("download",)
+    carries_ends: ClassVar[bool] = False
     packages: ClassVar[tuple[str, ...]] = ("aioquic",)  # its buffers and packet protection
     options_type: ClassVar[type[QuicOptions]] = Options2020
     compared: ClassVar[bool] = False  # it repeats a paper; its multipath counterpart does not exist
@@ -31,17 +60,15 @@ class Aioquic2020Runner(BuiltInQuicRunner):
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.v0_8.server`."""
-        told = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
-        return told.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
+        settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
+        return settings.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.aioquic.v0_8.client`."""
-        told = ClientSettings(
-            **self._end(transfer, "client"),
-            bind=transfer.client_addresses[0],
-            workload=transfer.workload,
+        settings = ClientSettings(
+            **self._end(transfer, "client"), bind=transfer.client_addresses[0]
         )
-        return told.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
+        return settings.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""

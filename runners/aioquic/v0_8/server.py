@@ -9,22 +9,20 @@ import time
 from functools import partial
 
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.aioquic.endpoint import transmit
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer
+from minitopo_dc.runners.aioquic.connection import transmit
+from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, Log2020
 from minitopo_dc.runners.aioquic.v0_8.library import module
-from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.aioquic.v0_8.settings import ServerSettings
-from minitopo_dc.runners.processes.stop_signal import StopSignal
-from minitopo_dc.runners.processes.udp_socket import receive_batch, wait_readable
+from minitopo_dc.runners.aioquic.v0_8.runner import ServerSettings
+from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
 
 
-def serve(udp: socket.socket, stop: StopSignal, told: ServerSettings) -> None:
+def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> None:
     """Serve connections until the signal came and the present one has ended."""
     number = 0
     while not stop.requested:
         number += 1
-        log = Log2020(told.qlog / f"{number}.qlog", time.time) if told.qlog else None
-        server = BodyServer(partial(transmit, udp=udp), log, pacing=told.options.pacing)
+        log = Log2020(settings.qlog / f"{number}.qlog", time.time) if settings.qlog else None
+        server = BodyServer(partial(transmit, udp=udp), log, pacing=settings.options.pacing)
         _serve_one(server, udp, stop)
         if log is not None and server.connection is not None:
             log.save()
@@ -43,13 +41,13 @@ def _serve_one(server: BodyServer, udp: socket.socket, stop: StopSignal) -> None
 
 def main() -> None:
     """Serve until the signal came."""
-    told = ServerSettings.given()
+    settings = ServerSettings.given()
     module("h3.connection")  # before the first datagram: it takes a while
-    udp = socket.socket(address_family(told.address), socket.SOCK_DGRAM)
-    udp.bind((told.address, told.port))
+    udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
+    udp.bind((settings.address, settings.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    serve(udp, stop, told)
+    serve(udp, stop, settings)
 
 
 if __name__ == "__main__":

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient
-from minitopo_dc.runners.aioquic.v0_8.log import Log2020
-from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
+from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient, Log2020
+from minitopo_dc.runners.aioquic.v0_8.runner import Options2020
 from minitopo_dc.runners.aioquic.virtual import (
     ClientEnd,
     SecondsHost,
     congestion_of,
+    measured,
     moment_of,
     seconds,
 )
-from minitopo_dc.runners.quic import read_report
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, Received, VirtualFlow
 from minitopo_dc.workloads import Measurement, as_download
 from minitopo_dc.workloads.path_reports import PathSample
@@ -48,11 +46,7 @@ class Pair2020:
 
     def measure(self) -> Measurement:
         """Return the client's report, and both sockets' drops."""
-        outcome, host = self.client.application.outcome, self._flow.client_host
-        outcome.socket_drops = host.socket_drops
-        outcome.receive_buffer_bytes = host.receive_buffer_bytes
-        drops = {"server_socket_drops": self._flow.server_host.socket_drops}
-        return read_report(asdict(outcome) | drops, self._flow.workload)
+        return measured(self.client.application, self._flow)
 
     def congestion(self) -> Congestion:
         """Read from aioquic's own fields."""

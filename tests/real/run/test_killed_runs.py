@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from minitopo_dc.real.machine.run_registry import REGISTRY, processes_of
-from minitopo_dc.runners.ports import is_port_bound
+from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.scenario.addresses import SERVER_PORT
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of the machine

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.real.run.user_program import user_server
+from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.ports import is_port_bound
 from tests.real.local_host import LocalHost
 
 HERE = LocalHost()

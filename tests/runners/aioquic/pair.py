@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 
-from minitopo_dc.runners.aioquic.endpoint import OrderedConnection, Transmit
-from minitopo_dc.runners.aioquic.http3_client import Http3Client
+from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
+from minitopo_dc.runners.aioquic.connection import OrderedConnection
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.virtual import SecondsHost, moment_of, seconds
-from minitopo_dc.runners.payload.certificate import SERVER_NAME, identify, trust
+from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
 from minitopo_dc.runners.virtual import Received
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import START_NS, Loop, Timer
 from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.workloads import Workload
 
 SERVER, CLIENT = ("192.0.2.1", 4433), ("192.0.2.2", 50_000)
 DELAY_NS = 10_000_000
 START_S = seconds(START_NS)
 
-MakeClient = Callable[[OrderedConnection, Transmit, Callable[[], float]], Http3Client]
 Lost = Callable[[bool, float], bool]
 
 
@@ -32,7 +32,7 @@ def none_lost(_to_server: bool, _at_s: float) -> bool:
 
 @dataclass
 class _ClientEnd:
-    client: Http3Client
+    client: AioquicClient
     loop: Loop
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
@@ -45,36 +45,36 @@ class _ClientEnd:
 @dataclass
 class _ServerEnd:
     host: SecondsHost
+    workload: Workload
     session: Session | None = None
     steps: list[float] = field(default_factory=list)
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         for data, address, _ in datagrams:
             if self.session is None:
-                self.session = _accept(data)
+                self.session = _accept(data, self.workload)
             self.session.connection.receive_datagram(data, address, seconds(now))
         if self.session is None or self.session.ended:
             return None
         self.session.drive(seconds(now), self.host.transmit)
-        return moment_of(self.session.connection.get_timer())
+        return moment_of(self.session.timer())
 
 
-def _accept(data: bytes) -> Session:
+def _accept(data: bytes, workload: Workload) -> Session:
     configuration = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
     identify(configuration)
     destination = initial_destination(data)
     assert destination is not None
-    return Session(
-        OrderedConnection(
-            configuration=configuration, original_destination_connection_id=destination
-        )
+    connection = OrderedConnection(
+        configuration=configuration, original_destination_connection_id=destination
     )
+    return Session(connection, workload)
 
 
 class Pair:
     """Both ends, 10 ms apart; `lost` says of each datagram whether it is, by direction and time."""
 
-    def __init__(self, make_client: MakeClient, lost: Lost = none_lost) -> None:
+    def __init__(self, workload: Workload, lost: Lost = none_lost) -> None:
         self.loop = Loop()
         self._lost = lost
         there, back = Flow(CLIENT, SERVER), Flow(SERVER, CLIENT)
@@ -83,8 +83,8 @@ class Pair:
         there.enter = back.enter = self._forward
         connection = OrderedConnection(configuration=_client_configuration())
         here = SecondsHost(client_host)
-        self.client = make_client(connection, here.transmit, here.clock)
-        self.server = server_host.endpoint = _ServerEnd(SecondsHost(server_host))
+        self.client = make_client(workload, connection, here.transmit, here.clock)
+        self.server = server_host.endpoint = _ServerEnd(SecondsHost(server_host), workload)
         client_host.endpoint = _ClientEnd(self.client, self.loop)
         self._client_host = client_host
 

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pytest
-from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.runners.aioquic.http3_client import Http3Client
-from minitopo_dc.runners.aioquic.requests import RequestClient
-from minitopo_dc.runners.payload.content import Received, blocks
-from minitopo_dc.runners.payload.requests import RequestPlan, RequestsOutcome
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import RequestResponse, Workload
+from minitopo_dc.workloads.content import Received, blocks
+from minitopo_dc.workloads.exchange import Client, Outcome, Requests
+from minitopo_dc.workloads.request_response import RequestClient, RequestsOutcome
 from tests.runners.aioquic.pair import Lost, Pair, none_lost
 
-PLAN = RequestPlan(request_bytes=750, response_bytes=750, interval_s=0.4, count=10, patience_s=2.0)
+PLAN = RequestResponse(
+    request_bytes=750, response_bytes=750, interval_s=0.4, count=10, patience_s=2.0
+)
 ROUND_TRIP_S = 0.02
 CLOSING_S = 1.0  # more than three probe timeouts of 20 ms of round trip (RFC 9000, section 10.2)
 
 
-def exchange(plan: RequestPlan, lost: Lost = none_lost) -> tuple[RequestsOutcome, float]:
+def exchange(plan: RequestResponse, lost: Lost = none_lost) -> tuple[RequestsOutcome, float]:
     """What the client saw, and how long it ran in s."""
-    pair = Pair(lambda *given: RequestClient(given[0], plan, *given[1:]), lost)
+    pair = Pair(plan, lost)
     took_s = pair.run()
-    assert isinstance(pair.client, RequestClient)
-    return pair.client.outcome, took_s
+    return outcome_of(pair), took_s
+
+
+def outcome_of(pair: Pair) -> RequestsOutcome:
+    assert isinstance(pair.client.client.outcome, RequestsOutcome)
+    return pair.client.client.outcome
 
 
 def at_random(share: float, seed: int) -> Lost:
@@ -56,7 +62,9 @@ def test_requests_are_sent_on_time_and_answered_a_round_trip_later() -> None:
 
 @pytest.mark.parametrize("size", [1, 65_535, 65_536, 65_537, 300_000])
 def test_bodies_of_any_size_arrive_in_both_directions(size: int) -> None:
-    plan = replace(PLAN, request_bytes=size, response_bytes=size, count=3, patience_s=60.0)
+    plan = PLAN.model_copy(
+        update={"request_bytes": size, "response_bytes": size, "count": 3, "patience_s": 60.0}
+    )
     outcome, _ = exchange(plan)
     assert (unanswered(outcome), outcome.error) == ([], None)
     assert outcome.bytes_received == 3 * size
@@ -65,26 +73,26 @@ def test_bodies_of_any_size_arrive_in_both_directions(size: int) -> None:
 @settings(max_examples=20)
 @given(st.floats(0, 0.3), st.integers(0, 10**6), st.integers(1, 20_000))
 def test_losses_change_times_but_no_byte(share: float, seed: int, size: int) -> None:
-    plan = replace(PLAN, response_bytes=size, patience_s=600.0)
+    plan = PLAN.model_copy(update={"response_bytes": size, "patience_s": 600.0})
     # The handshake and the client's close get through.
     noise = at_random(share, seed)
     outcome, _ = exchange(plan, lambda *where: 0.1 < where[1] < 5 and noise(*where))
     assert (unanswered(outcome), outcome.error) == ([], None)
-    assert outcome.bytes_received == plan.count * size
+    assert outcome.bytes_received == plan.requests * size
 
 
 def test_the_same_losses_give_the_same_times() -> None:
-    plan = replace(PLAN, response_bytes=5000, interval_s=0.002, count=200)
+    plan = PLAN.model_copy(update={"response_bytes": 5000, "interval_s": 0.002, "count": 60})
     outcomes = []
     memory = []
-    for number in range(4):
+    for number in range(2):
         memory.append([bytearray(100) for _ in range(1000 * number)])  # other addresses
         outcomes.append(exchange(plan, at_random(0.1, 3)))
     assert [outcome for outcome in outcomes if outcome != outcomes[0]] == []
 
 
 def test_requests_go_on_while_nothing_gets_through_and_are_answered_afterwards() -> None:
-    outcome, _ = exchange(replace(PLAN, count=20), lost_between(1.0, 3.0))
+    outcome, _ = exchange(PLAN.model_copy(update={"count": 20}), lost_between(1.0, 3.0))
     assert [sent_s for sent_s, _ in outcome.requests] == pytest.approx(
         [ROUND_TRIP_S + number * 0.4 for number in range(20)], abs=1e-4
     )
@@ -111,7 +119,7 @@ def test_without_a_server_the_client_ends_with_an_error() -> None:
 
 
 def test_a_server_that_closes_in_mid_run_is_an_error_with_what_was_answered() -> None:
-    pair = Pair(lambda *given: RequestClient(given[0], PLAN, *given[1:]))
+    pair = Pair(PLAN)
 
     def lost(to_server: bool, at_s: float) -> bool:
         if at_s > 1.0 and to_server and pair.server.session is not None:
@@ -120,28 +128,28 @@ def test_a_server_that_closes_in_mid_run_is_an_error_with_what_was_answered() ->
 
     pair._lost = lost
     pair.run()
-    assert isinstance(pair.client, RequestClient)
-    assert pair.client.outcome.error == "connection ended: 256"
-    assert unanswered(pair.client.outcome) == [3]
+    assert outcome_of(pair).error == "connection ended: 256"
+    assert unanswered(outcome_of(pair)) == [3]
 
 
-class Elsewhere(RequestPlan):
-    """A plan whose requests go to a path that is not there."""
+class Elsewhere(RequestResponse):
+    """Requests that go to a path that is not there."""
 
-    @property
-    def path(self) -> str:
-        return "/nothing"
+    def make_client(self, connection: Requests) -> Client:
+        made = RequestClient(self, connection)
+        made._path = "/nothing"
+        return made
 
 
 def test_a_wrong_status_ends_the_client_with_an_error() -> None:
-    outcome, took_s = exchange(Elsewhere(750, 750, 0.4, 10, 2.0))
+    outcome, took_s = exchange(Elsewhere(count=10, patience_s=2.0))
     assert outcome.error == "request 0 got status 404, not 200"
     assert unanswered(outcome) == [0]
     assert took_s < CLOSING_S
 
 
 def test_requests_beyond_the_servers_limit_of_streams_wait_in_the_transport() -> None:
-    plan = replace(PLAN, interval_s=1e-9, count=500)
+    plan = PLAN.model_copy(update={"interval_s": 1e-9, "count": 500})
     outcome, _ = exchange(plan)
     assert outcome.requests[-1][0] < outcome.requests[0][0] + 1e-5
     assert (unanswered(outcome), outcome.error) == ([], None)
@@ -161,60 +169,50 @@ class Ask:
     declared: int | None = None
 
 
-class Asking(Http3Client):
+class Asking(Client):
     """A client that asks for several things at once, when the handshake is over."""
 
-    def __init__(self, *given: object, asks: Iterable[Ask]) -> None:
-        connection, transmit, clock = given
-        super().__init__(connection, transmit, clock)  # type: ignore[arg-type]
-        self.asks = list(asks)
+    def __init__(self, connection: Requests, asks: Sequence[Ask]) -> None:
+        super().__init__(Outcome())
+        self._connection = connection
+        self.asks = asks
         self.statuses: dict[int, int] = {}
         self.bodies = [Received() for _ in self.asks]
         self.ended_at: dict[int, float] = {}
-        self.reason = ""
 
-    def _on_start(self, now: float) -> None:
-        pass
-
-    def _on_time(self, now: float) -> None:
-        pass
-
-    def _timeout(self) -> float:
-        return float("inf")
-
-    def _on_handshake(self) -> None:
+    def connected(self, now: int) -> None:  # noqa: ARG002
         for ask in self.asks:
             if ask.declared is None:
-                self._request(ask.method, ask.path, ask.body)
+                self._connection.request(ask.method, ask.path, ask.body)
                 continue
-            stream_id = self._connection.get_next_available_stream_id()
-            headers = [(b":method", b"POST"), (b":scheme", b"https"), (b":authority", b"x")]
-            headers += [(b":path", ask.path.encode())]
-            headers += [(b"content-length", str(ask.declared).encode())]
-            self._http.send_headers(stream_id, headers)
-            self._http.send_data(stream_id, ask.body or b"", end_stream=True)
+            stream = self._connection.request("POST", ask.path, length=ask.declared)
+            self._connection.write(stream, ask.body or b"", end=True)
 
-    def _on_event(self, event: H3Event) -> None:
-        assert isinstance(event, HeadersReceived | DataReceived)
-        number = event.stream_id // 4
-        if isinstance(event, HeadersReceived):
-            self.statuses[number] = int(dict(event.headers)[b":status"])
-        else:
-            self.bodies[number].take(event.data)
-        if event.stream_ended:
-            self.ended_at[number] = self._clock()
-            if len(self.ended_at) == len(self.asks):
-                self._close()
+    def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
+        self.statuses[stream // 4] = status
 
-    def _on_end(self, reason: str) -> None:
-        self.reason = reason
+    def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
+        self.bodies[stream // 4].take(data)
+
+    def end(self, stream: int, now: int) -> None:
+        self.ended_at[stream // 4] = now / NS_PER_S
+        self.ended = len(self.ended_at) == len(self.asks)
+
+
+class Asked(Workload):
+    """A workload of such a client, with the server of all."""
+
+    asks: tuple[Ask, ...]
+
+    def make_client(self, connection: Requests) -> Client:
+        return Asking(connection, self.asks)
 
 
 def ask(*asks: Ask) -> Asking:
-    pair = Pair(lambda *given: Asking(*given, asks=asks))
+    pair = Pair(Asked(asks=asks))
     pair.run()
-    assert isinstance(pair.client, Asking)
-    return pair.client
+    assert isinstance(pair.client.client, Asking)
+    return pair.client.client
 
 
 def test_a_session_answers_small_requests_beside_a_download() -> None:
@@ -263,5 +261,5 @@ def test_a_session_says_what_is_wrong_with_a_request(wanted: Ask, status: int) -
 def test_a_body_of_another_length_than_announced_ends_the_connection(declared: int) -> None:
     # aioquic itself takes it for a malformed message (RFC 9114, section 4.1.2).
     client = ask(Ask("/respond/10", body=content(5), declared=declared))
-    assert client.reason == "connection ended: content-length does not match data size"
+    assert client.outcome.error == "connection ended: content-length does not match data size"
     assert client.statuses == {}

@@ -16,10 +16,10 @@ from minitopo_dc.runners.aioquic.v0_8 import library
 from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient, End
 from minitopo_dc.runners.aioquic.v0_8.endpoint import epoll_moment as moment
 from minitopo_dc.runners.aioquic.v0_8.library import missing
-from minitopo_dc.runners.aioquic.v0_8.settings import Options2020
-from minitopo_dc.runners.payload.content import content_sha256
+from minitopo_dc.runners.aioquic.v0_8.runner import Options2020
 from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download
+from minitopo_dc.workloads.content import content_sha256
 
 needs_it = pytest.mark.skipif(
     missing() is not None and not os.environ.get("CI"), reason=missing() or ""

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.command.programs.messages import payloads
-from minitopo_dc.runners.ports import is_port_bound
 
 PROGRAMS = "minitopo_dc.runners.command.programs"
 LOAD: dict[str, float] = {"--bytes": 1000, "--concurrent": 3, "--seconds": 0.5}

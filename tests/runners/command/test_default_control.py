@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import pytest
 
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.command import default_control as module
-from minitopo_dc.runners.command.default_control import default_control
+from minitopo_dc.runners.command import runner as module
+from minitopo_dc.runners.command.runner import default_control
 from tests.runners.hosts import SERVER_ADDRESS, NamespaceHost, TwoHosts, two_hosts
 
 pytestmark = pytest.mark.root

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.command.measures import read_measures, value_at
+from minitopo_dc.runners.command.runner import read_measures, value_at
 from minitopo_dc.workloads import Measure
 
 REPORT = {"end": {"sum": {"bits_per_second": 9.5e6}, "streams": [{"rtt": 12}, {"rtt": 15}]}}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
-from minitopo_dc.runners.icmp.client import Pair, PingFailedError, pairs, read
+from minitopo_dc.runners.icmp import Pair, PingFailedError, pairs, read
 from minitopo_dc.workloads import Download, Measurement, Ping
 from tests.runners.told import told
 

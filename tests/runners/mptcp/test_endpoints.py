@@ -11,10 +11,10 @@ from typing import IO
 
 import pytest
 
+from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
 from minitopo_dc.runners.mptcp.path_manager import apply_on_time
-from minitopo_dc.runners.ports import is_connected
 from minitopo_dc.settings import PathEvent, PathPlan
 
 ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from minitopo_dc.runners.ngtcp2 import client as quic_ngtcp2_client
-from minitopo_dc.runners.ngtcp2.client import run
+from minitopo_dc.runners import ngtcp2 as quic_ngtcp2_client
+from minitopo_dc.runners.ngtcp2 import run
 
 NO_DESCRIPTOR = 999
 STOPS_IN_ORDER = """

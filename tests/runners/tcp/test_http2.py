@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import deque
 
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.errors import ErrorCodes
-from h2.events import DataReceived, Event, RequestReceived, StreamEnded
+from h2.events import DataReceived, Event, RequestReceived, StreamEnded, StreamReset
 from h2.settings import SettingCodes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.runners.payload.content import blocks
-from minitopo_dc.runners.payload.requests import RequestPlan
-from minitopo_dc.runners.tcp.http2 import Http2Requests
+from minitopo_dc.runners.tcp.http2 import Http2Client
+from minitopo_dc.workloads import Realtime, RequestResponse, Workload
+from minitopo_dc.workloads.content import blocks
+from minitopo_dc.workloads.request_response import RequestsOutcome
 
-PLAN = RequestPlan(request_bytes=750, response_bytes=100, interval_s=0.4, count=5, patience_s=2.0)
+PLAN = RequestResponse(
+    request_bytes=750, response_bytes=100, interval_s=0.4, count=5, patience_s=2.0
+)
 
 
 def content(size: int) -> bytes:
     return b"".join(blocks(size))
 
 
+def with_fields(**fields: object) -> RequestResponse:
+    return PLAN.model_copy(update=fields)
+
+
 class Exchange:
     """A client that has just connected, at 10 s, and a server; a test passes the time and bytes."""
 
-    def __init__(self, plan: RequestPlan = PLAN, **limits: int) -> None:
+    def __init__(self, workload: Workload = PLAN, **limits: int) -> None:
         self.now = 9.0
-        self.client = Http2Requests(plan, lambda: self.now)
+        self.client = Http2Client(workload, lambda: self.now)
         self.server = H2Connection(H2Configuration(client_side=False))
         self.server.initiate_connection()
         self.server.update_settings({SettingCodes[name]: value for name, value in limits.items()})
         self.client.connecting()
         self.now = 10.0
         self.client.connected()
+
+    @property
+    def outcome(self) -> RequestsOutcome:
+        assert isinstance(self.client.client.outcome, RequestsOutcome)
+        return self.client.client.outcome
 
     def to_server(self) -> list[Event]:
         data = self.client.data_to_send()
@@ -46,7 +58,7 @@ class Exchange:
 
     def at(self, now: float) -> None:
         self.now = now
-        self.client.on_time(now)
+        self.client.on_time()
 
     def answer(self, stream_id: int, body: bytes, status: int = 200) -> None:
         self.server.send_headers(stream_id, [(":status", str(status))])
@@ -66,7 +78,7 @@ def test_requests_are_sent_on_time_and_their_answers_timed() -> None:
         exchange.now += 0.05
         exchange.answer(stream_id, content(100))
         exchange.to_client()
-    outcome = exchange.client.outcome
+    outcome = exchange.outcome
     expected = [(1 + number * 0.4, 1.05 + number * 0.4) for number in range(5)]
     assert outcome.requests == [pytest.approx(times) for times in expected]
     assert (outcome.handshake_s, outcome.bytes_received, outcome.error) == (1.0, 500, None)
@@ -93,12 +105,12 @@ def test_patience_ends_the_client_with_requests_unanswered() -> None:
     assert exchange.client.timeout() == 13.6
     exchange.at(13.6)
     assert exchange.client.closing
-    assert exchange.client.outcome.error is None
-    assert [answered for _, answered in exchange.client.outcome.requests] == 5 * [None]
+    assert exchange.outcome.error is None
+    assert [answered for _, answered in exchange.outcome.requests] == 5 * [None]
 
 
 def test_no_more_requests_are_open_than_the_server_allows() -> None:
-    exchange = Exchange(replace(PLAN, count=7), MAX_CONCURRENT_STREAMS=3)
+    exchange = Exchange(with_fields(count=7), MAX_CONCURRENT_STREAMS=3)
     exchange.to_client()
     exchange.at(20.0)
     seen = []
@@ -110,12 +122,12 @@ def test_no_more_requests_are_open_than_the_server_allows() -> None:
             exchange.answer(stream_id, content(100))
         exchange.to_client()
     assert seen == [1, 3, 5, 7, 9, 11, 13]
-    assert [sent for sent, _ in exchange.client.outcome.requests] == [1.0, *6 * [11.0]]
-    assert exchange.client.outcome.error is None
+    assert [sent for sent, _ in exchange.outcome.requests] == [1.0, *6 * [11.0]]
+    assert exchange.outcome.error is None
 
 
 def test_no_more_than_100_are_open_before_the_server_has_said_its_limit() -> None:
-    exchange = Exchange(replace(PLAN, count=300))
+    exchange = Exchange(with_fields(count=300))
     exchange.at(1000.0)
     assert len(opened(exchange.to_server())) == 100
     exchange.to_client()  # h2's server allows 100, too
@@ -124,7 +136,7 @@ def test_no_more_than_100_are_open_before_the_server_has_said_its_limit() -> Non
 
 @given(st.integers(1, 200_000), st.integers(1000, 50_000))
 def test_a_request_of_any_size_fits_through_the_servers_windows(size: int, window: int) -> None:
-    plan = replace(PLAN, request_bytes=size, count=1)
+    plan = with_fields(request_bytes=size, count=1)
     exchange = Exchange(plan, INITIAL_WINDOW_SIZE=window)
     exchange.to_client()
     received = b""
@@ -138,11 +150,11 @@ def test_a_request_of_any_size_fits_through_the_servers_windows(size: int, windo
                 exchange.answer(1, content(100))
         exchange.to_client()
     assert received == content(size)
-    assert exchange.client.outcome.error is None
+    assert exchange.outcome.error is None
 
 
 def test_answers_much_larger_than_the_protocols_first_window_arrive_at_once() -> None:
-    exchange = Exchange(replace(PLAN, response_bytes=10_000_000, count=1))
+    exchange = Exchange(with_fields(response_bytes=10_000_000, count=1))
     (stream_id,) = opened(exchange.to_server())
     exchange.server.send_headers(stream_id, [(":status", "200")])
     body = content(10_000_000)
@@ -150,8 +162,8 @@ def test_answers_much_larger_than_the_protocols_first_window_arrive_at_once() ->
         exchange.server.send_data(stream_id, body[begin : begin + 16_384])
     exchange.server.end_stream(stream_id)
     exchange.to_client()
-    assert exchange.client.outcome.bytes_received == 10_000_000
-    assert exchange.client.outcome.error is None
+    assert exchange.outcome.bytes_received == 10_000_000
+    assert exchange.outcome.error is None
 
 
 @pytest.mark.parametrize(
@@ -168,8 +180,8 @@ def test_a_wrong_answer_ends_the_client_with_an_error(body: bytes, status: int, 
     exchange.answer(stream_id, body, status)
     exchange.to_client()
     assert exchange.client.closing
-    assert exchange.client.outcome.error == words
-    assert exchange.client.outcome.requests == [(1.0, None)]
+    assert exchange.outcome.error == words
+    assert exchange.outcome.requests == [(1.0, None)]
 
 
 def test_a_reset_request_is_an_error() -> None:
@@ -177,7 +189,7 @@ def test_a_reset_request_is_an_error() -> None:
     (stream_id,) = opened(exchange.to_server())
     exchange.server.reset_stream(stream_id, ErrorCodes.INTERNAL_ERROR)
     exchange.to_client()
-    assert exchange.client.outcome.error == "request 0 was reset by the server"
+    assert exchange.outcome.error == "the server gave request 0 up"
 
 
 def test_a_server_that_goes_away_is_an_error() -> None:
@@ -185,22 +197,61 @@ def test_a_server_that_goes_away_is_an_error() -> None:
     exchange.to_server()
     exchange.server.close_connection()
     exchange.to_client()
-    assert exchange.client.outcome.error == "connection ended by the server"
+    assert exchange.outcome.error == "connection ended by the server"
 
 
 def test_a_server_that_breaks_the_protocol_is_an_error() -> None:
     exchange = Exchange()
     exchange.client.receive(bytes(9))  # a DATA frame of no stream (RFC 9113, section 6.1)
     assert exchange.client.closing
-    assert str(exchange.client.outcome.error).startswith("the server broke HTTP/2: ProtocolError")
+    assert str(exchange.outcome.error).startswith("the server broke HTTP/2: ProtocolError")
 
 
 def test_a_lost_connection_is_an_error_unless_the_client_is_through() -> None:
     exchange = Exchange()
     exchange.client.lost("connection failed: reset")
-    assert exchange.client.outcome.error == "connection failed: reset"
+    assert exchange.outcome.error == "connection failed: reset"
     through = Exchange()
     through.at(11.6)
     through.at(20.0)
     through.client.lost("connection failed: reset")
-    assert through.client.outcome.error is None
+    assert through.outcome.error is None
+
+
+def test_a_small_window_delays_the_frames_of_a_call_and_loses_none() -> None:
+    call = Realtime(fps=10, bitrate_mbps=0.1, duration_s=0.3, delivery="stream", direction="up")
+    exchange = Exchange(call, INITIAL_WINDOW_SIZE=500)
+    exchange.to_client()
+    received, is_over = b"", False
+    for _ in range(200):
+        exchange.at(10.5)
+        for event in exchange.to_server():
+            is_over = is_over or isinstance(event, StreamEnded)
+            if isinstance(event, DataReceived):
+                received += event.data
+                exchange.server.acknowledge_received_data(event.flow_controlled_length, 1)
+        exchange.to_client()
+    assert len(received) == sum(call.plan.sizes_bytes)
+    assert is_over
+
+
+def test_a_cancelled_request_is_reset() -> None:
+    exchange = Exchange()
+    (stream_id,) = opened(exchange.to_server())
+    exchange.client.cancel(0)
+    (event,) = exchange.to_server()
+    assert isinstance(event, StreamReset)
+    assert event.stream_id == stream_id
+
+
+def test_cancelled_requests_leave_room_for_others_and_waiting_ones_are_never_sent() -> None:
+    exchange = Exchange(with_fields(count=4), MAX_CONCURRENT_STREAMS=1)
+    exchange.to_client()
+    exchange.at(20.0)
+    assert opened(exchange.to_server()) == [1]
+    for number in (2, 0):
+        exchange.client.cancel(number)
+    assert opened(exchange.to_server()) == [3]
+    exchange.client.cancel(1)
+    assert opened(exchange.to_server()) == [5]
+    assert exchange.client._unopened == deque()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from minitopo_dc.runners.processes.kernel_socket import Subflow
-from minitopo_dc.runners.tcp.subflow_history import SAMPLE_NS, SubflowHistory
+from minitopo_dc.runners.tcp.info import SAMPLE_NS, SubflowHistory
 
 FIRST = Subflow(
     local="10.0.0.2",

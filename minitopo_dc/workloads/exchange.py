@@ -1,0 +1,290 @@
+"""Both ends of a workload without input or output, and the connection as they see it.
+
+A transport calls an end when something has happened; the end calls its connection. Times are int
+ns on one clock of the transport's. A workload that gives a `Client` (`Workload.make_client`) runs
+on every transport that implements these connections: on sockets and on the virtual clock.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from http import HTTPStatus
+from typing import Any, ClassVar, Protocol
+
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.content import Received, blocks, requested_size, response_size
+
+
+class WrongAnswer(MinitopoDcError):  # noqa: N818 (it is the server's, not this program's)
+    """Error: an answer is not the one asked for; the text says of which request and why."""
+
+
+class Requests(Protocol):
+    """A client's connection, on which it asks for something and is answered."""
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, *, length: int | None = None
+    ) -> int:
+        """Ask for something; return the number of its stream.
+
+        Args:
+            method: `GET`, `POST`, ...
+            path: of the resource.
+            body: all of the request's body, if it has one.
+            length: in place of `body`, the bytes that `write` gives piece by piece.
+        """
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send the next piece of a body; `end`: it is the last one."""
+
+    def cancel(self, stream: int) -> None:
+        """Tell the server that no more of an answer is wanted."""
+
+
+class Streams(Protocol):
+    """A connection of QUIC at either end, with bare streams and no requests.
+
+    What is `marked` goes over a second connection with a code point, if the workload has one; its
+    streams have numbers from `MARKED` on.
+    """
+
+    def open(self, *, unidirectional: bool, marked: bool = False) -> int:
+        """Return a new stream of this end, which exists when something is written on it."""
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send bytes on a stream."""
+
+    def reset(self, stream: int) -> None:
+        """Give a stream up, unless all of it was acknowledged."""
+
+    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:
+        """Send bytes in a DATAGRAM frame (RFC 9221)."""
+
+
+MARKED = 1 << 62
+"""Streams of QUIC have smaller numbers (RFC 9000, section 2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content that a server sends."""
+
+    size_bytes: int
+    body: Iterable[bytes] | None = None
+    """Its bytes, in order, which can be taken once; None: those of `blocks`."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """Headers beside `content-length`."""
+
+    @property
+    def pieces(self) -> Iterable[bytes]:
+        """Return its bytes, in order."""
+        return blocks(self.size_bytes) if self.body is None else self.body
+
+
+class Answers(Protocol):
+    """A server's connection, on which it answers requests."""
+
+    def answer(self, stream: int, answer: Content | HTTPStatus) -> None:
+        """Answer a request with content, or with a status alone."""
+
+    def begin(self, stream: int) -> None:
+        """Begin an answer whose content `write` gives piece by piece."""
+
+    def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
+        """Send the next piece of an answer; `end`: it is the last one."""
+
+
+class End:
+    """One end of a workload."""
+
+    eager: ClassVar[bool] = True
+    """Whether it is given bytes as soon as they come; else not before there are some."""
+
+    def data(self, stream: int, data: bytes, now: int) -> None:
+        """Take the next bytes of a stream: of an answer, or of a request's body."""
+
+    def end(self, stream: int, now: int) -> None:
+        """Note that a stream has ended behind what has come of it."""
+
+    def reset(self, stream: int, now: int) -> None:
+        """Note that the other end gave a stream up, or wants no more of it."""
+
+    def datagram(self, data: bytes, now: int) -> None:
+        """Take what came in a DATAGRAM frame."""
+
+    def on_time(self, now: int) -> None:
+        """Do what is due; it is also called behind what has happened."""
+
+    def next_timeout(self) -> float:
+        """Return when to call `on_time` (ns) if nothing happens before, infinity for never."""
+        return math.inf
+
+
+@dataclass
+class Outcome:
+    """The results of a client, which JSON can hold; times in s since it began to connect."""
+
+    completion_s: float | None = None
+    bytes_received: int = 0
+    handshake_s: float | None = None
+    rows: list[Mapping[str, int | float | None]] = field(default_factory=list)
+    receive_buffer_bytes: int | None = None  # the socket's; None: not a UDP socket
+    socket_drops: int | None = None
+    error: str | None = None
+
+
+class AnyOutcome(Protocol):
+    """The results of a client, a dataclass: what all of them have."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    handshake_s: float | None
+    receive_buffer_bytes: int | None
+    socket_drops: int | None
+    error: str | None
+
+
+class Client(End):
+    """The client's end, from its start of connecting to its `ended`."""
+
+    ended: bool = False
+    """Whether the connection may be closed, as the work is done or has failed."""
+    only_receives: bool = False
+    """Whether it has nothing more to send until it has ended."""
+
+    def __init__(self, outcome: AnyOutcome) -> None:
+        self.outcome = outcome
+        self._start = 0
+
+    def connecting(self, now: int) -> None:
+        """Note that the connection is about to begin."""
+        self._start = now
+
+    def connected(self, now: int) -> None:
+        """Begin, as requests may be sent from now on."""
+        self.outcome.handshake_s = self._since_start(now)
+
+    def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
+        """Take the status of an answer, with which it begins; HTTP/0.9 has none.
+
+        Raises:
+            WrongAnswer: it is not 200.
+        """
+        if status != HTTPStatus.OK:
+            raise WrongAnswer(f"request {self.number(stream)} got status {status}, not 200")
+
+    def number(self, stream: int) -> int:
+        """Return the number of a request, for messages."""
+        return stream
+
+    def failed(self, reason: str) -> None:
+        """End with an error, as nothing more will come; nothing if it has ended."""
+        if not self.ended:
+            self.ended = True
+            self.outcome.error = reason
+
+    def report(self) -> dict[str, Any]:
+        """Return the results, for `Workload.measured`."""
+        return asdict(self.outcome)
+
+    def _since_start(self, now: int) -> float:
+        return (now - self._start) / NS_PER_S
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it has come, but for its body."""
+
+    method: str
+    path: str
+    headers: Mapping[bytes, bytes] | None = None
+    """None: those of HTTP/0.9, which has none."""
+
+
+class Server(End):
+    """The server's end of one connection."""
+
+    def request(self, stream: int, request: Request, now: int) -> None:
+        """Take a request, whose body follows, if it has one, and then its `end`."""
+
+
+Find = Callable[[str], Content | None]
+"""What there is at the path of a request; None: nothing, which is status 404."""
+
+
+def requested_content(path: str) -> Content | None:
+    """Return the content that `/bytes/N` asks for, None for any other path."""
+    size = requested_size(path)
+    return None if size is None else Content(size)
+
+
+class ContentServer(Server):
+    """The server of most workloads.
+
+    `GET` is answered at once with what is found at its path (at `/bytes/N` N deterministic bytes),
+    `POST /respond/N` with N such bytes when its body is complete.
+    """
+
+    eager: ClassVar[bool] = False
+
+    def __init__(self, connection: Answers, find: Find = requested_content) -> None:
+        """Take the function that finds the content of `GET` requests."""
+        self._connection = connection
+        self._find = find
+        self._posted: dict[int, Posted] = {}
+
+    def request(self, stream: int, request: Request, now: int) -> None:  # noqa: ARG002
+        """Answer the request, or wait for its body."""
+        if request.method == "POST":
+            self._posted[stream] = Posted(request)
+        else:
+            found = self._find(request.path) if request.method == "GET" else None
+            self._connection.answer(stream, found or HTTPStatus.NOT_FOUND)
+
+    def data(self, stream: int, data: bytes, now: int) -> None:  # noqa: ARG002
+        """Take a piece of a request's body."""
+        if stream in self._posted:
+            self._posted[stream].take(data)
+
+    def end(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Answer a request whose body is complete."""
+        if stream in self._posted:
+            self._connection.answer(stream, self._posted.pop(stream).answer())
+
+    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Forget a request that was given up."""
+        self._posted.pop(stream, None)
+
+
+class Posted:
+    """One `POST` whose body arrives in pieces.
+
+    A server takes the whole body before it answers, whatever the answer will be.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._size = response_size(request.path)
+        self._headers = request.headers
+        self._body = Received()
+
+    def take(self, data: bytes) -> None:
+        """Take the next piece of the body."""
+        self._body.take(data)
+
+    def answer(self) -> Content | HTTPStatus:
+        """Return the answer, once the body is complete.
+
+        It is 404 for another path. It is 400 for a body whose length is not the announced one
+        (`content-length`), that was announced without a length, or that is not the content.
+        """
+        if self._size is None:
+            return HTTPStatus.NOT_FOUND
+        return Content(self._size) if self._is_right() else HTTPStatus.BAD_REQUEST
+
+    def _is_right(self) -> bool:
+        if self._headers is None:
+            return self._body.is_right
+        declared = self._headers.get(b"content-length", b"")
+        return declared.isdigit() and self._body.is_content(int(declared))

@@ -1,1 +1,0 @@
-"""Echoes by ping(8): transport `icmp`."""

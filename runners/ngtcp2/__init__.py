@@ -1,1 +1,0 @@
-"""QUIC by ngtcp2's tools: transport `quic-ngtcp2`."""

@@ -1,1 +1,0 @@
-"""Contents of transfers: deterministic bytes, requests, certificates."""

@@ -1,1 +1,0 @@
-"""MP-QUIC by TQUIC's tools: transport `mpquic`."""

@@ -1,0 +1,106 @@
+"""The request clients between two namespaces, while what joins them is cut."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.runners.base import Transfer, get_runner
+from minitopo_dc.workloads import RequestResponse
+from tests.runners.hosts import (
+    CLIENT_ADDRESSES,
+    TwoHosts,
+    transfer_between,
+    two_hosts,
+)
+from tests.runners.request_programs import asking, report_of, reports, serving, unanswered
+
+pytestmark = [pytest.mark.root, pytest.mark.alone]
+
+# 750 bytes each way every 400 ms: the experiment of "Multipath QUIC: Design and Evaluation".
+PLAN = RequestResponse(
+    request_bytes=750, response_bytes=750, interval_s=0.4, count=15, patience_s=10.0
+)
+CUT_S = 5 * PLAN.interval_s
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as made:
+        yield made
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Transfer:
+    return transfer_between(tmp_path, RequestResponse())
+
+
+@contextmanager
+def cut(hosts: TwoHosts, *addresses: str, after_s: float = CUT_S) -> Iterator[None]:
+    """Drop what the server sends to these addresses, so long after a client has connected."""
+    blackholes = [["blackhole", f"{address}/32"] for address in addresses]
+
+    def cut_when_connected() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if "ESTAB" in hosts.server.run("ss", "--tcp", "--no-header", "state", "all"):
+                break
+            time.sleep(0.02)
+        time.sleep(after_s)
+        for blackhole in blackholes:
+            hosts.server.run("ip", "route", "add", *blackhole)
+
+    cutting = threading.Thread(target=cut_when_connected)
+    cutting.start()
+    try:
+        yield
+    finally:
+        cutting.join()
+        for blackhole in blackholes:
+            hosts.server.run("ip", "route", "delete", *blackhole)
+
+
+def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
+    hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner = get_runner("mptcp")
+    with (
+        runner.hosts(transfer, hosts.server, hosts.client),
+        serving("mptcp", transfer, hosts.server),
+        cut(hosts, CLIENT_ADDRESSES[0]),
+        asking("mptcp", PLAN, transfer, hosts.client) as client,
+    ):
+        report = report_of(client, PLAN, transfer)
+    assert (report["error"], unanswered(report["requests"])) == (None, [])
+    (connection,) = reports(transfer.server_output)
+    assert connection["multipath"]
+    sent = {flow["remote"]: flow["bytes_sent"] for flow in connection["subflows"]}
+    # The server needs one answer or two to learn that the first path is gone.
+    assert sent[CLIENT_ADDRESSES[1]] > 5 * 750
+    delays = [answered - at for at, answered in report["requests"]]
+    assert max(delays) > 0.2, "Linux' smallest retransmission timeout"
+    assert sorted(delays)[len(delays) // 2] < 0.2
+
+
+@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+def test_a_client_that_is_cut_off_for_good_ends_in_time_and_so_does_its_server(
+    name: str, hosts: TwoHosts, transfer: Transfer
+) -> None:
+    plan = PLAN.model_copy(update={"interval_s": 0.2, "patience_s": 1.0})
+    with (
+        get_runner(name).hosts(transfer, hosts.server, hosts.client),
+        cut(hosts, *CLIENT_ADDRESSES, after_s=5 * plan.interval_s),
+        serving(name, transfer, hosts.server),
+        asking(name, plan, transfer, hosts.client) as client,
+    ):
+        report = report_of(client, plan, transfer)
+    assert report["error"] is None
+    first, *_ = without = unanswered(report["requests"])
+    assert without == list(range(first, 15))
+    assert 3 <= first <= 7
+    assert len(reports(transfer.server_output)) == 1

@@ -1,0 +1,163 @@
+"""Both ends of a call, over bare streams and over requests."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.runners.base import accepted, read_report
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads import Realtime
+from minitopo_dc.workloads.call import DOWN, HEAD, UP, CallOutcome, Receiving
+from minitopo_dc.workloads.exchange import Client, Request, WrongAnswer
+from tests.workloads.wire import Answered, StreamPair, Wire, serve
+
+FIELDS = {"fps": 10, "bitrate_mbps": 0.1, "duration_s": 0.3}
+
+
+def a_call(direction: str = "both", delivery: str = "stream", **fields: object) -> Realtime:
+    values = {**FIELDS, "direction": direction, "delivery": delivery, **fields}
+    return Realtime.check(values, "test")
+
+
+def frame(number: int, captured_s: float, size: int) -> bytes:
+    return HEAD.pack(number, size, round(captured_s * NS_PER_S)) + bytes(size - HEAD.size)
+
+
+def outcome_of(client: Client) -> CallOutcome:
+    assert isinstance(client.outcome, CallOutcome)
+    return client.outcome
+
+
+@given(
+    st.sampled_from(["down", "up", "both"]),
+    st.sampled_from(["stream", "streams", "datagrams"]),
+    st.integers(1, 60),
+    st.sampled_from([None, 46]),
+)
+def test_over_streams_without_a_network_every_frame_comes_when_it_is_due(
+    direction: str, delivery: str, fps: int, dscp: int | None
+) -> None:
+    call = a_call(direction, delivery, fps=fps, key_frame_dscp=dscp)
+    pair = StreamPair(call)
+    pair.run(NS_PER_S, 100 * NS_PER_S)
+    measured = accepted(call, read_report(pair.client.report(), call))
+    assert len(measured.rows) == call.frames * len(call.directions)
+    assert {row["delay_ms"] for row in measured.rows} == {0.0}
+    assert measured.details["lost_frames"] == 0
+
+
+def test_what_is_late_is_reset_and_counted() -> None:
+    call = a_call("up", "streams", reset_late=True, deadline_ms=50)
+    pair = StreamPair(call)
+    pair.run(NS_PER_S, 100 * NS_PER_S)
+    assert pair.ends[0].resets == call.frames  # without a network nobody says that they are there
+    assert outcome_of(pair.client).reset_frames == call.frames
+
+
+class Calling:
+    """A client over requests that has just connected, at 10 s."""
+
+    def __init__(self, call: Realtime) -> None:
+        self.wire = Wire()
+        self.client = call.make_client(self.wire)
+        self.client.connecting(9 * NS_PER_S)
+        self.client.connected(10 * NS_PER_S)
+        self.streams = {request.path: number for number, request in enumerate(self.wire.sent)}
+
+    def at(self, now_s: float) -> None:
+        self.now = round(now_s * NS_PER_S)
+        self.client.on_time(self.now)
+
+
+def test_frames_go_up_when_they_are_due() -> None:
+    calling = Calling(a_call("up"))
+    for step in range(3):
+        calling.at(10.0 + step / 10)
+    (request,) = calling.wire.sent
+    received = Receiving()
+    received.on_stream(0, request.body or b"", 1)
+    assert sorted(received.received_ns) == [0, 1, 2]
+    assert request.length == len(request.body or b"")
+
+
+def test_a_call_ends_with_the_last_frame_down_and_the_report_of_those_up() -> None:
+    calling = Calling(a_call())
+    calling.at(10.5)
+    for number, size in enumerate(a_call().plan.sizes_bytes):
+        data = frame(number, 10.05 + number / 10, size)
+        calling.client.data(calling.streams[DOWN], data, calling.now)
+    calling.at(10.5)
+    assert not calling.client.ended
+    report = {"received_ns": {"0": 10_020_000_000, "2": 10_230_000_000}}
+    calling.client.data(calling.streams[UP], json.dumps(report).encode(), calling.now)
+    calling.client.end(calling.streams[UP], calling.now)
+    calling.at(10.5)
+    outcome = outcome_of(calling.client)
+    assert (calling.client.ended, outcome.error) == (True, None)
+    assert [row["up"] for row in outcome.frames] == [0, 0, 0, 1, 1, 1]
+    assert outcome.frames[0]["captured_s"] == pytest.approx(1.05)
+    assert [row["delay_ms"] for row in outcome.frames[3:]] == [20.0, None, 30.0]
+
+
+def test_frames_that_do_not_come_are_lost_2_s_behind_the_last() -> None:
+    calling = Calling(a_call("down"))
+    calling.at(10.1)
+    data = frame(0, 10.05, a_call().plan.sizes_bytes[0])
+    calling.client.data(calling.streams[DOWN], data, calling.now)
+    calling.at(12.1)
+    assert not calling.client.ended
+    assert calling.client.next_timeout() == 12.2 * NS_PER_S
+    calling.at(12.21)
+    assert calling.client.ended
+    rows = outcome_of(calling.client).frames
+    assert [row["received_s"] is None for row in rows] == [False, True, True]
+
+
+def test_a_report_that_does_not_come_is_an_error() -> None:
+    calling = Calling(a_call("up"))
+    calling.at(12.3)
+    assert calling.client.next_timeout() == 72.2 * NS_PER_S
+    calling.at(72.3)
+    assert calling.client.outcome.error == "the server's report did not come within 60 s"
+
+
+def test_a_call_that_the_server_refuses_is_an_error() -> None:
+    client = Calling(a_call()).client
+    with pytest.raises(WrongAnswer, match="the call got status 400, not 200"):
+        client.headers(0, 400, 0)
+    with pytest.raises(WrongAnswer, match="the server has reset the call"):
+        client.reset(0, 0)
+
+
+def test_the_server_sends_each_frame_down_when_it_is_due() -> None:
+    answered = Answered()
+    call = a_call("down")
+    server = call.make_server(answered)
+    serve(server, Request("POST", DOWN), call.model_dump_json(exclude_defaults=True).encode())
+    while server.next_timeout() < NS_PER_S:
+        server.on_time(int(server.next_timeout()))
+    received = Receiving()
+    body = answered.answers[0]
+    assert isinstance(body, bytes)
+    received.on_stream(0, body, 1)
+    assert sorted(received.received_ns) == [0, 1, 2]
+    assert answered.ended == {0}
+
+
+@pytest.mark.parametrize("body", [b"{", b'{"fps": 0}', b"{}"])
+def test_the_server_refuses_what_is_no_call_of_one_stream(body: bytes) -> None:
+    answered = Answered()
+    serve(a_call().make_server(answered), Request("POST", DOWN), body)
+    assert answered.answers == {0: HTTPStatus.BAD_REQUEST}
+
+
+def test_the_server_reports_when_frames_came_up() -> None:
+    answered = Answered()
+    frames = frame(0, 1.0, 50) + frame(1, 1.1, 50)
+    serve(a_call().make_server(answered), Request("POST", UP), frames[:70], frames[70:])
+    assert answered.answers == {0: b'{"received_ns": {"0": 0, "1": 0}}'}
