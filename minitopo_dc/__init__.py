@@ -95,8 +95,8 @@ if TYPE_CHECKING:
     from minitopo_dc.runners.tools import Tool as Tool
     from minitopo_dc.runs.attempts import Retries as Retries
     from minitopo_dc.scenario import Leg as Leg
+    from minitopo_dc.scenario import Pdcp as Pdcp
     from minitopo_dc.scenario import Scenario as Scenario
-    from minitopo_dc.settings import Pdcp as Pdcp
     from minitopo_dc.topologies.dual_connectivity import Gnb as Gnb
     from minitopo_dc.topologies.dual_connectivity import Ue as Ue
     from minitopo_dc.topologies.dual_connectivity import addDualConnectivity as addDualConnectivity
@@ -123,7 +123,7 @@ _HOMES = {
     # Run a scenario, or several beside each other.
     "Scenario": "minitopo_dc.scenario",
     "Leg": "minitopo_dc.scenario",
-    "Pdcp": "minitopo_dc.settings",
+    "Pdcp": "minitopo_dc.scenario",
     "Download": "minitopo_dc.workloads",
     "RequestResponse": "minitopo_dc.workloads",
     "Ping": "minitopo_dc.workloads",

@@ -7,14 +7,14 @@ import os
 import sys
 from pathlib import Path
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.native.library import missing
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Clock, Core, Scenario
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.base import quoted
 
 # ruff: noqa: PLC0415
 # Each clock is imported when it is used: the virtual one must work without what the real one needs.

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 from minitopo_dc import data_model
 from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.campaign.store import Store
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.attempts import Retries
-from minitopo_dc.runs.script_plugins import own_things, with_own_plugins
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.identity import file_digests
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.base import quoted
 
 ASKED = "comparison.json"
 MAX_LISTED = 5
@@ -65,9 +65,9 @@ class RowCampaign:
         repetitions: int = 1,
         variants: Sequence[str] | None = None,
     ) -> None:
-        own = own_things()
+        own = registered_in_script()
         self.directory = directory
-        self._rows = [with_own_plugins(row, own) for row in rows]
+        self._rows = [with_script_plugins(row, own) for row in rows]
         self._repetitions = repetitions
         self._variants = variants_of(rows) if variants is None else variants
         self._store = Store(directory, runs=directory, lock=ASKED)

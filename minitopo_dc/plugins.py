@@ -8,7 +8,7 @@ A plugin is found in one of three ways:
 * `--plugin` of the command line does the same.
 
 To import such a module is enough: decorators register what is in it. What a script or a notebook
-registers itself replaces what it registered before under that name (`own_plugins` of
+registers itself replaces what it registered before under that name (`script_plugins` of
 `minitopo_dc.runs` makes other processes know it).
 """
 

@@ -22,8 +22,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple, Self
 
+from minitopo_dc.installation import safe_path
 from minitopo_dc.interruption import NUMBERS
-from minitopo_dc.shipped import safe_path
 
 SPAWN = multiprocessing.get_context("spawn")
 _number: int | None = None

@@ -9,8 +9,8 @@ from typing import NoReturn, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from minitopo_dc.installation import module_command
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.shipped import module_command
 
 
 class ProgramSettings(BaseModel):
@@ -49,7 +49,7 @@ class ProgramSettings(BaseModel):
         except UnicodeDecodeError:
             _refuse(f"{file}: not UTF-8 text")
         except ValidationError as error:
-            from minitopo_dc.settings.base import describe  # noqa: PLC0415 (its weight, above)
+            from minitopo_dc.fields.base import describe  # noqa: PLC0415 (its weight, above)
 
             _refuse(describe(error, file, cls))
 

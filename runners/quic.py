@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.defaults import RECEIVE_BUFFER_BYTES
 from minitopo_dc.runners.base import Runner, Transfer
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.defaults import RECEIVE_BUFFER_BYTES
 from minitopo_dc.workloads import Realtime, Workload, WorkloadField
 
 MEBIBYTE = 1024 * 1024

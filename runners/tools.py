@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from minitopo_dc.shipped import checkout
+from minitopo_dc.installation import checkout
 
 SYSTEM_PLACES = ("/usr/sbin", "/sbin")
 """Where Debian puts root's programs and some servers; an ordinary user's PATH may lack them."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from minitopo_dc.settings import PathPlan
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.path_reports import PathSample
 

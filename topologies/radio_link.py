@@ -212,7 +212,7 @@ class RadioIntf(Intf):  # type: ignore[misc]
                 jitter_model ('normal', 'uniform'), reorder (whether jitter may reorder packets, as
                 netem's does; False), burst_loss ('p:r:h:k', Gilbert-Elliott), trace (a file with
                 the capacity over time, docs/traces.md) with trace_column, trace_time_column and end
-                ('loop', 'hold', 'stop'), rlc (a dictionary of RLC's fields, docs/radio-legs.md; only
+                ('loop', 'hold', 'stop'), rlc (RLC's fields, docs/radio-legs.md, of which only
                 block_error_percent may change). And Mininet's own (ip, mac, ...).
 
         Raises:

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from benchmarks.hostile.mutations import vocabulary
-from minitopo_dc.shipped import shipped
+from minitopo_dc.installation import shipped
 
 TRACE = str(shipped("traces") / "lte_a.csv")
 TEXT = f"""

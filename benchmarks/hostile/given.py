@@ -20,14 +20,14 @@ from minitopo_dc.cli import entry
 from minitopo_dc.cli.options import rows as options
 from minitopo_dc.clocks import chosen_jobs, run_checked
 from minitopo_dc.errors import InputError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError
-from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.element import Schedule
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError, read_trace, to_opportunities, trace_info
 from minitopo_dc.workloads import Workload
 

@@ -22,8 +22,8 @@ from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide, o
 from minitopo_dc.advice.verdict import Verdict
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
+from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError, defaults
 
 SECONDS = 60.0
 """For a verdict on one stack: as long as one waits for an answer."""

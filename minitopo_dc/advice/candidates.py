@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 from minitopo_dc.clocks import unavailable_reason
 from minitopo_dc.comparison import scenario_of_row
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.measures.row_pairs import TRANSPORTS
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")
 """Transports unless others are named: one stack, so that stacks are not what is compared."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.named import measure
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Video, Workload
 
 

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.installation import shipped
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.settings import LegSettings
-from minitopo_dc.shipped import shipped
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.workloads import Download

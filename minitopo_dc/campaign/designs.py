@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from minitopo_dc.errors import InputError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import naming, opened
-from minitopo_dc.settings.base import quoted
 
 Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
 Point = dict[str, Any]

@@ -15,9 +15,9 @@ import pandas as pd
 
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
+from minitopo_dc.fields import Settings
 from minitopo_dc.files import naming, opened, parse_json, read_text, replacing, write_whole
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
-from minitopo_dc.settings import Settings
 
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")

@@ -17,8 +17,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import PduError, sn_format, split_trailer
-from minitopo_dc.settings import Direction
 
 Framing = Callable[[bytes], bytes]
 """Takes an IP datagram as it is on a leg, returns what the capture holds of it."""

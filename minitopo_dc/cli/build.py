@@ -28,14 +28,14 @@ from pathlib import Path
 
 from minitopo_dc.cli.screen import note
 from minitopo_dc.extension.make import BuildError
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.installation import checkout
 from minitopo_dc.linux_guest.build import SERIES
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.runners.aioquic.v0_8.library import build as build_aioquic_2020
 from minitopo_dc.runners.tquic import CACHE
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.shipped import checkout
 
 HELP = "build the native core, picoquic, the Linux guest or TQUIC, or get aioquic of 2020"
 

@@ -16,11 +16,11 @@ from minitopo_dc.cli.options.legs import add_legs, leg_settings
 from minitopo_dc.cli.options.scenario import add_set, assignments, put
 from minitopo_dc.cli.screen import note, resume_text, say
 from minitopo_dc.clocks import require_real, run_checked
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.results.trust import LIMITS_FILE, Limits
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.statistics import Proportion, expected_count
 
 if TYPE_CHECKING:  # Mininet, which other commands do without

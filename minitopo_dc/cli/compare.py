@@ -28,6 +28,7 @@ from minitopo_dc.cli.screen import (
 )
 from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, unavailable_reason
 from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.results import results_table
@@ -40,7 +41,6 @@ from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""

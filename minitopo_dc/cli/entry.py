@@ -18,8 +18,8 @@ from typing import NoReturn
 from minitopo_dc import __version__
 from minitopo_dc.cli.unknown_options import refuse
 from minitopo_dc.errors import InputError
+from minitopo_dc.fields.base import SettingsWarning, quoted
 from minitopo_dc.interruption import raise_if_interrupted
-from minitopo_dc.settings.base import SettingsWarning, quoted
 
 COMMANDS = (
     *(

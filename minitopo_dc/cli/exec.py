@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Literal
 from minitopo_dc.cli.options.program import add_program_options, program_scenario, program_user
 from minitopo_dc.cli.screen import new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine.machine import TOOLS, save_facts
 from minitopo_dc.runners.tools import not_installed
-from minitopo_dc.settings import SettingsError
 
 if TYPE_CHECKING:
     from minitopo_dc.results.program_result import ProgramResult

@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from minitopo_dc.exploration import INSTALL
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import whole
-from minitopo_dc.settings import SettingsError
 
 HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
 CELL = "import minitopo_dc as dc\n\ndc.explore()"

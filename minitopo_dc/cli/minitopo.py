@@ -12,9 +12,9 @@ from typing import get_args
 from minitopo_dc.cli import options
 from minitopo_dc.cli.screen import new_directory, note
 from minitopo_dc.clocks import require_real
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.numbers import whole
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.settings import IpVersion
 
 HELP = "run in your own Minitopo checkout, with topoType:DualConnectivity and these experiments"
 PING_LOG = "ping.log"

@@ -14,7 +14,7 @@ from pwd import getpwuid
 
 import pandas as pd
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 
 NOBODY = 65_534
 """The group of an owner that this machine does not know, where a directory's group is root's."""

@@ -21,13 +21,13 @@ from minitopo_dc.cli.options.scenario import (
 from minitopo_dc.cli.screen import Progress, new_directory, note, print_runs, save_figure, say
 from minitopo_dc.clocks import attempt, default_clock, require_clock, require_real
 from minitopo_dc.errors import InputError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, get_workload
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pwd import getpwnam
 
 from minitopo_dc.cli.exec import run_user_program
 from minitopo_dc.cli.options.program import add_program_options, program_user
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 
 HELP = "open a shell on a host, over the same legs as exec"
 FALLBACK = "/bin/sh"

@@ -26,6 +26,8 @@ from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
 from minitopo_dc.comparison import ASKED, differing_fields, load_runs, number_of_runs
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.plugins import load_plugins
@@ -36,8 +38,6 @@ from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.results.tables.summary import columns_of
 from minitopo_dc.scenario import DUAL_CONNECTIVITY
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.base import quoted
 from minitopo_dc.statistics import mean_interval
 
 HELP = "print the results of a run, comparison or campaign, or compare two of them"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo.render import render, templates
-from minitopo_dc.settings import SettingsError
 
 HELP = "render Minitopo topology and experiment files from templates"
 

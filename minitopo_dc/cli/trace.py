@@ -13,9 +13,9 @@ from rich.console import Console
 from minitopo_dc.cli.options import quantity
 from minitopo_dc.cli.screen import note, save_figure
 from minitopo_dc.errors import InputError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import real, significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import (
     DEFAULT_COLUMN,
     ENVIRONMENTS,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.spelling import did_you_mean
+from minitopo_dc.suggestions import did_you_mean
 
 MEANT = {
     **dict.fromkeys(("--rate", "--rates", "--bandwidth", "--bw", "--capacity"), "--legs"),

@@ -13,12 +13,12 @@ from typing import Any, Final, Self
 
 import yaml
 
-from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.fields.yaml_text import parse_yaml
+from minitopo_dc.installation import shipped
+from minitopo_dc.scenario import Leg, LegSettings, Scenario
 from minitopo_dc.scenario.field_paths import check_path, set_value
-from minitopo_dc.settings import LegSettings, SettingsError
-from minitopo_dc.settings.defaults import CONGESTION_CONTROL
-from minitopo_dc.settings.yaml_text import parse_yaml
-from minitopo_dc.shipped import shipped
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")

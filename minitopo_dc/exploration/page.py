@@ -16,12 +16,12 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import QUIC, TRACES, Choice, LegChoice
 from minitopo_dc.exploration.picture import NO_LAYOUT, draw, png_of
 from minitopo_dc.exploration.runs import Newest, Outcome, outcomes
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import library as guest
 from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.cautions import cautions
 from minitopo_dc.scenario import Leg
-from minitopo_dc.settings import SettingsError
 
 T_REORDERING = ("0", "20", "40", "60", "100", "200", "500", "1000", "adaptive", "infinity")
 """What the box of t-Reordering offers; any other value of TS 38.331 may be typed."""

@@ -24,7 +24,7 @@ from minitopo_dc.pool import Ended, Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms
 from minitopo_dc.runs.check import check_rows
-from minitopo_dc.runs.script_plugins import own_things, with_own_plugins
+from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
 
 MOST_S = 60.0
@@ -119,9 +119,9 @@ def outcomes(choice: Choice, is_old: Callable[[], bool]) -> list[Outcome] | None
     ways = choice.ways()
     check_rows([*ways.values()])
     build_missing(ways.values())
-    own = own_things()
+    own = registered_in_script()
     calls = [
-        (way, with_own_plugins(scenario.evolve(seed=seed), own))
+        (way, with_script_plugins(scenario.evolve(seed=seed), own))
         for seed in choice.seed_numbers()
         for way, scenario in ways.items()
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.shipped import checkout
+from minitopo_dc.installation import checkout
 
 
 class NotBuiltError(MinitopoDcError, RuntimeError):

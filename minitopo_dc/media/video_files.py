@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from minitopo_dc.files import parse_json, read_text
+from minitopo_dc.installation import shipped
 from minitopo_dc.media.video import Video, VideoError, parse_video
-from minitopo_dc.shipped import shipped
 
 EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""

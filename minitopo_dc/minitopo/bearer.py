@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, fields, number, whole
-from minitopo_dc.settings import Pdcp, SettingsError
+from minitopo_dc.scenario import Pdcp
 
 MAX_PACKETS = 1_000_000
 MAX_SHARES = 250

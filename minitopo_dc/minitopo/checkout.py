@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 
 FILES = ("core/topo.py", "core/experiment.py", "topos", "experiments", "mininet_builder.py")
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.topologies.host import in_ipv6, run
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.minitopo.experiment import (
     CAPTURES,
     FILE_KEYS,
@@ -34,7 +35,6 @@ from minitopo_dc.minitopo.programs import TYPES as PROGRAMS
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import PathSchedule, SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
 COMMAND = "command"

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
-from minitopo_dc.minitopo.lines import Line, fields, number, word
-from minitopo_dc.minitopo.path_parameters import LONGEST_S, path_of_key
-from minitopo_dc.settings import (
+from minitopo_dc.fields import (
     ACTIONS,
     PathAction,
     PathChange,
@@ -19,6 +17,8 @@ from minitopo_dc.settings import (
     PathSchedule,
     SettingsError,
 )
+from minitopo_dc.minitopo.lines import Line, fields, number, word
+from minitopo_dc.minitopo.path_parameters import LONGEST_S, path_of_key
 
 PATH_AT = "pathAt_"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.minitopo.checkout import Checkout
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
 from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6
@@ -37,7 +38,6 @@ from minitopo_dc.real.network.testbed import ipv6_obstacle
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.settings import IpVersion, SettingsError
 from minitopo_dc.topologies.host import ShellEndedError, watched_shells
 
 LINK_DISCIPLINES = ("sch_tbf", "sch_netem")

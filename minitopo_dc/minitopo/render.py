@@ -16,14 +16,14 @@ from pathlib import Path
 
 import jinja2
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo.drive import drive_paths
 from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
 from minitopo_dc.minitopo.topology import read_topology
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.shipped import shipped
 from minitopo_dc.trace import RateTrace, TraceError, read_trace, resample
 from minitopo_dc.units import NS_PER_S
 

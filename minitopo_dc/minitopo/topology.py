@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.minitopo.bearer import BEARER_KEYS, read_bearer
 from minitopo_dc.minitopo.lines import Line, ParameterFile, boolean, number, word
 from minitopo_dc.minitopo.netem import parse_command
@@ -24,7 +25,7 @@ from minitopo_dc.minitopo.path_parameters import (
     with_trace,
     with_uplink,
 )
-from minitopo_dc.settings import Direction, LegSettings, SettingsError
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.trace import TraceError
 
 DUAL_CONNECTIVITY = "DualConnectivity"

@@ -23,6 +23,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from minitopo_dc.fields.defaults import CONGESTION_CONTROL
 from minitopo_dc.page_load.site import OBJECTS, Site
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
@@ -38,7 +39,6 @@ from minitopo_dc.runners.processes.udp_socket import (
 from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.server import listen, serve_requests
 from minitopo_dc.runners.tcp.watch import ReportingApplication
-from minitopo_dc.settings.defaults import CONGESTION_CONTROL
 from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200

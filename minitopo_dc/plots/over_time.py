@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from minitopo_dc.fields import Direction
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.axes import handles_of, legend
 from minitopo_dc.plots.theme import ordered, style
@@ -22,7 +23,6 @@ from minitopo_dc.results.metrics import capacity_over_time
 from minitopo_dc.results.tables.rows import lines_of, read_rows
 from minitopo_dc.results.tables.series import read_segments
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import Direction
 from minitopo_dc.trace import Capacities, channel_statistics
 
 LEGS = ("#882255", "#44AA99", "#332288", "#999933")

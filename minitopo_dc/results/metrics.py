@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from minitopo_dc.link import Capacity
-    from minitopo_dc.settings import LegSettings
+    from minitopo_dc.scenario import LegSettings
 
 KEPT = 256
 """The number of capacities that are kept: a trace of an hour has 3600 rates in each."""

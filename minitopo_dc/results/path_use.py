@@ -20,9 +20,9 @@ from typing import Any, Literal
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.settings import PathPlan
-from minitopo_dc.settings.leg import LegSettings
-from minitopo_dc.settings.path_schedule import Period
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from minitopo_dc.files import write_whole
 from minitopo_dc.results.metrics import goodput_mbps
-from minitopo_dc.settings import Direction
+from minitopo_dc.fields import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
 

@@ -16,14 +16,14 @@ from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
 from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
 from minitopo_dc.router.recorder import Counters, Series
-from minitopo_dc.router.settings import (
+from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
     ReceiveBearer,
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.settings import LegSettings
 from minitopo_dc.units import NS_PER_S
 
 Action = Callable[[int], None]

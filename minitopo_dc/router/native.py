@@ -20,8 +20,8 @@ from minitopo_dc.pdcp import (
     Timer,
 )
 from minitopo_dc.router.drivers import DeliveryStatistics, with_bytes
-from minitopo_dc.router.settings import ElementLeg, ElementSettings, TransmitBearer
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
+from minitopo_dc.scenario.element import ElementLeg, ElementSettings, TransmitBearer
 
 NO_PATHS: Mapping[int, WifiPath] = {}
 PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from minitopo_dc.data_model import RENAMED
 from minitopo_dc.files import write_whole
-from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
+from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from minitopo_dc.units import NS_PER_MS
 
 Statistics = Callable[[], Any]

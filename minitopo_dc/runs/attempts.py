@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.run_result import ATTEMPTS, RunResult
-from minitopo_dc.settings import SettingsError
 
 MAX_DISTURBED: Final = 10
 """The most repetitions of a disturbed run: a machine that disturbs eleven in a row will disturb the

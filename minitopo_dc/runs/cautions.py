@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
-from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.settings import LegSettings
+from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
 
 PICOQUIC = ("quic-picoquic", "mpquic-picoquic")
 ORDERED = "least-delay"

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from minitopo_dc.fields import Direction, IpVersion, SettingsError
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
-from minitopo_dc.scenario import ResolvedFlow, Scenario, resolve_scenario
-from minitopo_dc.settings import (
-    Direction,
-    IpVersion,
+from minitopo_dc.scenario import (
     LegSettings,
-    SettingsError,
+    ResolvedFlow,
+    Scenario,
     check_kernel_bearer,
     kernel_rates,
+    resolve_scenario,
 )
 from minitopo_dc.workloads import Download, Realtime, Workload
 

@@ -12,7 +12,17 @@ from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.router import (
+from minitopo_dc.fields import Direction, IpVersion
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, Pdcp, ResolvedFlow, Scenario
+from minitopo_dc.scenario.addresses import (
+    REPORT_PORT,
+    SERVER_PORT,
+    client_address,
+    leg_address,
+    server_address,
+)
+from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
     Match,
@@ -22,16 +32,6 @@ from minitopo_dc.router import (
     TransmitBearer,
     WifiEnd,
 )
-from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
-from minitopo_dc.scenario.addresses import (
-    REPORT_PORT,
-    SERVER_PORT,
-    client_address,
-    leg_address,
-    server_address,
-)
-from minitopo_dc.settings import Direction, IpVersion, Pdcp
 
 ROUTERS: tuple[Literal["gnb"], Literal["ue"]] = ("gnb", "ue")
 

@@ -1,5 +1,6 @@
-"""Scenarios: all that fixes one run (docs/scenarios.md)."""
+"""Scenarios: all that fixes one run (docs/scenarios.md), and what router hosts derive from it."""
 
+from minitopo_dc.scenario.change import LegChange
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     FlowMode,
@@ -7,30 +8,39 @@ from minitopo_dc.scenario.flow import (
     ResolvedFlow,
     UplinkPdcpSettings,
 )
+from minitopo_dc.scenario.handover import HandoverSettings
+from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
+from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
+from minitopo_dc.scenario.leg import BurstLoss, LegSettings
+from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.scenario.resolve import ResolvedScenario, resolve_scenario
-from minitopo_dc.scenario.scenario import (
-    Clock,
-    Core,
-    Mode,
-    RealSettings,
-    Scenario,
-    VirtualSettings,
-)
+from minitopo_dc.scenario.scenario import Clock, Core, Mode, RealSettings, Scenario, VirtualSettings
 
 __all__ = [
     "DUAL_CONNECTIVITY",
+    "BurstLoss",
     "Clock",
     "Core",
+    "DuplicationSettings",
     "FlowMode",
     "FlowSettings",
+    "HandoverSettings",
     "Leg",
+    "LegChange",
+    "LegSettings",
     "Mode",
+    "Pdcp",
     "RealSettings",
     "ResolvedFlow",
     "ResolvedScenario",
+    "RlcSettings",
     "Scenario",
     "UplinkPdcpSettings",
     "VirtualSettings",
+    "WifiSettings",
+    "check_kernel_bearer",
+    "check_wire_bearer",
+    "kernel_rates",
     "resolve_scenario",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ipaddress import IPv6Address
 from typing import Literal
 
-from minitopo_dc.settings import IpVersion
+from minitopo_dc.fields.ranges import IpVersion
 
 SERVER_PORT = 4433
 """The server's port of the first flow; the next flows have the ports after it."""

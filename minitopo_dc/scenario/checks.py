@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from minitopo_dc.fields.ranges import Direction
 from minitopo_dc.scenario.flow import ResolvedFlow
+from minitopo_dc.scenario.handover import HandoverSettings
+from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.settings import Direction, HandoverSettings, Pdcp
 
 
 def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg], *, uplink: bool) -> None:

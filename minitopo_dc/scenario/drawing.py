@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from minitopo_dc.settings import LegSettings
+from minitopo_dc.scenario.leg import LegSettings
 
 if TYPE_CHECKING:
     from minitopo_dc.scenario.scenario import Scenario

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from minitopo_dc.settings import PathPlan, PathSchedule, Pdcp, Settings
-from minitopo_dc.settings.base import LeftOut
-from minitopo_dc.settings.ranges import Number
+from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
+from minitopo_dc.fields.ranges import Number
+from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.workloads import Workload, WorkloadField
 
 FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]

@@ -15,10 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.fields.base import SettingsError, quoted
+from minitopo_dc.fields.ranges import Direction
 from minitopo_dc.runners.base import get_runner, runner_names
+from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.settings import Direction, LegSettings, SettingsError
-from minitopo_dc.settings.base import quoted
 
 ID_DIGITS = 16
 """Hexadecimal digits of SHA-256: two of 10^6 runs agree with probability 3e-8."""

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
 from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
-from minitopo_dc.settings import Direction, LegSettings, Settings, WifiSettings
-from minitopo_dc.settings.base import (
+from minitopo_dc.fields.base import (
     LeftOut,
+    Settings,
     SettingsWarning,
     changed,
     error_text,
     given,
     not_given,
 )
-from minitopo_dc.settings.defaults import UPLINK_MBPS
-from minitopo_dc.settings.leg import DirectionFields, DirectionOnly
-from minitopo_dc.settings.ranges import Moment, MomentAbove
+from minitopo_dc.fields.defaults import UPLINK_MBPS
+from minitopo_dc.fields.ranges import Direction, Moment, MomentAbove
+from minitopo_dc.scenario.layer2 import WifiSettings
+from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings
 
 Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""

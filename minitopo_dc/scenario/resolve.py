@@ -15,13 +15,14 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
+from minitopo_dc.fields.base import SettingsError, error_text
+from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
+from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.link import Capacity
+from minitopo_dc.scenario.handover import STEP_S
+from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.settings import Direction, LegSettings, PathEvent, PathPlan, SettingsError
-from minitopo_dc.settings.base import error_text
-from minitopo_dc.settings.handover import STEP_S
-from minitopo_dc.settings.ranges import Moment
 from minitopo_dc.trace.drives.handover import (
     Handover,
     HandoverPlan,

@@ -7,6 +7,21 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from minitopo_dc.fields.base import LeftOut, Settings, SettingsError
+from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
+from minitopo_dc.fields.ranges import (
+    CpuPercent,
+    IpVersion,
+    Microseconds,
+    Milliseconds,
+    Moment,
+    Number,
+    Seconds,
+    Seed,
+    WholeInterval,
+    within,
+)
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
@@ -19,30 +34,10 @@ from minitopo_dc.scenario.flow import (
     downlink_pdcp,
     uplink_pdcp,
 )
+from minitopo_dc.scenario.handover import HandoverSettings
+from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.settings import (
-    HandoverSettings,
-    IpVersion,
-    LegSettings,
-    PathPlan,
-    PathSchedule,
-    Pdcp,
-    Settings,
-    SettingsError,
-)
-from minitopo_dc.settings.base import LeftOut
-from minitopo_dc.settings.defaults import CONGESTION_CONTROL
-from minitopo_dc.settings.ranges import (
-    CpuPercent,
-    Microseconds,
-    Milliseconds,
-    Moment,
-    Number,
-    Seconds,
-    Seed,
-    WholeInterval,
-    within,
-)
 from minitopo_dc.workloads import Download, WorkloadField
 
 Clock = Literal["real", "virtual"]

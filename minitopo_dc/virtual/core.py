@@ -9,10 +9,9 @@ from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
 from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import check_legs
-from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.native import PYTHON_ONLY
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Scenario
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import AnyLoop, Loop

@@ -15,11 +15,17 @@ from minitopo_dc.pdcp import (
     classify_udp,
     sn_format,
 )
-from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer, drivers
+from minitopo_dc.router import drivers
 from minitopo_dc.router.drivers import Held, PduOnLeg, Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import write_summary
-from minitopo_dc.router.settings import ElementLeg
+from minitopo_dc.scenario.element import (
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportLeg,
+    TransmitBearer,
+)
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 

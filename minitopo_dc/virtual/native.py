@@ -9,7 +9,6 @@ from typing import Any
 from minitopo_dc.link import WifiPath
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import from_c_time, to_c_time
-from minitopo_dc.router import ElementSettings, ReceiveBearer, ReportLeg, TransmitBearer
 from minitopo_dc.router.drivers import Timed, Way
 from minitopo_dc.router.native import (
     NativeLegDriver,
@@ -17,9 +16,15 @@ from minitopo_dc.router.native import (
     NativeTransmitDriver,
     native_transmitter,
 )
-from minitopo_dc.router.settings import ElementLeg
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.virtual import EndpointInC, Sent
+from minitopo_dc.scenario.element import (
+    ElementLeg,
+    ElementSettings,
+    ReceiveBearer,
+    ReportLeg,
+    TransmitBearer,
+)
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import START_NS, TimedPart

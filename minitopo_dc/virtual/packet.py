@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Literal
 
-from minitopo_dc.router import Match
+from minitopo_dc.scenario.element import Match
 
 UDP_HEADER_BYTES = 8
 """The size of a UDP header (RFC 768)."""

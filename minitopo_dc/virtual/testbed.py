@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from minitopo_dc.router import wifi_paths
 from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import client_address
+from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, Connection
 from minitopo_dc.virtual.core import chosen_core

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
+from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.plugins import Registry
-from minitopo_dc.settings import Settings, SettingsError
 from minitopo_dc.workloads.exchange import (
     Answers,
     Client,

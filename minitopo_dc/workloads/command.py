@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Self
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
 from minitopo_dc.data_model import RENAMED
-from minitopo_dc.settings import Settings
-from minitopo_dc.settings.base import LeftOut
+from minitopo_dc.fields import Settings
+from minitopo_dc.fields.base import LeftOut
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
 
 PLACEHOLDERS = ("server", "client", "run", "python", "certificate", "key", "congestion_control")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from minitopo_dc.settings.ranges import Megabytes, Seconds
+from minitopo_dc.fields.ranges import Megabytes, Seconds
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
 from minitopo_dc.workloads.content import Received, content_sha256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Annotated, Any, ClassVar
 
-from minitopo_dc.settings.ranges import within
+from minitopo_dc.fields.ranges import within
 from minitopo_dc.workloads.base import Column, Measurement, RowsFigure, Workload, workload
 
 SHORTEST_S = 0.002

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from minitopo_dc.settings.ranges import Seconds, within
+from minitopo_dc.fields.ranges import Seconds, within
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import (
     Column,

@@ -11,13 +11,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
+from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
 from minitopo_dc.media.abr import AbrError, abr_names, make_abr
 from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
 from minitopo_dc.media.quality import Session
 from minitopo_dc.media.video import Video as Content
 from minitopo_dc.media.video import VideoError
 from minitopo_dc.media.video_files import EMBEDDED, read_video
-from minitopo_dc.settings.ranges import Seconds, SecondsOrNone
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
 from minitopo_dc.workloads.content import Received

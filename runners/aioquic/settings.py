@@ -13,9 +13,9 @@ from typing import Literal, Self
 from aioquic.h3.connection import H3_ALPN
 from pydantic import model_validator
 
+from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.quic import QuicEnd, QuicOptions
-from minitopo_dc.settings.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.workloads import Workload
 
 Off = Literal["off"]

@@ -13,10 +13,10 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.processes.process import run
-from minitopo_dc.settings import PathEvent, PathPlan
 
 ENDPOINT = ("ip", "mptcp", "endpoint")
 INITIAL_SUBFLOW = "0"

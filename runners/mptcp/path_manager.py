@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.units import NS_PER_S
 
 POLL_S = 0.005

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Transfer
-from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.picoquic.connection import Received as Datagram
 from minitopo_dc.picoquic.events import (
@@ -23,7 +24,6 @@ from minitopo_dc.picoquic.events import (
 from minitopo_dc.picoquic.library import PICOQUIC_VERSION
 from minitopo_dc.runners.picoquic.path_manager import PathKeeper, PathLog
 from minitopo_dc.runners.picoquic.session import MarkedSession, Pipe, Session, tell
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Request, WrongAnswer
 from minitopo_dc.workloads.path_reports import PathSample

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
 from minitopo_dc.picoquic.events import Address, PathStatistics
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
 from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
 from minitopo_dc.picoquic.library import missing
@@ -13,7 +14,6 @@ from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runn
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample

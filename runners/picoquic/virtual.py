@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
@@ -29,7 +30,6 @@ from minitopo_dc.runners.virtual import (
     VirtualFlow,
     VirtualHost,
 )
-from minitopo_dc.settings import PathPlan
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 

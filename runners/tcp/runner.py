@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
+from minitopo_dc.fields.ranges import within
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.addresses import bracketed
 from minitopo_dc.runners.base import (
@@ -27,7 +28,6 @@ from minitopo_dc.runners.tcp.settings import ClientSettings, ServerSettings, Tls
 from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
-from minitopo_dc.settings.ranges import within
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from minitopo_dc.workloads.content import content_sha256, file_sha256
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from minitopo_dc.advice import advise, base_of
 from minitopo_dc.advice.candidates import candidates_of
 from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS
 

@@ -10,8 +10,8 @@ from scapy.layers.inet import UDP
 from scapy.layers.inet6 import IPv6
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
+from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import append_trailer, sn_format
-from minitopo_dc.settings import Direction
 from tests.capture.packets import CLIENT, SERVER, datagram, segment
 from tests.capture.wireshark import fields, needs_tshark, troubles
 

@@ -15,11 +15,11 @@ from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 from minitopo_dc.workloads import Download
 

@@ -12,8 +12,8 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, rows
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results import load_results
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
 

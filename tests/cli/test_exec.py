@@ -14,11 +14,11 @@ from minitopo_dc.cli import (
     exec,  # the project's name, as its command line has it
     main,
 )
+from minitopo_dc.fields import Direction
 from minitopo_dc.real.run import user_program
 from minitopo_dc.real.run.user_program import Say, UserProgram, program_environment
 from minitopo_dc.results.program_result import LegCount, ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import Direction
 
 LEGS = ["--legs", "20", "20"]
 LEG_SUMMARY = {

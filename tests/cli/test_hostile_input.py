@@ -17,12 +17,12 @@ from benchmarks.hostile.mutations import HOSTILE
 from minitopo_dc import cli
 from minitopo_dc.cli import trace as trace_command
 from minitopo_dc.cli.screen import new_directory
+from minitopo_dc.fields import SettingsError, read_yaml
+from minitopo_dc.fields.base import Settings
+from minitopo_dc.fields.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import LegSettings, SettingsError, read_yaml
-from minitopo_dc.settings.base import Settings
-from minitopo_dc.settings.yaml_text import MAX_CHARACTERS, MAX_DEPTH
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.trace import TraceError, read_trace
 
 RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"

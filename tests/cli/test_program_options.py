@@ -11,8 +11,8 @@ import yaml
 
 from minitopo_dc.cli import exec, shell  # the project's names, as its command line has them
 from minitopo_dc.cli.options.program import program_scenario
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 FILE = {
     "transport": "quic",

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from minitopo_dc.router import ElementSettings
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.element import ElementSettings
 from tests import REPOSITORY
 from tests.docs.pages import (
     DATA,

@@ -11,10 +11,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from minitopo_dc.comparison_runs import run_comparison
 
 from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.executors import local
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results import load_results, load_series
+from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 from tests.campaign.cases import batches
@@ -72,8 +74,10 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "workload": {"size_mb": 0.02},
     }
     requests = {"workload": {"kind": "request-response", "count": 2, "interval_s": 0.05}}
-    results = run_comparison(Scenario.check(base, "test"), [{}, requests], root)
-    assert [result.status for result in results] == ["ok", "ok"]
+    comparison = RowCampaign(root, [Scenario.check(base | more, "test") for more in ({}, requests)])
+    with comparison.held(), local(1) as workers:
+        ended = dict(comparison.run(comparison.runs, workers, Retries()))
+    assert [result.status for result in ended.values()] == ["ok", "ok"]
     return root
 
 

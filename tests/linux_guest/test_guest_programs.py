@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 from tests.linux_guest.guests import needs_guest, run, scenario
 
 pytestmark = needs_guest

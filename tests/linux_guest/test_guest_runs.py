@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario, unavailable_reason
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest, library
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.settings import SettingsError
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 
 pytestmark = needs_guest

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.render import render
 from minitopo_dc.scenario import Leg, Scenario, resolve_scenario
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.shipped import shipped
 
 SECOND = 10**9
 CHANNELS = "time_s,channel_1_mbps,channel_2_mbps,channel_1_cell,channel_2_cell\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.cli.options.program import path_of_topology
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.minitopo import ParameterError
-from minitopo_dc.settings import PathEvent, PathPlan
 from tests.minitopo.files import DUAL, TWO_PATHS, read
 
 XP = "xpType:mpquic-picoquic\n"

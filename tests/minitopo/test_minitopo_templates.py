@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo, read_topology
 from minitopo_dc.minitopo.render import DIRECTORY, SUFFIX, Template, render, templates
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.workloads import Ping
 
 NAMES = {template.name for template in templates()}

@@ -20,8 +20,8 @@ from minitopo_dc.real.element.native import (
     NativeReceiveDriver,
     NativeTransmitDriver,
 )
-from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.native import native_transmitter
+from minitopo_dc.scenario.element import ElementSettings
 from tests.native.test_native_ip import SOUND, datagrams
 from tests.real.element.fake_netlink import FakeNetlinkQueues
 from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.picoquic.connection import DEMOTED, PicoquicError
 from minitopo_dc.picoquic.events import PathDeleted
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.settings import SettingsError
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
 from tests.picoquic.pair import CLIENTS, SERVER, Network, Pair, content

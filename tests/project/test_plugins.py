@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.plugins import PluginError, Registry, UnknownNameError, load_plugins
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 PACKAGE = '''
 """A package that this project has never heard of."""

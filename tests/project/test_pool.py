@@ -10,7 +10,7 @@ import time
 import pytest
 
 from minitopo_dc.pool import Killed, Pool, in_processes
-from tests.settings.calls import act
+from tests.scenario.calls import act
 
 
 def test_a_killed_call_is_told_and_the_others_go_on() -> None:
@@ -57,7 +57,7 @@ def test_what_has_not_ended_in_time_is_given_up() -> None:
 PARENT = """
 import sys, time
 from minitopo_dc.pool import in_processes
-from tests.settings.calls import act
+from tests.scenario.calls import act
 print("begun", flush=True)
 list(in_processes(act, [("sleep",), ("sleep",)], 2))
 """

@@ -198,7 +198,7 @@ def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
 def test_the_package_that_runs_is_the_installed_one(user: User, environment: Path) -> None:
     done = user.runs("python", "-c", "import minitopo_dc; print(minitopo_dc.__file__)")
     assert Path(done.stdout.strip()).is_relative_to(environment)
-    code = "from minitopo_dc.shipped import checkout; print(checkout())"
+    code = "from minitopo_dc.installation import checkout; print(checkout())"
     assert user.runs("python", "-c", code).stdout == "None\n"
 
 

@@ -19,7 +19,7 @@ from minitopo_dc.results.trust import (
     overlap_s,
     with_trust,
 )
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 from tests.results.synthetic_runs import no_result, result
 
 IDLE = Part(ran_s=0.1, waited_s=0, delayed_s=0, stopped_s=0, saturated_s=0)

@@ -7,8 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.router import ElementSettings
 from minitopo_dc.router.recorder import Counters, Recorder, Series, flatten, write_summary
+from minitopo_dc.scenario.element import ElementSettings
 
 MS = 1_000_000
 RADIO = {"rate_mbps": 1}

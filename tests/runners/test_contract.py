@@ -16,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.installation import module_command
 from minitopo_dc.runners.addresses import is_bound, is_port_bound
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
@@ -29,8 +31,6 @@ from minitopo_dc.runners.base import (
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.tcp.runner import TcpRunner
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.shipped import module_command
 from minitopo_dc.workloads import Download, Measurement, RequestResponse
 from minitopo_dc.workloads.content import (
     BLOCK_BYTES,

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
-from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.content import content_sha256, write_content
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import (
     TransportLimitError,
     check_fields,
@@ -20,7 +21,6 @@ from minitopo_dc.runs.check import (
 )
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
 from minitopo_dc.scenario.identity import run_id
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.trace import TraceError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}

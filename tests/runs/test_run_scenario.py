@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.clocks import run_scenario
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 SCENARIO = Scenario.check(
     {

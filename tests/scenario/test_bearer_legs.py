@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, ok_result
-from minitopo_dc.router import TransmitBearer
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.scenario.element import TransmitBearer
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.settings import LegSettings, SettingsError
 
 
 def leg(**fields: Any) -> Leg:

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.check import check_real, chosen_runners, unsupported_reason
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}

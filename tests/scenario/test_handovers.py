@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings
 from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
-from minitopo_dc.settings import PathEvent, PathPlan, SettingsError
 
 UPLINK = {"rate_mbps": 20}
 

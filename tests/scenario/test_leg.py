@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.scenario import Leg, Scenario
-from minitopo_dc.settings import LegSettings
-from minitopo_dc.settings.leg import DirectionFields
+from minitopo_dc.scenario import Leg, LegSettings, Scenario
+from minitopo_dc.scenario.leg import DirectionFields
 
 BOTH = {"rate_mbps": 20, "delay_ms": 8, "loss_percent": 0.1}
 

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import AnyLeg
-from minitopo_dc.router import ElementLeg
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario.element import ElementLeg
 
 MS, S = 1_000_000, 1_000_000_000
 BASE: dict[str, Any] = {"rate_mbps": 12, "delay_ms": 10, "jitter_ms": 0, "queue_packets": 1000}

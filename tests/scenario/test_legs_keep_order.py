@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 RADIO: dict[str, Any] = {"rate_mbps": 20}
 KEEPS: dict[str, Any] = {"downlink": RADIO, "uplink": RADIO}

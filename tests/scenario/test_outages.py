@@ -11,10 +11,10 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.router import ReportPath
+from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_gateway, leg_address
-from minitopo_dc.settings import IpVersion, SettingsError
+from minitopo_dc.scenario.element import ReportPath
 from minitopo_dc.topologies.two_path import TwoPath
 
 STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}

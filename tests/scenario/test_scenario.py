@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.comparison import RowCampaign, variants_of
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.ranges import MAX_SEED
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.ranges import MAX_SEED
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DuplicationRule
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import DuplicationSettings, SettingsError
+from minitopo_dc.scenario import DuplicationSettings, Scenario
 
 LEG: dict[str, Any] = {
     "downlink": {"rate_mbps": 20, "jitter_ms": 0},

@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import Program, load_program
-from minitopo_dc.shipped import PACKAGE
+from minitopo_dc.installation import PACKAGE
 
 ROOT = PACKAGE.parent
 RUNS = {

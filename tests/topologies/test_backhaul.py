@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.runs.check import check_virtual
 from minitopo_dc.runs.routers import backhaul_settings
 from minitopo_dc.scenario import Scenario, addresses
-from minitopo_dc.settings import IpVersion, SettingsError
 from minitopo_dc.topologies import two_path
 
 LINK = {"downlink": {"rate_mbps": 20}}

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.router import ElementSettings
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
 from minitopo_dc.topologies.dual_connectivity import (
     DualConnectivityError,

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.settings import LegSettings
-from minitopo_dc.settings.ranges import MAX_COUNT
+from minitopo_dc.fields.ranges import MAX_COUNT
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.topologies import element_process, radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import make_capacity
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace, begun_at
 
 S = 1_000_000_000

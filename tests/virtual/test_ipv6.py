@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.router import Match
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.settings import IpVersion
+from minitopo_dc.scenario.element import Match
 from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import scenario

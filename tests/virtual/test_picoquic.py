@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.picoquic.extension import needs_picoquic

@@ -12,8 +12,8 @@ import pytest
 
 from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.scenario import addresses
-from minitopo_dc.settings import IpVersion
 from tests.picoquic.extension import needs_picoquic
 
 BLOCKED = """

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.measures import named
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.workloads import Command, parse_workload
 from minitopo_dc.workloads.base import workload_values
 from minitopo_dc.workloads.command import RESERVED, filled, placeholders

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import Measurement, Realtime, parse_workload
 from minitopo_dc.workloads.call import frame_rows
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import Measurement, Video, parse_workload
 from minitopo_dc.workloads.base import Row
 

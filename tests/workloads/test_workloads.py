@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import (
     ENDLESS_BYTES,
     Download,

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.cli.options import field_quantity, listed
+from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.fields.base import exists
+from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, is_plain
-from minitopo_dc.settings import LegSettings, SettingsError, defaults
-from minitopo_dc.settings.base import exists
-from minitopo_dc.shipped import shipped
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.trace import DEFAULT_COLUMN
 
 EMBEDDED = shipped("traces")

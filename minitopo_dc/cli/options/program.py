@@ -21,12 +21,12 @@ from minitopo_dc.cli.options.scenario import (
     with_assignments,
     with_capture,
 )
+from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.plugins import load_plugins
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import SettingsError, defaults
 from minitopo_dc.workloads import Download
 
 OPENS_PATHS_ITSELF = "a program opens its paths itself"

@@ -18,12 +18,12 @@ from minitopo_dc.cli.options.scenario import (
     put,
     with_capture,
 )
+from minitopo_dc.fields import PathSchedule, SettingsError, defaults
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
-from minitopo_dc.settings import PathSchedule, SettingsError, defaults
-from minitopo_dc.settings.base import quoted
 from minitopo_dc.workloads import Workload
 
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")

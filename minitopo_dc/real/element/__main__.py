@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
 from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element, run
-from minitopo_dc.router import ElementSettings, wifi_paths
-from minitopo_dc.settings import SettingsError
-from minitopo_dc.settings.base import quoted
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from minitopo_dc.trace import TraceError
 
 USAGE = "usage: python -m minitopo_dc.real.element SETTINGS.yaml [PID SETTINGS.yaml ...]"

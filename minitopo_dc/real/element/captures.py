@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
+from minitopo_dc.fields import Direction
 from minitopo_dc.real.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
-from minitopo_dc.router.settings import ElementSettings, ReceiveBearer, TransmitBearer
-from minitopo_dc.settings import Direction
+from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 
 Record = Callable[[int, bytes], None]
 """Takes the time and an IP datagram as it is on the leg."""

@@ -28,7 +28,7 @@ from minitopo_dc.real.element.drivers import Outlet
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.settings import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegSettings, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
 
 FRAME = 1614

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from minitopo_dc.capture import CaptureFile, frame_start
+from minitopo_dc.fields import Direction
 from minitopo_dc.native.library import library
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.real.element.captures import OPPOSITE, capture_files, close_all
@@ -26,7 +27,7 @@ from minitopo_dc.real.element.process import Element
 from minitopo_dc.real.element.reports import ReportOutlet
 from minitopo_dc.router import native
 from minitopo_dc.router.drivers import Way
-from minitopo_dc.router.settings import (
+from minitopo_dc.scenario.element import (
     Core,
     ElementLeg,
     ElementSettings,
@@ -34,7 +35,6 @@ from minitopo_dc.router.settings import (
     ReportLeg,
     TransmitBearer,
 )
-from minitopo_dc.settings import Direction
 
 ROOM = 64
 """Descriptors that C tells of at once."""

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from minitopo_dc.capture import wall_clock_offset
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
 from minitopo_dc.link import AnyLeg, WifiPath
 from minitopo_dc.pdcp import (
@@ -44,7 +45,7 @@ from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver
 from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import Recorder, write_summary
-from minitopo_dc.router.settings import (
+from minitopo_dc.scenario.element import (
     READY,
     Core,
     ElementLeg,
@@ -54,7 +55,6 @@ from minitopo_dc.router.settings import (
     ReportPath,
     TransmitBearer,
 )
-from minitopo_dc.settings import IpVersion
 
 AnyDriver = LegDriver | KernelLegDriver | WireDriver
 

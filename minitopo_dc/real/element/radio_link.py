@@ -31,13 +31,14 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
+from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime
 from minitopo_dc.real.element.kernel.tap import End, Tap
 from minitopo_dc.router.recorder import flatten
-from minitopo_dc.router.settings import READY
-from minitopo_dc.settings import LegSettings, RlcSettings, Settings, SettingsError
+from minitopo_dc.scenario import LegSettings, RlcSettings
+from minitopo_dc.scenario.element import READY
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
 BUDGET = 64

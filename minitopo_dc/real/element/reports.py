@@ -13,7 +13,7 @@ from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import BUDGET
-from minitopo_dc.router import ReportLeg
+from minitopo_dc.scenario.element import ReportLeg
 
 Address = IPv4Address | IPv6Address
 HOP_LIMIT = 64

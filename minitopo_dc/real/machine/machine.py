@@ -13,9 +13,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.installation import module_command
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runners.tools import Tool
-from minitopo_dc.shipped import module_command
 
 TOOLS = (
     Tool("mnexec", None, "mininet"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from minitopo_dc.installation import checkout
 from minitopo_dc.real.machine.machine import (
     NEEDS_ROOT,
     TOOLS,
@@ -19,7 +20,6 @@ from minitopo_dc.real.machine.machine import (
     tool_version,
 )
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.shipped import checkout
 
 __all__ = [
     "ELEMENT",

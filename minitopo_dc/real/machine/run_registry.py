@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
-from minitopo_dc.settings import SettingsError
 
 REGISTRY = Path("/run/minitopo-dc")
 VARIABLE = "MINITOPO_DC_RUN"

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.installation import module_command
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.router import READY, ElementSettings
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.shipped import module_command
+from minitopo_dc.scenario.element import READY, ElementSettings
 
 READY_TIMEOUT_S = 20.0
 """Generous: importing and installing the rules takes about 1 s on one busy core."""

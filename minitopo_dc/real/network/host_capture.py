@@ -17,9 +17,9 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from minitopo_dc.capture import CaptureFile, wall_clock_offset
+from minitopo_dc.installation import module_command
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.shipped import module_command
 
 READY = b"ready\n"
 END_TIMEOUT_S = 10.0

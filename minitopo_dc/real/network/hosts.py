@@ -17,9 +17,9 @@ from mininet.cli import CLI
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.runners.processes.process import clean_environment
 from minitopo_dc.runs.perform import RunFailedError
-from minitopo_dc.settings import IpVersion
 from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
 from minitopo_dc.topologies.two_path import TwoPath
 from minitopo_dc.units import ETHERNET_HEADER_BYTES

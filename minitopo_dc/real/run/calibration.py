@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import AnyLeg
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.runs.routers import leg_seed
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.addresses import client_address
-from minitopo_dc.settings import LegSettings, SettingsError
 
 PACKET_BYTES = 1500
 OVERLOAD = 1.5

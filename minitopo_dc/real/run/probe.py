@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from minitopo_dc.installation import module_command
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.shipped import module_command
 
 PORT = 5000
 HEADERS: dict[socket.AddressFamily, int] = {socket.AF_INET: 28, socket.AF_INET6: 48}

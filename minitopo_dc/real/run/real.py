@@ -25,9 +25,8 @@ from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
 from minitopo_dc.runs.routers import client_legs
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT, client_address, server_address
-from minitopo_dc.settings import LegSettings
 from minitopo_dc.workloads import Measurement, Ping
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from pwd import getpwnam
 from typing import Literal
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.foreground import HeldSignals, run_in_foreground
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
@@ -24,7 +25,6 @@ from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, client_gateway, server_address
-from minitopo_dc.settings import IpVersion
 
 Say = Callable[[str], None]
 """Takes a line for the user."""

@@ -41,7 +41,7 @@ from minitopo_dc.results.measures.utilisation import (
 from minitopo_dc.results.metrics import jain_index
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.spelling import did_you_mean
+from minitopo_dc.suggestions import did_you_mean
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""

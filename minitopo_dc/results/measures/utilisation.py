@@ -20,7 +20,7 @@ from minitopo_dc.results.run_result import RunResult, flow_windows
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series, pdcp_series
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings.path_schedule import Period, without
+from minitopo_dc.fields.path_schedule import (Period, without)
 from minitopo_dc.units import NS_PER_S
 
 END_TOLERANCE = 0.01

@@ -21,8 +21,8 @@ from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
 from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
-from minitopo_dc.settings import SettingsError, read_yaml
-from minitopo_dc.settings.base import error_text
+from minitopo_dc.fields import (SettingsError, read_yaml)
+from minitopo_dc.fields.base import error_text
 from minitopo_dc.workloads import Download
 
 ID = "id"

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import DelayCurve, curve_delay_ns, delay_steps, make_capacity
-from minitopo_dc.router import ElementLeg
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.settings import LegSettings, SettingsError, kernel_rates
+from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
 MS, S = 1_000_000, 1_000_000_000

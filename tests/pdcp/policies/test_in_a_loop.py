@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.pdcp import make_policy
-from minitopo_dc.settings.pdcp import FlowControlSettings
+from minitopo_dc.scenario.pdcp import FlowControlSettings
 from tests.pdcp.bearer_loop import Bearer, changing, steady
 
 

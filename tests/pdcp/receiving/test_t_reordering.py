@@ -15,7 +15,7 @@ from minitopo_dc.pdcp.receiving.t_reordering import (
     WINDOW_NS,
     AdaptiveTReordering,
 )
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
 
 MS = 1_000_000
 STANDARD = [value * MS for value in T_REORDERING_MS]

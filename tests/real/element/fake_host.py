@@ -20,9 +20,9 @@ from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element
-from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.router.recorder import Recorder, Series
-from minitopo_dc.settings import LegSettings
+from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.real.element.fake_netlink import FakeNetlinkQueues
 from tests.real.element.fakes import MS, FakePacket
 

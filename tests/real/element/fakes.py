@@ -7,7 +7,7 @@ from typing import ClassVar
 from minitopo_dc.pdcp import sn_format
 from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
 
 MS = 1_000_000
 LATER = 1_000_000 * MS

@@ -16,8 +16,8 @@ from minitopo_dc.real.element import captures as module
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import LegDriver, TransmitDriver
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.router import ElementSettings, ReceiveBearer, TransmitBearer
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
+from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
 from tests.real.element.fakes import (
     LATER,
     Clock,

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element import __main__ as command
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.rules import RuleError
-from minitopo_dc.router import ElementSettings
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.trace import TraceError
 
 

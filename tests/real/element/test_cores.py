@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.native import library
 from minitopo_dc.real.element.__main__ import _python_reason
 from minitopo_dc.real.element.native import lacking
-from minitopo_dc.router import ElementSettings
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.scenario.element import ElementSettings
 from tests.native.extension import needs_native
 from tests.real.element.fake_host import LEGS, RECEIVER, SENDER
 

@@ -9,7 +9,7 @@ from minitopo_dc.real.element import drivers
 from minitopo_dc.real.element.drivers import TransmitDriver, WireDriver
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
 from tests.real.element.fakes import FakePacket, NoInjector, datagram
 
 

@@ -29,7 +29,7 @@ from minitopo_dc.real.element.kernel_leg import (
     Qdiscs,
     _timeline,
 )
-from minitopo_dc.settings import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegSettings, kernel_rates
 from tests.real.element.fakes import MS, Clock, FakePacket, NoInjector, datagram
 
 S = 1000 * MS

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.radio_link import BUDGET, OneWay
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.scenario import LegSettings
 from tests.real.element.fake_tap import ENDS, HEADER, RADIO, FakeTap
 from tests.real.element.fakes import MS, Clock
 

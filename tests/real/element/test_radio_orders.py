@@ -19,7 +19,7 @@ from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.tap import End
 from minitopo_dc.real.element.radio_link import Cable
-from minitopo_dc.settings import LegSettings
+from minitopo_dc.scenario import LegSettings
 from tests.real.element.fake_tap import ENDS, HEADER, RADIO, FakeTap
 from tests.real.element.fakes import MS, Clock
 

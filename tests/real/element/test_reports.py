@@ -31,9 +31,9 @@ from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver, udp_datagram
-from minitopo_dc.router import ElementSettings, ReportPath
 from minitopo_dc.router.drivers import ReportSender, Way
-from minitopo_dc.settings import Pdcp
+from minitopo_dc.scenario import Pdcp
+from minitopo_dc.scenario.element import ElementSettings, ReportPath
 from tests.capture.packets import datagram
 from tests.real.element.fakes import FakePacket
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.settings import IpVersion
 from minitopo_dc.workloads import Ping
 from tests.real.testbed import INSTANT, Bed, running_testbed, scenario
 

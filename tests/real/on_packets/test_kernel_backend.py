@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.real.element.kernel_leg import KernelLeg, _timeline
 from minitopo_dc.real.machine.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run.probe import Arrivals, send_through
-from minitopo_dc.router import ElementSettings
-from minitopo_dc.settings import IpVersion, LegSettings, SettingsError, kernel_rates
+from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.topologies.two_path import client_address
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest

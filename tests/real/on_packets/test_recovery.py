@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
-from minitopo_dc.settings import IpVersion
 from tests.real.testbed import running_testbed, start_with_traffic
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]

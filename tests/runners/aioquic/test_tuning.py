@@ -12,6 +12,7 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.connection import QuicConnection
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.aioquic.settings import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.aioquic.tuned import (
     SAMPLES,
@@ -22,7 +23,6 @@ from minitopo_dc.runners.aioquic.tuned import (
 )
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.certificate import identify, trust
-from minitopo_dc.settings import SettingsError
 from tests.runners.test_contract import TRANSFER
 from tests.runners.told import told
 

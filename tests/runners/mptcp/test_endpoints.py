@@ -11,11 +11,11 @@ from typing import IO
 
 import pytest
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
 from minitopo_dc.runners.mptcp.path_manager import apply_on_time
-from minitopo_dc.settings import PathEvent, PathPlan
 
 ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")
 SHOWN = "10.2.2.2 id 2 subflow dev eth2 \n192.0.2.9 id 7 signal \n10.2.1.2 id 1 subflow dev eth1 \n"

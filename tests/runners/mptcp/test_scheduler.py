@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.processes import kernel_socket
-from minitopo_dc.settings import SettingsError
 
 
 @pytest.mark.parametrize(

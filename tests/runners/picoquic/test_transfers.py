@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.runners.processes.session import run_transfer
-from minitopo_dc.settings import PathEvent, PathPlan
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests.picoquic.extension import needs_picoquic
 from tests.runners.hosts import (

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError, policy_names
-from minitopo_dc.settings import SettingsError
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import leg, scenario
 

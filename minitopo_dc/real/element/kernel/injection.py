@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import socket
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.element.kernel.rules import leg_mark
-from minitopo_dc.settings import IpVersion
 
 TTL_OFFSET = 8
 """RFC 791, section 3.1."""

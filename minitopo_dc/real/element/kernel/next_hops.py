@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.router.settings import NextHop
+from minitopo_dc.scenario.element import NextHop
 
 RTMGRP_LINK = 1
 """linux/rtnetlink.h: whatever happens to interfaces."""

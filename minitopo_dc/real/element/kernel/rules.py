@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.element.kernel.process import inside
-from minitopo_dc.router import Match
-from minitopo_dc.settings import IpVersion
+from minitopo_dc.scenario.element import Match
 
 THROUGH_LEG = 0x100
 """The mark's bit of a packet that has been through its leg."""

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.element.kernel import rules
 from minitopo_dc.real.element.kernel.rules import (
     Rule,
@@ -20,8 +21,7 @@ from minitopo_dc.real.element.kernel.rules import (
     leg_mark,
     outgoing,
 )
-from minitopo_dc.router import Match
-from minitopo_dc.settings import IpVersion
+from minitopo_dc.scenario.element import Match
 
 
 def test_icmp_has_a_protocol_number_of_its_own_with_ipv6() -> None:

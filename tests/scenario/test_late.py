@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.defaults import REPORT_MS
 from minitopo_dc.pdcp import PolicyError
-from minitopo_dc.router import ElementSettings
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import Pdcp, SettingsError
-from minitopo_dc.settings.defaults import REPORT_MS
-from minitopo_dc.settings.pdcp import FlowControlSettings
+from minitopo_dc.scenario import Pdcp, Scenario
+from minitopo_dc.scenario.element import ElementSettings
+from minitopo_dc.scenario.pdcp import FlowControlSettings
 
 BASE: dict[str, Any] = {
     "transport": "quic",

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc import cli
+from minitopo_dc.fields import Settings, SettingsError
+from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.numbers import is_plain, real, whole
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import Settings, SettingsError
-from minitopo_dc.settings.yaml_text import parse_yaml
 
 SCENARIO = """transport: quic
 mode: sc

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 from pydantic_core import PydanticCustomError
 
-from minitopo_dc.settings.base import error_text, quoted
+from minitopo_dc.fields.base import error_text, quoted
 
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S

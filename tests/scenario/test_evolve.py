@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.scenario import Leg, Scenario
-from minitopo_dc.settings import LegSettings, Pdcp, WifiSettings
+from minitopo_dc.scenario import Leg, LegSettings, Pdcp, Scenario, WifiSettings
 from minitopo_dc.workloads import Download, Ping
 
 LTE = Leg(rate_mbps=20, delay_ms=30)

@@ -8,6 +8,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
+from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
+from minitopo_dc.fields.ranges import (
+    MAX_DELAY_MS,
+    Bytes,
+    Milliseconds,
+    Percent,
+    Probability,
+    Rate,
+    within,
+)
 from minitopo_dc.link import (
     Aggregation,
     Capacity,
@@ -21,16 +31,6 @@ from minitopo_dc.link import (
     saturated_bps,
 )
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, Timer
-from minitopo_dc.settings.base import LeftOut, Settings, given, not_given
-from minitopo_dc.settings.ranges import (
-    MAX_DELAY_MS,
-    Bytes,
-    Milliseconds,
-    Percent,
-    Probability,
-    Rate,
-    within,
-)
 from minitopo_dc.units import NS_PER_MS
 
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)

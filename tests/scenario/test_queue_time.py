@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.settings import LegSettings, SettingsError
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario import LegSettings
 
 
 def leg(**fields: Any) -> LegSettings:

@@ -11,6 +11,19 @@ from typing import Any, Literal, Self, TypedDict
 
 from pydantic import Field, ModelWrapValidatorHandler, model_validator
 
+from minitopo_dc.fields.base import FilePath, LeftOut, Settings, SettingsError, not_given, quoted
+from minitopo_dc.fields.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
+from minitopo_dc.fields.ranges import (
+    Bytes,
+    Count,
+    Milliseconds,
+    MillisecondsAbove,
+    Moment,
+    MomentAbove,
+    Percent,
+    Probability,
+    Rate,
+)
 from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
@@ -29,28 +42,8 @@ from minitopo_dc.link import (
     delay_steps,
     make_capacity,
 )
-from minitopo_dc.settings.base import (
-    FilePath,
-    LeftOut,
-    Settings,
-    SettingsError,
-    not_given,
-    quoted,
-)
-from minitopo_dc.settings.change import LegChange, changing_capacity, check_order
-from minitopo_dc.settings.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
-from minitopo_dc.settings.layer2 import RlcSettings, WifiSettings
-from minitopo_dc.settings.ranges import (
-    Bytes,
-    Count,
-    Milliseconds,
-    MillisecondsAbove,
-    Moment,
-    MomentAbove,
-    Percent,
-    Probability,
-    Rate,
-)
+from minitopo_dc.scenario.change import LegChange, changing_capacity, check_order
+from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.model import SHORTEST_NS

@@ -10,10 +10,10 @@ from minitopo_dc import cli
 from minitopo_dc.cli.options.rows import rows
 from minitopo_dc.cli.options.scenario import MODES
 from minitopo_dc.comparison import scenario_of_row
+from minitopo_dc.fields import PathPlan, SettingsError, parse_path_words
+from minitopo_dc.fields.path_schedule import PathEvent
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields
-from minitopo_dc.settings import PathPlan, SettingsError, parse_path_words
-from minitopo_dc.settings.path_schedule import PathEvent
 from minitopo_dc.workloads import Download
 from tests.cli.test_commands import parsed, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read

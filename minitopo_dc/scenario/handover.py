@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minitopo_dc.settings.base import LeftOut, Settings
-from minitopo_dc.settings.ranges import Factor, Number, Seconds, SecondsOrNone
+from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.ranges import Factor, Number, Seconds, SecondsOrNone
 from minitopo_dc.trace.drives.handover import HandoverRule
 
 STEP_S = 1.0

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, is_ambiguous, rate_unit, size_unit
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import LegSettings, Pdcp, SettingsError
+from minitopo_dc.scenario import LegSettings, Pdcp, Scenario
 from minitopo_dc.workloads import parse_workload
 
 

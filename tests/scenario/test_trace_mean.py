@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.resolve import resolve_scenario
-from minitopo_dc.settings import LegSettings, SettingsError
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 from minitopo_dc.trace.convert import scaled_to_mean
 

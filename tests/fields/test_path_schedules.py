@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError
 from minitopo_dc.runners.base import Runner
 from minitopo_dc.runners.tquic import MpquicRunner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import PathPlan, PathSchedule, SettingsError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 ISSUE: dict[str, Any] = {

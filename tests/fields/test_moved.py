@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import RealSettings, Scenario
-from minitopo_dc.settings import SettingsError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 GOOD: dict[str, Any] = {"transport": "quic", "mode": "sc", "legs": [LEG]}

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 from pydantic import model_validator
 
+from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.ranges import Milliseconds, Moment, Percent, RateOrNone
 from minitopo_dc.link import Capacity, make_capacity
-from minitopo_dc.settings.base import LeftOut, Settings
-from minitopo_dc.settings.ranges import Milliseconds, Moment, Percent, RateOrNone
 from minitopo_dc.trace import RateTrace
 from minitopo_dc.units import NS_PER_S
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.runners.base import all_runners, get_runner
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.settings import LegSettings, Settings, SettingsError
+from minitopo_dc.scenario import LegSettings, Scenario
 
 WRONG: list[Any] = [
     *(None, True, "", "x", "1_0", -1, 1.5, 10**400, math.nan, math.inf, [], ["x"]),

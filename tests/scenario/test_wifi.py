@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
-from minitopo_dc.router import ElementSettings, wifi_paths
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Leg, Scenario
-from minitopo_dc.settings import Direction, LegSettings, SettingsError, WifiSettings
+from minitopo_dc.scenario import Leg, LegSettings, Scenario, WifiSettings
+from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario
 
 MS = 1_000_000

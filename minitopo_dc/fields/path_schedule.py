@@ -16,8 +16,8 @@ from typing import Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
 
-from minitopo_dc.settings.base import LeftOut, Settings, SettingsError
-from minitopo_dc.settings.ranges import Moment, Number
+from minitopo_dc.fields.base import LeftOut, Settings, SettingsError
+from minitopo_dc.fields.ranges import Moment, Number
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import Leg, RlcLeg, RlcParameters
-from minitopo_dc.settings import LegSettings, RlcSettings, SettingsError
+from minitopo_dc.scenario import LegSettings, RlcSettings
 
 MS = 1_000_000
 

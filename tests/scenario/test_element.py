@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.router import ElementSettings, Match
-from minitopo_dc.settings import SettingsError
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario.element import ElementSettings, Match
 
 LEG: dict[str, Any] = {"leg": 1, "interface": "gnb-leg1", "seed": "1", "radio": {"rate_mbps": 20}}
 GOOD: dict[str, Any] = {"host": "gnb", "legs": [LEG], "directory": "."}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.link import ConstantCapacity, RateCapacity
 from minitopo_dc.pdcp import sees_legs
-from minitopo_dc.settings.base import SettingsError
-from minitopo_dc.settings.leg import LegSettings
-from minitopo_dc.settings.pdcp import Pdcp
+from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.pdcp import Pdcp
 
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
 

@@ -7,6 +7,19 @@ from typing import Any, Literal, Self, TypeVar
 
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
+from minitopo_dc.fields.base import LeftOut, Settings, not_given
+from minitopo_dc.fields.defaults import REPORT_MS
+from minitopo_dc.fields.ranges import (
+    Bytes,
+    Count,
+    Dscp,
+    Factor,
+    Interval,
+    Milliseconds,
+    MillisecondsAbove,
+    Number,
+    Percent,
+)
 from minitopo_dc.pdcp import (
     SMALL_BYTES,
     DuplicationRule,
@@ -28,19 +41,6 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from minitopo_dc.plugins import load_entry_points
-from minitopo_dc.settings.base import LeftOut, Settings, not_given
-from minitopo_dc.settings.defaults import REPORT_MS
-from minitopo_dc.settings.ranges import (
-    Bytes,
-    Count,
-    Dscp,
-    Factor,
-    Interval,
-    Milliseconds,
-    MillisecondsAbove,
-    Number,
-    Percent,
-)
 from minitopo_dc.units import NS_PER_MS
 
 Receiver = TypeVar("Receiver")

@@ -9,21 +9,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, field_validator, model_validator
 
+from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, Leg, WifiPath
 from minitopo_dc.plugins import load_plugins
-from minitopo_dc.settings import (
-    Direction,
-    IpVersion,
-    LeftOut,
-    LegSettings,
-    Pdcp,
-    Settings,
-    WifiSettings,
-    check_kernel_bearer,
-    check_wire_bearer,
-)
-from minitopo_dc.settings.leg import MakeLeg
-from minitopo_dc.settings.ranges import Number, WholeInterval
+from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
+from minitopo_dc.scenario.layer2 import WifiSettings
+from minitopo_dc.scenario.leg import LegSettings, MakeLeg
+from minitopo_dc.scenario.pdcp import Pdcp
 
 READY = "ready"
 """The line an element prints once packets reach it."""

@@ -10,8 +10,8 @@ from typing import get_args
 
 import pytest
 
-from minitopo_dc import shipped as module
-from minitopo_dc.shipped import Kind, checkout, module_command, safe_path, shipped
+from minitopo_dc import installation as module
+from minitopo_dc.installation import Kind, checkout, module_command, safe_path, shipped
 from tests import REPOSITORY
 
 
