@@ -174,7 +174,10 @@ class BearerLeg(LegView, Generic[T]):
     not run dry.
     """
 
-    __slots__ = ("_bearer", "_sent", "_serves", "_settled", "inside", "number")
+    __slots__ = (
+        *("_bearer", "_failures", "_sent", "_serves", "_settled", "_waiting", "inside"),
+        "number",
+    )
 
     def __init__(self, number: int, state: LegState, bearer: BearerLegs[T]) -> None:
         """Make the bearer's side of its leg `number`."""
@@ -183,6 +186,7 @@ class BearerLeg(LegView, Generic[T]):
         self.inside = Outstanding(state)
         """PDUs in its queue, as of the last `settle`."""
         self._bearer = bearer
+        self._failures, self._waiting = bearer.failures, bearer.waiting
         self._sent: list[tuple[T, int, int]] = []  # PDU, size, COUNT
         self._settled = self._serves = True
 
@@ -194,18 +198,18 @@ class BearerLeg(LegView, Generic[T]):
     @property
     def has_failed(self) -> bool:
         """Return whether the leg is not used because it loses all packets."""
-        return self._bearer.failures is not None and self._bearer.has_failed(self.number)
+        return self._failures is not None and self._bearer.has_failed(self.number)
 
     def takes(self, *, now: int, size: int) -> bool:
         """Return whether the leg takes an SDU of `size` bytes now."""
-        if self._bearer.waiting is None:
+        if self._waiting is None:
             return not self.has_failed and self._state.has_room(now=now, size=size)
         return not self.has_failed and self.accepts(now=now, size=size)
 
     @property
     def may_wait(self) -> bool:
         """Return whether an SDU for which no leg is named waits."""
-        return self._bearer.waiting is not None
+        return self._waiting is not None
 
     def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
         """Return None, as a leg beside its entity does not ask for bytes."""
@@ -214,8 +218,7 @@ class BearerLeg(LegView, Generic[T]):
     @property
     def pending_bytes(self) -> int:
         """Return the bytes that wait behind the first SDU."""
-        waiting = self._bearer.waiting
-        return 0 if waiting is None else waiting.bytes_behind
+        return 0 if self._waiting is None else self._waiting.bytes_behind
 
     @property
     def sent_pdus(self) -> int:
@@ -254,7 +257,7 @@ class BearerLeg(LegView, Generic[T]):
 
         With early numbering the queue needs room for it.
         """
-        if self._bearer.waiting is None:
+        if self._waiting is None:
             return self._fits(now, size)
         return self.serves and self._wants(now, size)
 
