@@ -3,7 +3,7 @@
 
 from mininet.net import Mininet
 
-from minitopo_dc import addDualConnectivity
+from minitopo_dc.mininet import addDualConnectivity
 
 net = Mininet(controller=None)
 server, gnb, ue = (net.addHost(name) for name in ("server", "gnb", "ue"))

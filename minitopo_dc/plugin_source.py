@@ -21,7 +21,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.plugins import PACKAGES
+from minitopo_dc.registry import PACKAGES
 
 DECORATORS: Final = {
     "split policy": "split_policy",

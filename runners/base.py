@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.plugins import MIGRATION, Registry
+from minitopo_dc.registry import MIGRATION, Registry
 from minitopo_dc.runners.addresses import ip_version, is_bound
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.tools import Tool

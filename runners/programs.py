@@ -10,7 +10,7 @@ from typing import NoReturn, Self
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from minitopo_dc.installation import module_command
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 
 
 class ProgramSettings(BaseModel):

@@ -171,26 +171,26 @@ def _notebooks(rng: Random, directory: Path) -> Iterator[None]:
 
 
 def _tables(run: Path) -> None:
-    table = minitopo_dc.load_results(run.parent)
-    minitopo_dc.compare_table(table)
-    minitopo_dc.save_tables(table, run.parent.parent)
+    table = minitopo_dc.results.load_results(run.parent)
+    minitopo_dc.results.compare_table(table)
+    minitopo_dc.results.save_tables(table, run.parent.parent)
 
 
 def _capacity(run: Path) -> None:
-    minitopo_dc.capacity_over_time(minitopo_dc.load_as_run(run), 5.0)
+    minitopo_dc.results.capacity_over_time(minitopo_dc.results.load_as_run(run), 5.0)
 
 
 READERS: tuple[Callable[[Path], Any], ...] = (
-    minitopo_dc.load_as_run,
-    minitopo_dc.client_rate,
-    minitopo_dc.leg_series,
-    minitopo_dc.leg_rates,
-    minitopo_dc.path_series,
-    minitopo_dc.path_rates,
-    minitopo_dc.pdcp_series,
-    minitopo_dc.reordering_wait_ms,
-    minitopo_dc.open_capacity,
-    minitopo_dc.handover_table,
+    minitopo_dc.results.load_as_run,
+    minitopo_dc.results.client_rate,
+    minitopo_dc.results.leg_series,
+    minitopo_dc.results.leg_rates,
+    minitopo_dc.results.path_series,
+    minitopo_dc.results.path_rates,
+    minitopo_dc.results.pdcp_series,
+    minitopo_dc.results.reordering_wait_ms,
+    minitopo_dc.results.open_capacity,
+    minitopo_dc.results.handover_table,
     _capacity,
     _tables,
 )

@@ -54,6 +54,6 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     load = runs[runs["experiment"] == "under load"]
     delays = plots.bars(load, "way", y="flow_2_delay_p95_ms")
     yield "Delay of requests while a download fills the legs", delays.figure
-    packets = dc.with_measures(runs[runs["experiment"] == "packets"], "packet_delay_p95_ms")
+    packets = dc.results.with_measures(runs[runs["experiment"] == "packets"], "packet_delay_p95_ms")
     delays = plots.bars(packets, "congestion", "way", "packet_delay_p95_ms")
     yield "One-way delay of packets", delays.figure

@@ -62,7 +62,7 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the longest time until 0.8 of what is there is used again, and each path over time."""
-    down = dc.with_measures(runs[runs["case"].str.startswith("leg 1")], "recovery_s")
+    down = dc.results.with_measures(runs[runs["case"].str.startswith("leg 1")], "recovery_s")
     yield "Time to recover", plots.bars(down, "case", "way", "recovery_s").figure
     first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
     for case, mine in first.groupby("case", sort=False):
@@ -72,6 +72,6 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
 
 def paths(runs: pd.DataFrame, run: Any) -> dict[str, tuple[Any, Any]]:
     """Return the times and rates of each path of a run, by its leg."""
-    rates = dc.path_rates(Path(runs.attrs["directory"], run))
+    rates = dc.results.path_rates(Path(runs.attrs["directory"], run))
     legs = rates.groupby("leg")
     return {f"path {leg}": (rows["time_s"], rows["rate_mbps"]) for leg, rows in legs}

@@ -8,3 +8,9 @@ A case goes this way, from a user's lines to the table:
 * `table` makes of both one table, and reads it again;
 * `program` loads a campaign's file; `designs` has the points of space-filling designs.
 """
+
+from __future__ import annotations
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

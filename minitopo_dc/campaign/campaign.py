@@ -28,10 +28,12 @@ from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, 
 from minitopo_dc.clocks import chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
 from minitopo_dc.first_use import build_missing
-from minitopo_dc.plugins import registrations_kept
+from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import DETAILS, RunResult
 from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.scenario import Clock, Scenario
+
+__all__ = ["Campaign", "Retries"]
 
 Version = Literal["full", "quick", "sample"]
 """All of a campaign; all kinds of its cases but less of each; a few cases that show its range."""

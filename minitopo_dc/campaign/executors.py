@@ -23,8 +23,8 @@ from typing import Any
 
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.clocks import attempt, clean_killed
-from minitopo_dc.plugins import load_plugins
 from minitopo_dc.pool import Killed, Pool
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries, tried
 from minitopo_dc.runs.script_plugins import plugin_files, restored

@@ -24,7 +24,7 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario

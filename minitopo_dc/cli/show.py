@@ -30,7 +30,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.numbers import for_json, significant
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.results import results_table
 from minitopo_dc.results.kept_scenario import load_recorded
 from minitopo_dc.results.run_result import MAX_BYTES, RunResult

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from minitopo_dc.interruption import raise_if_interrupted
-from minitopo_dc.plugins import place_in_plugins
+from minitopo_dc.registry import place_in_plugins
 from minitopo_dc.results.metrics import available_bits, capacity_share, goodput_mbps, jain_index
 from minitopo_dc.results.path_use import PATH_USE, FlowPaths
 from minitopo_dc.results.run_result import RunResult, flow_directory, flow_windows, settings_of

@@ -11,7 +11,7 @@ from typing import Any, Final
 from minitopo_dc.extension.place import build_directory
 from minitopo_dc.files import write_whole
 from minitopo_dc.plugin_source import DECORATORS, is_own, source_of
-from minitopo_dc.plugins import TABLES
+from minitopo_dc.registry import TABLES
 from minitopo_dc.scenario import Scenario
 
 FOLDER: Final = "plugins"

@@ -12,7 +12,7 @@ from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, field_validator, model
 from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, Leg, WifiPath
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegSettings, MakeLeg

@@ -40,7 +40,7 @@ from minitopo_dc.pdcp import (
     policy_needs,
     sn_format,
 )
-from minitopo_dc.plugins import load_entry_points
+from minitopo_dc.registry import load_entry_points
 from minitopo_dc.units import NS_PER_MS
 
 Receiver = TypeVar("Receiver")

@@ -22,7 +22,7 @@ from minitopo_dc.fields.ranges import (
     WholeInterval,
     within,
 )
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.flow import (

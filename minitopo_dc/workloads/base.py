@@ -11,7 +11,7 @@ from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.numbers import significant
-from minitopo_dc.plugins import Registry
+from minitopo_dc.registry import Registry
 from minitopo_dc.workloads.exchange import (
     Answers,
     Client,

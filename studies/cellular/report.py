@@ -75,7 +75,7 @@ def part(runs: pd.DataFrame, experiment: str, *names: str) -> pd.DataFrame:
     """Return the runs of an experiment with measures, read from their files where need be."""
     mine = runs[runs["experiment"] == experiment]
     lacking = [name for name in names if name not in mine]
-    return dc.with_measures(mine, *lacking) if lacking else mine
+    return dc.results.with_measures(mine, *lacking) if lacking else mine
 
 
 def published(place: str) -> pd.DataFrame:

@@ -60,5 +60,5 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the COUNTs that were given up."""
-    runs = dc.with_measures(runs[runs["bearer"] != "none"], "given_up")
+    runs = dc.results.with_measures(runs[runs["bearer"] != "none"], "given_up")
     yield "COUNTs given up", plots.bars(runs, x="bearer", by="way", y="given_up").figure

@@ -101,10 +101,10 @@ def drive() -> Iterator[Case]:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield worst and 95th percentile of the answers, and the legs taken for failed."""
-    runs = dc.with_measures(runs, "leg_failures")
-    gone = dc.with_measures(runs[runs["experiment"] == "loses-all"], "answer_worst_ms")
+    runs = dc.results.with_measures(runs, "leg_failures")
+    gone = dc.results.with_measures(runs[runs["experiment"] == "loses-all"], "answer_worst_ms")
     yield "Worst answer", plots.curves(gone, "silence_ms", "way", "answer_worst_ms").figure
-    lossy = dc.with_measures(runs[runs["experiment"] == "losses"], "answer_p95_ms")
+    lossy = dc.results.with_measures(runs[runs["experiment"] == "losses"], "answer_p95_ms")
     curves = plots.curves(lossy, "silence_ms", "loss_percent", "answer_p95_ms")
     yield "95th percentile of the answers", curves.figure
     for name in ("losses", "downloads", "drive"):

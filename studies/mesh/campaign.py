@@ -198,7 +198,7 @@ def knobs(base: dc.Scenario, version: str) -> Iterator[Case]:
     lost = {"full": [1.125, 1.25, 1.5, 2], "quick": [1.125, 1.5]}.get(version, [1.5])
     some = ("RP1", "RP3", "RP4")
     yield from over(base, "knobs", V43, some)
-    for point in dc.grid(exit=exits, lost=lost, acks=[None, 10]):
+    for point in dc.campaign.grid(exit=exits, lost=lost, acks=[None, 10]):
         options = quic(
             "bquic",
             slow_start_exit="off" if point["exit"] is None else point["exit"],
@@ -263,7 +263,7 @@ def figures(base: dc.Scenario) -> Iterator[Case]:
 
 def trees(base: dc.Scenario, number: int) -> Iterator[Case]:
     """Yield connections of which the report learns what tells slow ones from fast ones."""
-    for point in dc.sobol(256, TREES)[:number]:
+    for point in dc.campaign.sobol(256, TREES)[:number]:
         point["queue_packets"] = round(point["queue_packets"])
         way: Any = {"delay_ms": point["delay_ms"], "jitter_ms": 0, "queue_packets": 1000}
         names = ("rate_mbps", "mpdu_error_percent", "load_percent")

@@ -69,12 +69,12 @@ def behaviour(run: Path) -> Behaviour:
     """Return how the connection of a run behaved; of several flows, the first one.
 
     Raises:
-        ResultError: a record is missing or broken (`dc.connection_log`).
+        ResultError: a record is missing or broken (`dc.results.connection_log`).
     """
-    return behaviour_of(dc.connection_log(run), _capacity_bps(run))
+    return behaviour_of(dc.results.connection_log(run), _capacity_bps(run))
 
 
-def behaviour_of(log: dc.ConnectionLog, capacity_bps: float) -> Behaviour:
+def behaviour_of(log: dc.results.ConnectionLog, capacity_bps: float) -> Behaviour:
     """Return the behaviour of a connection that both ends logged, on legs of a capacity (bit/s)."""
     optimum = capacity_bps / 8 * log.least_rtt_s
     exit_bytes, by_loss = _slow_start_exit(log)
@@ -94,13 +94,13 @@ def behaviour_of(log: dc.ConnectionLog, capacity_bps: float) -> Behaviour:
 
 def _capacity_bps(run: Path) -> float:
     """Return the capacity of all legs together in bit/s, as the mean over the transfer."""
-    result = dc.RunResult.load(run)
+    result = dc.results.RunResult.load(run)
     if not result.goodput_mbps or not result.capacity_share:
         return math.nan
     return result.goodput_mbps * 1e6 / result.capacity_share
 
 
-def _slow_start_exit(log: dc.ConnectionLog) -> tuple[float, bool]:
+def _slow_start_exit(log: dc.results.ConnectionLog) -> tuple[float, bool]:
     """Return the window when the first threshold was set (NaN: never), and whether by a loss."""
     known = log.windows[log.windows["ssthresh_bytes"].notna()]
     if known.empty:

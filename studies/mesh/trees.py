@@ -40,7 +40,7 @@ def trees(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     if len(runs) < FOLDS * FEWEST:
         return
     lacking = [name for name in (*VARIANCES, *FEATURES) if name not in runs]
-    known = dc.with_measures(runs, *lacking) if lacking else runs
+    known = dc.results.with_measures(runs, *lacking) if lacking else runs
     made = {name: tree(known[known["status"] == "ok"], *asked) for name, asked in ASKED.items()}
     rows = {name: row for name, (row, _) in made.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("fast is")

@@ -77,7 +77,9 @@ def path(mbps: float, rtt_ms: float) -> dc.Leg:
 def networks(experiment: str, number: int) -> Iterator[Network]:
     """Yield so many of an experiment's networks, evenly chosen; short files have 256 KB."""
     kind = CLASSES[experiment]
-    for point in dc.spread(dc.points_of(POINTS, COLUMNS, where={"class": kind}), number):
+    for point in dc.campaign.spread(
+        dc.campaign.points_of(POINTS, COLUMNS, where={"class": kind}), number
+    ):
         first, second = ((point[f"capacity_{n}_mbps"], point[f"rtt_{n}_ms"]) for n in (1, 2))
         made = over(first, second)
         if experiment == "short":

@@ -236,7 +236,7 @@ def named_times(runs: pd.DataFrame) -> pd.DataFrame:
 def handover(runs: pd.DataFrame) -> Iterator[Section]:
     """Yield the worst answer while path 1 ends, and what path 2 has a second later."""
     if not {WORST, CARRIED, SENT} <= set(runs):
-        runs = dc.with_measures(runs, WORST, CARRIED, SENT)
+        runs = dc.results.with_measures(runs, WORST, CARRIED, SENT)
     points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
     yield "Claims on handover", claims.table(handover_claims(points))
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]

@@ -120,7 +120,7 @@ def with_sender(runs: pd.DataFrame) -> pd.DataFrame:
     if set(SENDER) <= set(runs):
         return runs
     logged = runs[runs["experiment"].isin(["reordering", "overhead"])]
-    return runs.join(dc.with_measures(logged, *SENDER)[SENDER])
+    return runs.join(dc.results.with_measures(logged, *SENDER)[SENDER])
 
 
 def _windows(runs: Mapping[str, Path]) -> Any:
@@ -145,7 +145,7 @@ def _links(runs: Mapping[str, Path]) -> Any:
     """Return the rates of both legs, a panel a case."""
     return plots.series(
         {
-            f"{case}\n(Mbit/s)": _by(dc.leg_rates(run, bin_s=0.02), "leg")
+            f"{case}\n(Mbit/s)": _by(dc.results.leg_rates(run, bin_s=0.02), "leg")
             for case, run in runs.items()
         },
         until=UNTIL_S,
@@ -155,7 +155,7 @@ def _links(runs: Mapping[str, Path]) -> Any:
 def _pairs(runs: Mapping[str, Path]) -> Any:
     """Return the rate of each connection, a panel a pair."""
     return plots.series(
-        {f"{case}\n(Mbit/s)": _by(dc.flow_rates(run), "flow") for case, run in runs.items()}
+        {f"{case}\n(Mbit/s)": _by(dc.results.flow_rates(run), "flow") for case, run in runs.items()}
     )[0]
 
 

@@ -93,7 +93,7 @@ def with_links(runs: pd.DataFrame) -> pd.DataFrame:
     if set(names) <= set(runs):
         return runs
     copied = runs[runs["experiment"] == "loss-duplicate"]
-    return runs.join(dc.with_measures(copied, *names)[names])
+    return runs.join(dc.results.with_measures(copied, *names)[names])
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:

@@ -181,12 +181,12 @@ def at_points(
 def cases(version: str) -> Iterator[Case]:
     """Yield all cases: whole points one after the other, by experiment."""
     number = POINTS[version]
-    downloads = dc.sobol(512, DOWNLOADS)
-    unseen = dc.latin_hypercube(200, UNSEEN, seed=7)
+    downloads = dc.campaign.sobol(512, DOWNLOADS)
+    unseen = dc.campaign.latin_hypercube(200, UNSEEN, seed=7)
     some = downloads[: number.some]
     yield from at_points("download", downloads[: number.download])
     yield from at_points("download-again", downloads[: number.again], seeds=range(1, 6))
-    yield from at_points("download-unseen", dc.spread(unseen, number.unseen))
+    yield from at_points("download-unseen", dc.campaign.spread(unseen, number.unseen))
     for backhaul in (0, 5, 20):
         told = {"backhaul_ms": backhaul}
         yield from at_points("deployed", some, behind(backhaul), labels=told)
@@ -198,5 +198,5 @@ def cases(version: str) -> Iterator[Case]:
         air: Fields = {"jitter_ms": jitter, "reorder": reorder}
         name, ways = "jitter-uplink" if up else "jitter", jittered(reorder=reorder)
         yield from at_points(name, some, ways, labels=air, up_jitter_ms=up, **air)
-    yield from at_points("tcp", dc.sobol(512, OF_TCP)[: number.tcp], TCP_WAYS)
-    yield from at_points("requests", dc.sobol(256, ASKED)[: number.requests])
+    yield from at_points("tcp", dc.campaign.sobol(512, OF_TCP)[: number.tcp], TCP_WAYS)
+    yield from at_points("requests", dc.campaign.sobol(256, ASKED)[: number.requests])

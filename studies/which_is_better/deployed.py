@@ -131,10 +131,10 @@ def at_points(experiment: str, version: str, points: Iterable[Point]) -> Iterato
 def cases(version: str) -> Iterator[Case]:
     """Yield all cases: whole points one after the other, by experiment."""
     download, asked, unseen, stack = POINTS[version]
-    downloads = dc.sobol(512, DOWNLOADS)
-    others = dc.sobol(30, DOWNLOADS, seed=2)
+    downloads = dc.campaign.sobol(512, DOWNLOADS)
+    others = dc.campaign.sobol(30, DOWNLOADS, seed=2)
     yield from at_points("download", version, downloads[:download])
-    yield from at_points("requests", version, dc.sobol(256, ASKED)[:asked])
+    yield from at_points("requests", version, dc.campaign.sobol(256, ASKED)[:asked])
     yield from at_points("download-unseen", version, others[:unseen])
     yield from at_points("stacks", version, downloads[:stack])
 

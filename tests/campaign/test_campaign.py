@@ -16,9 +16,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from benchmarks.hostile.stores import pretend
-from minitopo_dc import Campaign, InputError, Retries, Scenario, clocks, load
+from minitopo_dc import Campaign, InputError, Scenario, clocks, load
+from minitopo_dc.campaign import Retries, executors
 from minitopo_dc.campaign import campaign as engine
-from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult

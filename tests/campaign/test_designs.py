@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from minitopo_dc import InputError, grid, latin_hypercube, points_of, sobol, spread, wsp
+from minitopo_dc import InputError
+from minitopo_dc.campaign import grid, latin_hypercube, points_of, sobol, spread, wsp
 
 FACTORS: dict[str, Any] = {"rate": (4, 100, "log"), "share": (0.5, 0.95), "loss": [0, 0.1, 1]}
 

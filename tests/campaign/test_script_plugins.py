@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import plugins
+from minitopo_dc import registry
 from minitopo_dc.plugin_source import SourceError, source_of
 from minitopo_dc.runs.script_plugins import plugin_file, plugin_files, restored
 from tests.campaign.cases import program, run, scenario
@@ -27,7 +27,7 @@ class Mine:
     def __init__(self, legs: int) -> None:
         self._turns = turns(legs)
 
-    def legs(self, *, now: int, size: int, views: Sequence[dc.LegView]) -> tuple[int, ...]:
+    def legs(self, *, now: int, size: int, views: Sequence[dc.plugins.LegView]) -> tuple[int, ...]:
         return next(self._turns)
 
 one = dc.Scenario(**base, pdcp={"split": "mine"})
@@ -98,18 +98,18 @@ def test_what_cannot_be_written_into_a_file_is_named() -> None:
 
 
 def test_a_built_in_name_is_not_replaced() -> None:
-    table = plugins.TABLES["split policy"]
+    table = registry.TABLES["split policy"]
     before = table["batch"]
     with pytest.raises(ValueError, match="there is a split policy 'batch' already"):
-        plugins.enter("split policy", table, "batch", Uses)
+        registry.enter("split policy", table, "batch", Uses)
     assert table["batch"] is before
 
 
 def test_registrations_inside_a_block_are_undone() -> None:
-    table = plugins.TABLES["split policy"]
+    table = registry.TABLES["split policy"]
     before = dict(table)
-    with plugins.registrations_kept():
-        plugins.enter("split policy", table, "test-undone", Uses)
+    with registry.registrations_kept():
+        registry.enter("split policy", table, "test-undone", Uses)
         assert "test-undone" in table
     assert table == before
 
@@ -123,12 +123,12 @@ class Brought:
     def legs(self, *, now, size, views):
         return (0,)
 """
-    with plugins.registrations_kept():
+    with registry.registrations_kept():
         path = plugin_file("test-brought", text)
         one = scenario(plugins=(str(path),), pdcp={"split": "test-brought"})
         sent = pickle.dumps((one.model_dump(mode="json"), plugin_files(one)))
         path.unlink()
-    with plugins.registrations_kept():  # where nobody has heard of it
+    with registry.registrations_kept():  # where nobody has heard of it
         assert restored(*pickle.loads(sent)) == one
         assert path.read_text() == text
-        assert "test-brought" in plugins.TABLES["split policy"]
+        assert "test-brought" in registry.TABLES["split policy"]

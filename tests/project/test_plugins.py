@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.plugins import PluginError, Registry, UnknownNameError, load_plugins
+from minitopo_dc.registry import PluginError, Registry, UnknownNameError, load_plugins
 from minitopo_dc.scenario import Scenario
 
 PACKAGE = '''
@@ -217,7 +217,7 @@ def test_a_broken_entry_point_is_an_error_each_time_it_is_asked_for(
     def broken(group: str) -> None:
         raise PluginError(group)
 
-    monkeypatch.setattr("minitopo_dc.plugins.load_entry_points", broken)
+    monkeypatch.setattr("minitopo_dc.registry.load_entry_points", broken)
     registry = Registry[Any]("thing", "own_group", ())
     for _ in range(2):
         with pytest.raises(PluginError, match="own_group"):

@@ -163,7 +163,7 @@ def test_the_description_shows_no_image_that_is_not_there(wheel: Path) -> None:
 def test_the_wheel_has_the_licence_and_names_it(wheel: Path) -> None:
     assert read(wheel, "LICENSE") == (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
     metadata = message_from_string(read(wheel, "METADATA"))
-    assert metadata["License"] == "BSD-3-Clause"
+    assert metadata["License-Expression"] == "BSD-3-Clause"
     assert metadata["Author"] == "the minitopo-dc authors"
     assert metadata["Version"] == __version__
 

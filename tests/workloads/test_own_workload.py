@@ -14,7 +14,7 @@ TRANSPORTS = ("quic-picoquic", "mpquic-picoquic", "quic", "tcp", "mptcp")
 COUNT, SIZE = 10, 30_000
 
 
-def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.RunResult:
+def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.results.RunResult:
     """The result of a run; a test is skipped where the transport is not."""
     values: dict[str, Any] = {
         "legs": 2 * [{"rate_mbps": 20, "delay_ms": 10}],
@@ -24,7 +24,7 @@ def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.RunResult
         "clock": clock,
         "plugins": [str(PLUGIN)],
     }
-    result = minitopo_dc.run_scenario(minitopo_dc.Scenario.check(values, "test"), directory)
+    result = minitopo_run_scenario(minitopo_dc.Scenario.check(values, "test"), directory)
     if result.status == "unsupported":
         pytest.skip(result.reason)
     return result

@@ -24,7 +24,7 @@ from minitopo_dc.cli.options.scenario import (
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download

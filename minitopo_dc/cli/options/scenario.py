@@ -14,7 +14,7 @@ from minitopo_dc.cli.options.legs import leg_settings
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import SettingsWarning
 from minitopo_dc.fields.yaml_text import parse_yaml
-from minitopo_dc.plugins import load_plugins
+from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.scenario.field_paths import PathError, check_path, set_value
 from minitopo_dc.workloads import Workload, parse_workload

@@ -19,7 +19,7 @@ from typing import ClassVar, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.media.video import Video
-from minitopo_dc.plugins import Registry
+from minitopo_dc.registry import Registry
 
 
 class AbrError(MinitopoDcError, ValueError):

@@ -35,7 +35,7 @@ from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pdcp.policies.view import LegView
-from minitopo_dc.plugins import TABLES, enter
+from minitopo_dc.registry import TABLES, enter
 
 
 def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:

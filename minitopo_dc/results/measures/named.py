@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.plugins import enter
+from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.logs import sender_recovery
 from minitopo_dc.results.measures.delays import (
@@ -104,7 +104,7 @@ def run_measures(*names: str) -> Callable[[Read], Read]:
 
     >>> @dc.run_measures("first_byte_ms")
     ... def first_byte(run: Path) -> dict[str, float]:
-    ...     return {"first_byte_ms": 1000 * dc.RunResult.load(run).measures["first_byte_s"]}
+    ...     return {"first_byte_ms": 1000 * dc.results.RunResult.load(run).measures["first_byte_s"]}
 
     Args:
         names: the measures that the function returns of the directory of a run that is ok.
@@ -143,7 +143,7 @@ def measure(row: Row, name: str) -> float:
 def with_measures(runs: pd.DataFrame, *names: str) -> pd.DataFrame:
     """Return a campaign's table with more measures, read from the files of its runs.
 
-    >>> runs = dc.with_measures(dc.load("results/mine"), "reordering_wait_ms")
+    >>> runs = dc.results.with_measures(dc.load("results/mine"), "reordering_wait_ms")
 
     Args:
         runs: of `Campaign.run` or `load`.

@@ -1,0 +1,263 @@
+"""Registries of what is known by a name (runners, workloads, ...), and plugins that add to them.
+
+A plugin is found in one of three ways:
+
+* an installed package names its modules as entry points of `minitopo_dc.runners`,
+  `minitopo_dc.split_policies`, `minitopo_dc.abr_algorithms` or `minitopo_dc.workloads`;
+* a scenario lists modules or Python files under `plugins`;
+* `--plugin` of the command line does the same.
+
+To import such a module is enough: decorators register what is in it. What a script or a notebook
+registers itself replaces what it registered before under that name (`script_plugins` of
+`minitopo_dc.runs` makes other processes know it).
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from minitopo_dc.errors import InputError, MinitopoDcError
+
+T = TypeVar("T")
+MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
+"""The end of an error message for a plugin made for an earlier version."""
+_IMPORTLIB = importlib.__file__
+
+
+class PluginError(InputError):
+    """A plugin that cannot be used; the message names it and says why."""
+
+
+class UnknownNameError(MinitopoDcError, ValueError):
+    """A name under which nothing is registered; the message lists the names that are."""
+
+
+PACKAGES: set[str] = set()
+"""Installed packages with entry points, which other processes load, too."""
+TABLES: dict[str, dict[str, Any]] = {}
+"""Everything that is registered, by its kind and its name."""
+
+
+def enter(what: str, table: dict[str, Any], name: str, thing: Any) -> None:
+    """Register a thing of a kind in place of an earlier one that is the same, or the user's.
+
+    A built-in one may come twice: as a module and as the program that runs it; the first stays. A
+    cell of a notebook that is run again, and another version of a script's plugin, take the place
+    of the earlier one.
+
+    Raises:
+        ValueError: the name is taken by another thing.
+    """
+    before = table.setdefault(name, thing)
+    if before is thing:
+        return
+    places = _module(before), _module(thing)
+    same = _qualified(before) == _qualified(thing)
+    if any(place.startswith(BUILT_IN) for place in places) and same:
+        return
+    if any(place.startswith(BUILT_IN) for place in places) or not (same or {*places} == {MAIN}):
+        raise ValueError(f"there is a {what} {name!r} already")
+    table[name] = thing
+    if places[0] != places[1]:
+        _load.cache_clear()  # a file that is named again then takes its place again
+
+
+BUILT_IN, MAIN = "minitopo_dc.", "__main__"
+
+
+@contextmanager
+def registrations_kept() -> Iterator[None]:
+    """Undo what is registered inside the block, in which runs load their plugins."""
+    before = {what: dict(table) for what, table in TABLES.items()}
+    try:
+        yield
+    finally:
+        if before != TABLES:
+            for what, table in before.items():
+                TABLES[what].clear()
+                TABLES[what].update(table)
+            _load.cache_clear()
+
+
+class Registry(Generic[T]):
+    """A table of things of one kind by name: the built-in ones, then a user's in order of arrival.
+
+    Args:
+        what: the kind, for messages.
+        group: of the entry points that may add to it.
+        built_in: the modules that register what comes with this package.
+    """
+
+    def __init__(self, what: str, group: str, built_in: Sequence[str]) -> None:
+        self._what = what
+        self._group = group
+        self._built_in = built_in
+        self._found: dict[str, T] = {}
+        TABLES[what] = self._found
+        self._complete = False
+        self._names: tuple[str, ...] = ()
+        """A cache, as campaigns ask thousands of times."""
+
+    def add(self, name: str, thing: T) -> None:
+        """Register a thing under a name.
+
+        Raises:
+            ValueError: the name is taken by another thing.
+        """
+        enter(self._what, self._found, name, thing)
+
+    def names(self) -> tuple[str, ...]:
+        """Return all registered names, the built-in ones first.
+
+        Raises:
+            PluginError: an entry point of this kind is broken.
+        """
+        if not self._complete:
+            self._complete = True  # at once, as a plugin may ask for names while it is imported
+            try:
+                self._load_all()
+            except BaseException:
+                self._complete = False
+                raise
+        if len(self._names) != len(self._found):
+            self._names = (*self._names_of(self._built_in), *self._others())
+        return self._names
+
+    def _load_all(self) -> None:
+        for module in self._built_in:
+            importlib.import_module(module)
+        load_entry_points(self._group)
+
+    def _names_of(self, modules: Sequence[str]) -> list[str]:
+        """Return the names that modules registered, in the order of the modules."""
+        return [
+            name
+            for module in modules
+            for name, thing in self._found.items()
+            if _module(thing) == module
+        ]
+
+    def _others(self) -> list[str]:
+        return [name for name, thing in self._found.items() if _module(thing) not in self._built_in]
+
+    def get(self, name: str) -> T:
+        """Return the thing that is registered under a name.
+
+        Raises:
+            UnknownNameError: nothing has this name.
+            PluginError: an entry point of this kind is broken.
+        """
+        known = self.names()
+        if name not in known:
+            raise UnknownNameError(f"no {self._what} {name!r} (known: {', '.join(known)})")
+        return self._found[name]
+
+
+def load_plugins(names: Iterable[str]) -> list[str]:
+    """Import modules, or Python files (names that end in `.py`), once each.
+
+    Returns:
+        The names; those of files are absolute, so that they hold in any directory.
+
+    Raises:
+        PluginError: one of them does not exist or cannot be imported.
+    """
+    absolute = [str(Path(name).resolve()) if name.endswith(".py") else name for name in names]
+    for name in absolute:
+        _load(name)
+    return absolute
+
+
+@functools.cache
+def load_entry_points(group: str) -> None:
+    """Import what installed packages name as entry points of a group, once.
+
+    Raises:
+        PluginError: one of them cannot be imported.
+    """
+    for point in entry_points(group=group):
+        with _explaining(f"entry point {point.name} of group {group} ({_package(point)})"):
+            PACKAGES.add(point.module.partition(".")[0])
+            point.load()
+
+
+@functools.cache
+def _load(name: str) -> None:
+    with _explaining(f"plugin {name}"):
+        if name.endswith(".py"):
+            _load_file(Path(name))
+        else:
+            importlib.import_module(name)
+
+
+def _load_file(path: Path) -> None:
+    """Import a file under a name of its own, so that it hides no module."""
+    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"minitopo_dc_plugin_{path.stem}_{digest}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+@contextmanager
+def _explaining(what: str) -> Iterator[None]:
+    """Turn whatever a plugin raises into one line that says what, and in which line of it."""
+    try:
+        yield
+    except Exception as error:
+        words = " ".join(str(error).split()) or "no words"
+        said = f"{what}: {type(error).__name__}: {words}{_place(error)}"
+        raise PluginError(said + (f"; {MIGRATION}" if _has_moved(error) else "")) from error
+
+
+def _has_moved(error: Exception) -> bool:
+    """Return whether a plugin's import error is of a name that this package does not have."""
+    package = __name__.partition(".")[0]
+    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == package
+
+
+def _place(error: Exception) -> str:
+    """Return the innermost line of a file outside this package and Python's import machinery."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if not frame.filename.startswith("<") and frame.filename not in (__file__, _IMPORTLIB):
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
+
+
+def place_in_plugins(error: Exception, plugins: Iterable[str]) -> str:
+    """Return the innermost line of a user's file that an error came from; empty if from none."""
+    files = {name for name in plugins if name.endswith(".py")}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return f" ({frame.filename}:{frame.lineno})"
+    return ""
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else "unknown package"
+
+
+def _module(thing: Any) -> str:
+    return str(getattr(thing, "__module__", ""))
+
+
+def _qualified(thing: Any) -> str:
+    return str(getattr(thing, "__qualname__", thing))
