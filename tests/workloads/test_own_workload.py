@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import minitopo_dc
+from minitopo_dc.clocks import run_scenario
 
 PLUGIN = Path(minitopo_dc.__file__).parents[1] / "examples" / "polling.py"
 TRANSPORTS = ("quic-picoquic", "mpquic-picoquic", "quic", "tcp", "mptcp")
@@ -24,7 +25,7 @@ def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.results.R
         "clock": clock,
         "plugins": [str(PLUGIN)],
     }
-    result = minitopo_run_scenario(minitopo_dc.Scenario.check(values, "test"), directory)
+    result = run_scenario(minitopo_dc.Scenario.check(values, "test"), directory)
     if result.status == "unsupported":
         pytest.skip(result.reason)
     return result
