@@ -24,7 +24,6 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from minitopo_dc.results.measures.handovers import COLUMNS as HANDOVERS
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -34,11 +33,12 @@ from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
-from minitopo_dc.minitopo import experiment, old_keys, topology
+from minitopo_dc.minitopo import experiment, topology
 from minitopo_dc.minitopo.path_at import PATH_AT
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
+from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
 from minitopo_dc.results.run_result import SETTINGS, RunResult
 from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.router.drivers import DeliveryStatistics
@@ -211,7 +211,7 @@ def topology_keys() -> Iterable[str]:
 def experiment_keys() -> Iterable[str]:
     """Return the keys of an experiment file that have an effect here, but for those of programs."""
     programs = {key for keys in PROGRAM_KEYS.values() for key in keys}
-    without = {*programs, *experiment.MPTCP_V0, *old_keys.NAMES}
+    without = {*programs, *experiment.IGNORED}
     return [name for name in experiment.NAMES if name not in without]
 
 
