@@ -10,17 +10,21 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar
 
-from minitopo_dc.units import NS_PER_MS
-from minitopo_dc.workloads import Column, Measurement, Workload, workload
-from minitopo_dc.workloads.exchange import (
+from minitopo_dc.plugins import (
     Answers,
     Client,
+    Column,
     Content,
+    Measurement,
     Outcome,
     Request,
     Requests,
     Server,
+    Workload,
+    workload,
 )
+
+NS_PER_MS = 1_000_000
 
 
 @workload("polling")

@@ -11,17 +11,33 @@ from minitopo_dc.pdcp import LegView, SplitPolicy, split_policy
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.workloads import Column, Measure, Measurement, RowsFigure, Workload, workload
+from minitopo_dc.workloads.exchange import (
+    Answers,
+    Client,
+    Content,
+    Outcome,
+    Request,
+    Requests,
+    Server,
+)
 
 __all__ = [
     "AbrAlgorithm",
     "AbrChoice",
     "AbrView",
+    "Answers",
+    "Client",
     "Column",
+    "Content",
     "LegView",
     "Measure",
     "Measurement",
+    "Outcome",
+    "Request",
+    "Requests",
     "RowsFigure",
     "Runner",
+    "Server",
     "SplitPolicy",
     "Tool",
     "Transfer",

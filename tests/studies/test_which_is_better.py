@@ -136,7 +136,7 @@ def recorded(experiment: str) -> pd.DataFrame:
 
 def test_numbers_without_a_unit_are_those_of_the_recorded_networks() -> None:
     campaign, columns = program("campaign"), ["windows", "queueing", "lost_per_window"]
-    points = pd.DataFrame(campaign._module.dc.sobol(512, campaign._module.DOWNLOADS))
+    points = pd.DataFrame(campaign._module.dc.campaign.sobol(512, campaign._module.DOWNLOADS))
     made = module("ratios").with_numbers(points.set_index("point"))
     pd.testing.assert_frame_equal(made[columns], recorded("download")[columns], rtol=1e-5)
 
