@@ -17,6 +17,8 @@ PDCP = (
     *("--enable-heuristic", "pdcp_nr_udp"),
     *("-o", "pdcp-nr.check_sequence_numbers:Only-PDCP-frames"),
     *("-o", "ip.check_checksum:TRUE"),
+    # A client's port may by chance be that of a protocol, which its bytes are then no packets of.
+    *("-d", "tcp.port==1-65535,data"),
 )
 
 
