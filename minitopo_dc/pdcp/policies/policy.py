@@ -165,6 +165,9 @@ def make_policy(name: str, /, *, legs: int, **parameters: Any) -> SplitPolicy:
         raise PolicyError(f"no split policy {name!r}: must be one of {', '.join(policy_names())}")
     factory = _POLICIES[name]
     signature = _signature(factory)
+    if not signature.parameters:
+        takes = "it gets the number of legs: def __init__(self, legs: int)"
+        raise PolicyError(f"split policy {name!r}: its constructor takes nothing; {takes}")
     try:
         signature.bind(legs, **parameters)
     except TypeError as error:

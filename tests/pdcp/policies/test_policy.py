@@ -186,6 +186,16 @@ def test_a_policy_that_a_function_makes_is_refused_when_it_is_made() -> None:
         make_policy("test-made-by-a-function", legs=2)
 
 
+def test_a_class_whose_constructor_takes_nothing_is_told_what_it_gets() -> None:
+    @split_policy("bare")
+    class Bare:
+        def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:
+            return (1,) if views[0].takes(now=now, size=size) else ()
+
+    with pytest.raises(PolicyError, match=r"'bare': .*def __init__\(self, legs: int\)"):
+        make_policy("bare", legs=2)
+
+
 def test_a_bearer_has_at_least_one_leg() -> None:
     with pytest.raises(PolicyError, match="legs is 0"):
         make_policy("duplicate", legs=0)
