@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final

@@ -18,12 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import Leg, ResolvedScenario, Scenario
-from minitopo_dc.scenario.identity import file_digest, trace_paths
-from minitopo_dc.fields import (Direction, SettingsError, read_yaml)
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
+from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
+from minitopo_dc.scenario import Leg, LegSettings, ResolvedScenario, Scenario
+from minitopo_dc.scenario.identity import file_digest, trace_paths
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"

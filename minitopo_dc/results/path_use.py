@@ -17,12 +17,12 @@ from itertools import chain, takewhile
 from math import inf
 from typing import Any, Literal
 
+from minitopo_dc.fields import PathPlan
+from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.scenario.radio import Leg
-from minitopo_dc.fields import PathPlan
 from minitopo_dc.scenario.leg import LegSettings
-from minitopo_dc.fields.path_schedule import Period
+from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS
@@ -96,7 +96,9 @@ class FlowPaths:
             counts = self.plan.each_carries or self._most_bytes(leg, usable) >= WORTH_USING
             if use in FALLBACK and counts:
                 usable_s = max(end - begin for begin, end in usable)
-                return f"the path on leg {leg} {FALLBACK[use]}, although {usable_s:.3g} s were there"
+                return (
+                    f"the path on leg {leg} {FALLBACK[use]}, although {usable_s:.3g} s were there"
+                )
         return None
 
     def forbidden(self) -> int | None:

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from minitopo_dc.fields import Direction
 from minitopo_dc.files import write_whole
 from minitopo_dc.results.metrics import goodput_mbps
-from minitopo_dc.fields import Direction
 
 DIRECTIONS: tuple[Direction, ...] = ("downlink", "uplink")
 

@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from pydantic import NonNegativeFloat
 
-from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.fields import Settings
+from minitopo_dc.results.run_result import NUMBERS, RunResult
 from minitopo_dc.units import NS_PER_S
 
 LIMITS_VARIABLE: Final = "MINITOPO_DC_TRUST_LIMITS"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.cli import main
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import FOLDER, RECORD, load_as_run
 from minitopo_dc.results.measures.utilisation import link_utilisation, open_capacity
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.virtual.run import run_virtual
 
 TRACE = "time_s,rate_mbps\n0,20\n2,10\n4,20\n6,15\n"

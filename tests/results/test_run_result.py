@@ -33,8 +33,7 @@ def test_flows_have_their_goodputs_and_what_is_no_number_is_left_out() -> None:
     assert run.measures == {"jain_index": 0.9, "flow_1_goodput_mbps": 3.0}
 
 
-def test_a_repeated_number_is_no_measure_and_a_failed_run_has_none(
-) -> None:
+def test_a_repeated_number_is_no_measure_and_a_failed_run_has_none() -> None:
     assert result(details={"completion_s": 4.0}).measures == result().measures
     assert result(status="failed", reason="it broke", details={"status": 200}).measures == {}
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import (
     LIMITS_VARIABLE,
@@ -19,7 +20,6 @@ from minitopo_dc.results.trust import (
     overlap_s,
     with_trust,
 )
-from minitopo_dc.fields import SettingsError
 from tests.results.synthetic_runs import no_result, result
 
 IDLE = Part(ran_s=0.1, waited_s=0, delayed_s=0, stopped_s=0, saturated_s=0)

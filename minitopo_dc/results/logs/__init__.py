@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs.connection import ConnectionLog, Recovery
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.logs.tcp import tcp_info_file, tcp_log, tcp_recovery
-from minitopo_dc.fields import SettingsError
 
 
 def connection_log(run: Path) -> ConnectionLog:

@@ -14,12 +14,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.link import LossModel
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.tables.series import leg_series
-from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario import LegSettings
 from minitopo_dc.statistics import ExpectedCount, expected_count
 
 FEW = 25.0

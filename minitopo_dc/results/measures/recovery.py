@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.link import Capacity
 from minitopo_dc.results.files import ResultError, read_numbers
 from minitopo_dc.results.kept_scenario import HANDOVERS, load_as_run
@@ -20,7 +21,6 @@ from minitopo_dc.results.measures.utilisation import transfer_window
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.tables.series import leg_series
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.fields.path_schedule import Period
 from minitopo_dc.trace.drives.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
@@ -83,7 +83,9 @@ def handover_table(run: Path) -> pd.DataFrame:
         for handover in handovers:
             leg = series[series["leg"] == handover.new]
             capacity = legs[handover.new - 1].downlink.capacity()
-            rows.append((*handover, *_use(handover, _left(handovers, handover, end), leg, capacity)))
+            rows.append(
+                (*handover, *_use(handover, _left(handovers, handover, end), leg, capacity))
+            )
     return pd.DataFrame(rows, columns=[*COLUMNS, "took_s", "recovered"])
 
 

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from minitopo_dc.fields.path_schedule import Period, without
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.pdcp import receive_counters
@@ -20,7 +21,6 @@ from minitopo_dc.results.run_result import RunResult, flow_windows
 from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.results.tables.series import leg_series, pdcp_series
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.fields.path_schedule import (Period, without)
 from minitopo_dc.units import NS_PER_S
 
 END_TOLERANCE = 0.01

@@ -73,7 +73,9 @@ def difference_sentence(
         better: what the better one is: `faster`, `lower`.
         low_is_better: whether the lower one is the better.
     """
-    shown = ", ".join(f"{name} {significant(mean)}" for name, mean in zip(names, means, strict=True))
+    shown = ", ".join(
+        f"{name} {significant(mean)}" for name, mean in zip(names, means, strict=True)
+    )
     if (ratio.mean < 1) != low_is_better and not ratio.low <= 0:
         names, ratio = names[::-1], ratio.inverse()
     far = f"{names[0]} is {short(abs(100 * (ratio.mean - 1)))} % {better}"
@@ -166,7 +168,10 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding |
     made = [finding for pair in pairs if (finding := _goodput_finding(pair, seeds)) is not None]
     several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
     first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
-    return [*(replace(finding, several=several) for finding in first), *_of_media(ok, stacks, seeds)]
+    return [
+        *(replace(finding, several=several) for finding in first),
+        *_of_media(ok, stacks, seeds),
+    ]
 
 
 def _goodput_finding(pair: RowPair, seeds: int) -> Finding | None:
@@ -290,9 +295,7 @@ class MediaFinding:
         return f"{'Warning: ' if self.warning else ''}{words}{f' {why}' if why else ''}"
 
 
-def _of_media(
-    ok: pd.DataFrame, stacks: Mapping[str, str], seeds: int
-) -> Iterator[MediaFinding]:
+def _of_media(ok: pd.DataFrame, stacks: Mapping[str, str], seeds: int) -> Iterator[MediaFinding]:
     """Compare rows of runs that are all of a video, or all of a call; others have no finding."""
     kinds = set(ok["workload"])
     felt = PERCEIVED_MEASURES.get(kinds.pop(), ()) if len(kinds) == 1 else ()

@@ -15,14 +15,14 @@ import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.data_model import check_version
+from minitopo_dc.fields import SettingsError, read_yaml
+from minitopo_dc.fields.base import error_text
 from minitopo_dc.files import replacing
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
 from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
-from minitopo_dc.fields import (SettingsError, read_yaml)
-from minitopo_dc.fields.base import error_text
 from minitopo_dc.workloads import Download
 
 ID = "id"
@@ -177,11 +177,7 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
             *(run.repetition, run.directory),
         ),
     )
-    columns = {
-        name: [getattr(run, name) for run in runs]
-        for name in _FIELDS
-        if name != "settings"
-    }
+    columns = {name: [getattr(run, name) for run in runs] for name in _FIELDS if name != "settings"}
     table = pd.DataFrame(columns)
     for name in NUMBERS:
         table[name] = table[name].astype("float64")
@@ -216,7 +212,9 @@ def labelled(table: pd.DataFrame, labels: Sequence[Mapping[str, Any]]) -> pd.Dat
         for path in dict.fromkeys(path for fields in labels for path in fields)
         if path != ID and (path in SETTINGS or path not in table)
     }
-    return table.assign(**{ID: names}, **columns)[[ID, *table, *(path for path in columns if path not in table)]]
+    return table.assign(**{ID: names}, **columns)[
+        [ID, *table, *(path for path in columns if path not in table)]
+    ]
 
 
 def compared_labels(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from minitopo_dc.fields import Direction
 from minitopo_dc.results.files import (
     ResultError,
     is_finite,
@@ -25,7 +26,6 @@ from minitopo_dc.results.files import (
 )
 from minitopo_dc.results.run_result import flow_directory
 from minitopo_dc.results.tables.runs import MEASURED, leg_columns, load_results
-from minitopo_dc.fields import Direction
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import workload_names
 from minitopo_dc.workloads.path_reports import COLUMNS

@@ -68,7 +68,9 @@ class Sheet:
         if self.title:
             yield Text(self.title)
         tables = map(self._table, GAPS)
-        fitting = (table for table in tables if _least(table, console, options) <= options.max_width)
+        fitting = (
+            table for table in tables if _least(table, console, options) <= options.max_width
+        )
         if (table := next(fitting, None)) is not None:
             yield table
         else:

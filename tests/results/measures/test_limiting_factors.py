@@ -20,7 +20,6 @@ from minitopo_dc.results.measures.limiting_factors import (
     signs,
     strongest_sign,
 )
-from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
 
 PLAIN = Signs(

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import InputError, run_measures
-from minitopo_dc.results import with_measures
-from minitopo_dc.results import ResultError
+from minitopo_dc.results import ResultError, with_measures
 from minitopo_dc.results.measures import named
 from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
 

@@ -12,8 +12,8 @@ import pytest
 from minitopo_dc.results.measures import verdict
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
-from minitopo_dc.results.tables.runs import results_table
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.runs import results_table
 from tests.results.synthetic_runs import no_result, result
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
@@ -37,7 +37,11 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
         row("quic-picoquic", "dc", 22, 44, 88, variant="least-delay"),
         row("mpquic-picoquic", "multipath", 20, 40, 80),
     )
-    assert (finding.first, finding.second, finding.ratio.pairs) == ("DC (least-delay)", "MP-QUIC", 3)
+    assert (finding.first, finding.second, finding.ratio.pairs) == (
+        "DC (least-delay)",
+        "MP-QUIC",
+        3,
+    )
     assert finding.ratio[:3] == pytest.approx((1.1, 1.1, 1.1))
     assert finding.sentence == (
         "DC (least-delay) 51.3, MP-QUIC 46.7 Mbit/s: "
@@ -236,7 +240,8 @@ def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
 
 def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
     (finding,) = perceived(
-        media_row("realtime", "dc", call(0.1, 90)), media_row("realtime", "multipath", call(0.0, 80))
+        media_row("realtime", "dc", call(0.1, 90)),
+        media_row("realtime", "multipath", call(0.0, 80)),
     )
     assert "1 seed, so no interval" in finding.sentence
     assert not any(each.better for each in finding.differences)
@@ -264,6 +269,8 @@ def test_a_number_that_no_run_has_is_a_dash() -> None:
 
 
 def test_downloads_and_mixed_workloads_have_no_such_sentence() -> None:
-    mixed = media_row("realtime", "dc", call(0.1, 90)) + media_row("video", "multipath", call(0.1, 90))
+    mixed = media_row("realtime", "dc", call(0.1, 90)) + media_row(
+        "video", "multipath", call(0.1, 90)
+    )
     assert not perceived(media_row("download", "dc", {}), media_row("download", "multipath", {}))
     assert not perceived(mixed)
