@@ -25,6 +25,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import load_plugins
+from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
@@ -98,7 +99,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
     if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
         raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
     if arguments.scenario is not None:
-        return Scenario.load(arguments.scenario), False
+        return load_to_run(arguments.scenario), False
     run = read_minitopo(*files)
     for line in run.notes:
         note(line)

@@ -18,6 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.data_model import with_new_controls
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
@@ -55,6 +56,19 @@ def load_as_run(run: Path) -> Scenario:
     return with_kept_traces(recorded, run)
 
 
+def load_to_run(path: Path) -> Scenario:
+    """Read a scenario's file, to be run: one's own, or one that a run kept, maybe an old one.
+
+    Raises:
+        SettingsError: the file is missing or wrong.
+        DataModelError: the run has a version of the data model that this program does not read.
+    """
+    values = read_yaml(path)
+    if (path.parent / "result.json").exists():
+        values = with_new_controls(values, path.parent)
+    return Scenario.check(values, str(path))
+
+
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
     """Read a scenario that a run kept, as data: what it names as plugins is not imported.
 
@@ -63,8 +77,9 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
 
     Raises:
         SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
+        DataModelError: the run has a version of the data model that this program does not read.
     """
-    values, plugins = read_yaml(run / name, within=run), ()
+    values, plugins = with_new_controls(read_yaml(run / name, within=run), run), ()
     if isinstance(values, dict):
         plugins = values.pop("plugins", ())
     try:

@@ -3,7 +3,7 @@
 A field that has its default is left out, so that a field which a later version adds changes no
 identity. Where a default has changed, it is the first one that is left out: a run that a directory
 has keeps its identity, and no run has that of another. What a run gives depends on the files that
-its scenario names, too.
+its scenario names, too. A congestion control that has another name now counts by its first one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.data_model import CONTROL, FIRST_CONTROLS, renamed_controls
 from minitopo_dc.fields.base import SettingsError, quoted
 from minitopo_dc.fields.ranges import Direction
 from minitopo_dc.runners.base import get_runner, runner_names
@@ -40,6 +41,7 @@ def run_id(scenario: Scenario) -> str:
     """
     scenario = scenario.of_its_clock()
     document = scenario.model_dump(mode="json", exclude_defaults=True)
+    document = renamed_controls({**document, CONTROL: scenario.congestion_control}, FIRST_CONTROLS)
     _first_defaults(scenario, document)
     for where, links in (
         ("legs", document["legs"]),
@@ -69,8 +71,7 @@ def _content(place: str, path: str) -> str:
 
 def _first_defaults(scenario: Scenario, document: dict[str, Any]) -> None:
     """Leave out fields with the first version's defaults, and write out their other values."""
-    control = scenario.congestion_control
-    _put(document, "congestion_control", control, left_out=FIRST_CONGESTION_CONTROL)
+    _put(document, CONTROL, document[CONTROL], left_out=FIRST_CONGESTION_CONTROL)
     links = (*scenario.legs, *scenario.real.backhaul)
     written = (*document["legs"], *document.get("real", {}).get("backhaul", ()))
     for link, leg in zip(links, written, strict=True):

@@ -24,10 +24,15 @@ OF_VERSION_0_1: dict[str, dict[str, Any]] = {
     "10e989aff135cf69": {"transport": "quic", "mode": "dc", "options": SYSTEM} | RENO,
     "1d6818170b1e98f1": {"transport": "tcp", "mode": "sc", "legs": LEGS},
     "f9ee19df1e32b9e9": {"transport": "quic-picoquic", "mode": "sc", "options": LARGE} | RENO,
+    "bb054076a13bac15": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
+    | {"congestion_control": "cubic-picoquic"},
+    "29b186cbf322ee67": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
+    | {"congestion_control": "cubic"},
     "5d0b5780d24733e1": {"transport": "quic", "mode": "flows", "flows": FLOWS, "options": SYSTEM}
     | RENO,
 }
-"""Identities that the first version gave to these, some of which were its defaults."""
+"""Identities that the first version gave to these, some of which were its defaults; its `cubic` of
+picoquic was picoquic's own, and RFC 9438's `cubic-rfc9438`."""
 
 
 @pytest.mark.parametrize("identity", OF_VERSION_0_1)

@@ -14,7 +14,7 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version
+from minitopo_dc.data_model import check_version, with_new_controls
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
 from minitopo_dc.files import replacing
@@ -249,7 +249,7 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(flat(values))
+    return dict(flat(with_new_controls(values, run)))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
