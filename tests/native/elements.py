@@ -45,6 +45,7 @@ BEARERS = st.fixed_dictionaries(
         "sn_bits": st.sampled_from([12, 16, 18]),
         "batch": st.just(2),
         "t_reordering_ms": st.sampled_from([0, 20, "adaptive"]),
+        "flow_control": st.sampled_from([None, None, {}, {"backhaul_ms": 3, "loss_percent": 30}]),
     }
 )
 ARRIVALS = st.tuples(
