@@ -45,6 +45,7 @@ BEARERS = st.fixed_dictionaries(
         "sn_bits": st.sampled_from([12, 16, 18]),
         "batch": st.just(2),
         "t_reordering_ms": st.sampled_from([0, 20, "adaptive"]),
+        "flow_control": st.sampled_from([None, None, {}, {"backhaul_ms": 3, "loss_percent": 30}]),
     }
 )
 ARRIVALS = st.tuples(
@@ -86,7 +87,10 @@ class InPython:
         bearer, other = wanted.transmit[0], wanted.receive[0]
         numbers = sn_format(bearer.pdcp.sn_bits)
         entity = bearer.pdcp.transmitter(
-            2, [leg.leg for leg in self.legs], queue_packets=wanted.queue_packets(bearer)
+            2,
+            [leg.leg for leg in self.legs],
+            queue_packets=wanted.queue_packets(bearer),
+            seeds=wanted.backhaul_seeds(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
         self.transmit = TransmitDriver(1, entity, numbers, outlets, self._loop)
