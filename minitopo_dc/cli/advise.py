@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="for each stack its single-path and its multipath transport, such as "
         f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
     )
-    add_load(group, (*CHOSEN, *OF_ROWS, "split_uplink"))
+    add_load(group, (*CHOSEN, *OF_ROWS))
     options.add(parser, "--plugin", "--jobs")
     group = parser.add_argument_group("advice")
     group.add_argument(

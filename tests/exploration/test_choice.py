@@ -75,8 +75,8 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
     parser = argparse.ArgumentParser()
     compare.add(parser)
     arguments = parser.parse_args(choice.command().split()[2:])
-    base = base_scenario(arguments).model_copy(update={"clock": "virtual"})
-    wanted = over_each_leg(rows(arguments, "virtual", base.workload), base)
+    base = base_scenario(arguments)
+    wanted = over_each_leg(rows(arguments, base), base)
     scenarios = [scenario_of_row(base, row) for row in wanted]
     planned = [run.scenario for run in RowCampaign(Path(), scenarios, arguments.repetitions).runs]
     mine = [
