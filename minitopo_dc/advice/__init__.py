@@ -24,6 +24,7 @@ from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.presets import XN_MS
 
 SECONDS = 60.0
 """For a verdict on one stack: as long as one waits for an answer."""
@@ -61,6 +62,7 @@ def advise(
     transports: Sequence[str] = QUIC,
     seconds: float = SECONDS,
     margin_percent: float | None = None,
+    xn_ms: float = XN_MS,
     real: bool = False,
     jobs: int | None = 1,
     **fields: Any,
@@ -74,6 +76,7 @@ def advise(
         transports: of each stack one with Dual Connectivity and one with multipath.
         seconds: for the verdict on a stack, at most.
         margin_percent: within which both are a tie; None: the workload's (`CRITERIA`).
+        xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         real: whether to run both sides on the real clock too.
         jobs: runs at once, in processes; None: one per processor.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
@@ -82,7 +85,10 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged, stacks = criterion(base.workload, margin_percent), candidates_of(base, transports)
+    judged, stacks = (
+        criterion(base.workload, margin_percent),
+        candidates_of(base, transports, xn_ms),
+    )
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")

@@ -133,7 +133,7 @@ def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] |
         "all": asdict(total),
         "is_outside": bool(is_outside),
         "sentence": f"Of the {NEIGHBOURS} networks of the study{f' with {control}' * has_control} "
-        f"that are most like this one, DC is better in {better}, a tie in {tie}, {multipath} "
+        f"that are most like this one, ideal DC is better in {better}, a tie in {tie}, {multipath} "
         f"better in {worse}; of all {len(known)} in {', '.join(shares[:2])} and {shares[2]} %."
         f"{' This network is outside their range, so none is near.' if is_outside else ''}",
     }

@@ -1,4 +1,4 @@
-"""The verdict on one stack: choose on some seeds, judge on others, add seeds until it is decided.
+"""The verdict on one stack: add seeds until it is decided.
 
 docs/advise.md says how. With a seed both sides meet the same losses and jitter: they are a pair.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,9 +25,8 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
 
-CHOOSING = 2
-"""Seeds on which variants are chosen: variants that are closer than the scatter of two runs are
-closer than the margin in most networks."""
+SHOWN = 2
+"""Seeds of the rows that are not judged: they show how far off these are."""
 FEWEST = 4
 """Seeds of the first analysis: of fewer the interval is so wide that it decides nothing."""
 GROWTH = 1.5
@@ -91,20 +90,14 @@ class Runs:
             if name not in done:
                 self.progress(f"seed {run.repetition}: {row.name} ({result.status})")
 
-    def pairs(self, rows: Sequence[Row], after: int) -> pd.DataFrame:
-        """Return the scores of rows, over the seeds after some of which all have one."""
-        scores = self.scores.reindex(columns=[row.name for row in rows]).sort_index()
-        return scores.loc[after + 1 :].dropna()
+    def pairs(self, rows: Sequence[Row]) -> pd.DataFrame:
+        """Return the scores of rows, over the seeds of which all have one."""
+        return self.scores.reindex(columns=[row.name for row in rows]).sort_index().dropna()
 
-    def best(self, rows: Sequence[Row]) -> tuple[Row | None, float]:
-        """Return the best row on the first seeds, and its mean score; None: none has all runs."""
-        first = self.scores.reindex(range(1, CHOOSING + 1), columns=[row.name for row in rows])
-        means = first.mean(skipna=False).dropna()
-        known = [row for row in rows if row.name in means]
-        if not known:
-            return None, -math.inf
-        best = max(known, key=lambda row: means[row.name])
-        return best, float(means[best.name])
+    def means(self, rows: Sequence[Row]) -> dict[str, float]:
+        """Return the mean scores over the first seeds by row, of those that have all runs."""
+        first = self.scores.reindex(range(1, SHOWN + 1), columns=[row.name for row in rows])
+        return {str(name): mean for name, mean in first.mean(skipna=False).dropna().items()}
 
     def failures(self, rows: Sequence[Row]) -> tuple[str, ...]:
         """Say of each row how many of its runs failed, and the first reason."""
@@ -117,14 +110,12 @@ class Runs:
                 sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
         return tuple(sentences)
 
-    def difference(
-        self, rows: Sequence[Row], confidence: float, after: int, fewest: int
-    ) -> Difference | None:
-        """Return by how much the first row is better, over the seeds after some; None: no seed.
+    def difference(self, rows: Sequence[Row], confidence: float, fewest: int) -> Difference | None:
+        """Return by how much the first row is better; None: no seed has both.
 
         Less than the `fewest` seeds, as the time was up, are not enough evidence.
         """
-        pairs = self.pairs(rows, after)
+        pairs = self.pairs(rows)
         if pairs.empty:
             return None
         first, second = (pairs[row.name] for row in rows)
@@ -140,21 +131,20 @@ def decide(stack: Candidates, runs: Runs) -> Verdict:
     Raises:
         ResultError: a file of a run is broken.
     """
-    runs.make(stack.rows, range(1, CHOOSING + 1))
-    (dual, dual_score), (multipath, score) = runs.best(stack.dual), runs.best(stack.multipath)
+    judged = (stack.dual, stack.multipath)
+    runs.make(stack.rows, range(1, SHOWN + 1))
+    dual, multipath = (row if runs.pairs([row]).size else None for row in judged)
     verdict = Verdict(stack.stack, runs.criterion, dual, multipath, "time")
     if dual is not None and multipath is not None:
-        difference, stopped = _sampled(runs, (dual, multipath))
-        why = _why(runs, (dual, multipath), difference)
+        difference, stopped = _sampled(runs, judged)
+        why = _why(runs, judged, difference)
         verdict = replace(verdict, stopped=stopped, difference=difference, why=why)
-        leg, alone = runs.best(stack.alone)
-        if leg is not None and alone - max(dual_score, score) > runs.criterion.limit:
-            verdict = replace(verdict, alone=_warning(leg, alone, runs.criterion))
     elif runs.is_late:
         return verdict
     else:
         verdict = replace(verdict, stopped="runs failed")
-    return replace(verdict, failed=runs.failures([*stack.dual, *stack.multipath]))
+    beside = tuple(_beside(stack, runs))
+    return replace(verdict, beside=beside, failed=runs.failures([*judged, *stack.others]))
 
 
 def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | None:
@@ -172,15 +162,15 @@ def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | N
     runs = Runs(comparison_of(root, rows), rows, verdict.criterion, workers)
     with runs.comparison.held():
         runs.make(rows, range(1, REAL_SEEDS + 1))
-    return runs.difference(rows, CONFIDENCE, after=0, fewest=1)
+    return runs.difference(rows, CONFIDENCE, fewest=1)
 
 
 def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stopped]:
     """Add seeds until they decide, or cannot; return the difference, and why they end."""
     difference, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
-        runs.make(rows, range(CHOOSING + 1, CHOOSING + number + 1))
-        difference = runs.difference(rows, look_confidence(analysis), CHOOSING, FEWEST)
+        runs.make(rows, range(1, number + 1))
+        difference = runs.difference(rows, look_confidence(analysis), FEWEST)
         if difference is not None and difference.outcome != "open":
             return difference, "decided"
         if difference is not None and difference.pairs >= FEWEST:
@@ -193,9 +183,22 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     return difference, "most seeds"
 
 
-def _warning(leg: Row, score: float, judged: Criterion) -> str:
-    number = f"{significant(judged.value(score))} {judged.unit}"
-    return f"Warning: {leg.name} was better than both with the first {CHOOSING} seeds: {number}."
+def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
+    """Yield what the rows beside the judged ones did, and a warning that a leg alone was better."""
+    judged, seeds = runs.criterion, f"with the first {SHOWN} seeds"
+    means = runs.means(stack.rows)
+    shown = {
+        name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
+    }
+    others = [f"{row.name} {shown[row.name]}" for row in stack.others if row.name in means]
+    if others:
+        yield f"Beside them, {seeds}: {', '.join(others)}."
+    both = [means[row.name] for row in (stack.dual, stack.multipath) if row.name in means]
+    leg = max(
+        (row.name for row in stack.alone if row.name in means), key=means.__getitem__, default=""
+    )
+    if leg and len(both) == 2 and means[leg] - max(both) > judged.limit:
+        yield f"Warning: {leg} was better than both {seeds}: {shown[leg]}."
 
 
 def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
@@ -206,7 +209,7 @@ def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
     if difference is None or difference.outcome == "tie" or not difference.of_the_better[1] > 0:
         return ""
     worse, better = rows[::-1] if difference.first > difference.second else rows
-    pairs = runs.pairs(rows, CHOOSING)
+    pairs = runs.pairs(rows)
     order = (pairs[worse.name] - pairs[better.name]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
     directories = (Path(runs.results[row.name, middle].directory) for row in (worse, better))

@@ -70,15 +70,15 @@ class Verdict:
     stack: str
     criterion: Criterion
     dual: Row | None
-    """The variant that did best in the first runs; None: none of them was ok."""
+    """The row that can be deployed; None: none of its runs was ok."""
     multipath: Row | None
     stopped: Stopped
     difference: Difference | None = None
-    """Of these two, over seeds on which neither was chosen; None: no seed has both."""
+    """Of these two; None: no seed has both."""
     why: str = ""
     """What held the worse one back, in a sentence; empty: a tie, or no counter tells."""
-    alone: str = ""
-    """A warning that a leg alone is better than both."""
+    beside: tuple[str, ...] = ()
+    """Sentences on the rows beside these two, with a warning where a leg alone is better."""
     failed: tuple[str, ...] = ()
     """Of runs that failed, in a sentence each."""
     real: Difference | None = None
@@ -106,7 +106,7 @@ class Verdict:
             margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.criterion.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
             yield f"{self._how_sure(self.difference)}, {margin}{advice}."
-        yield from filter(None, (self.why, self.alone, *self.failed))
+        yield from filter(None, (self.why, *self.beside, *self.failed))
         if self.real is not None:
             yield f"On packets: {self._what(self.real)}. {self._how_sure(self.real)}."
 

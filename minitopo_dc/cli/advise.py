@@ -22,6 +22,7 @@ from minitopo_dc.comparison import ASKED, load_runs
 from minitopo_dc.files import write_whole
 from minitopo_dc.results import results_table
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.scenario.presets import XN_MS
 
 ADVICE = "advice.json"
 HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"
@@ -39,6 +40,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="for each stack its single-path and its multipath transport, such as "
         f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
     )
+    options.add(group, "--xn", default=XN_MS)
     add_load(group, (*CHOSEN, *OF_ROWS))
     options.add(parser, "--plugin", "--jobs")
     group = parser.add_argument_group("advice")
@@ -84,6 +86,7 @@ def execute(arguments: argparse.Namespace) -> int:
             transports=options.listed(arguments.transports),
             seconds=arguments.time,
             margin_percent=arguments.margin,
+            xn_ms=arguments.xn,
             real=arguments.real,
             jobs=arguments.jobs,
         )

@@ -122,7 +122,7 @@ def _declared() -> dict[str, dict[str, Any]]:
         "--xn": {
             "type": quantity("ms"),
             "metavar": "MS",
-            "help": f"one-way delay of Xn, of --dc deployable (default: {XN_MS:g})",
+            "help": f"one-way delay of Xn, of the deployable one (default: {XN_MS:g})",
         },
         "--split": {
             "nargs": 1,
