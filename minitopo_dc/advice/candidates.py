@@ -1,4 +1,4 @@
-"""Who is set against whom: of each stack the deployable Dual Connectivity and multipath.
+"""Who is set against whom: of one stack the deployable Dual Connectivity and multipath.
 
 One against one, both fixed before anything is run: the best of several is better than one by chance
 alone. The papers' Dual Connectivity, the ideal one and each leg alone are beside them.
@@ -21,6 +21,9 @@ from minitopo_dc.scenario.presets import DualConnectivity, dual_connectivity, ta
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")
 """Transports unless others are named: one stack, so that stacks are not what is compared."""
+ALLOWED = (
+    "allowed: two of a stack, one for dc and one for multipath: " + " ".join(QUIC) + "; tcp mptcp"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +40,8 @@ class Row:
 class Candidates(NamedTuple):
     """The rows of one stack."""
 
-    stack: str
+    name: str
+    """Of the stack."""
     dual: Row
     multipath: Row
     """These two are judged."""
@@ -51,23 +55,24 @@ class Candidates(NamedTuple):
         return [self.dual, self.multipath, *self.others, *self.alone]
 
 
-def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> list[Candidates]:
-    """Return the candidates of each stack of these transports, in their order.
+def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Candidates:
+    """Return the candidates over the legs of a scenario, with these transports.
 
     Raises:
-        SettingsError, TraceError: a transport is unknown, has no counterpart of its stack or cannot
-            run here; there are no two legs; or a scenario of a row is wrong.
+        SettingsError, TraceError: the transports are unknown, not two of a stack or cannot run
+            here; there are no two legs; or a scenario of a row is wrong.
     """
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
-    stacks: dict[str, list[Runner]] = {}
-    for name in transports:
-        if name not in runner_names():
-            raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
-        runner = get_runner(name)
-        stacks.setdefault(runner.stack or runner.name, []).append(runner)
-    candidates = [_of_stack(base, stack, runners, xn_ms) for stack, runners in stacks.items()]
-    for row in (row for stack in candidates for row in stack.rows):
+    if unknown := [name for name in transports if name not in runner_names()]:
+        raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
+    runners = [get_runner(name) for name in transports]
+    single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
+    if single.stack != several.stack:
+        named = " ".join(transports)
+        raise SettingsError(f"--transports: {named}: {single.stack}, {several.stack}; {ALLOWED}")
+    candidates = _of_stack(base, single, several, xn_ms)
+    for row in candidates.rows:
         check_scenario(row.scenario)
         if (reason := unavailable_reason(row.scenario)) is not None:
             name = row.scenario.transport
@@ -75,9 +80,7 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> li
     return candidates
 
 
-def _of_stack(base: Scenario, stack: str, runners: Sequence[Runner], xn_ms: float) -> Candidates:
-    single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
-
+def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> Candidates:
     def over(name: DualConnectivity) -> Row:
         fields, words = dual_connectivity(name, base.legs, xn_ms), table_name(name, xn_ms)
         return _row(base, single, f"DC ({words})", words, mode="dc", **fields)
@@ -91,17 +94,15 @@ def _of_stack(base: Scenario, stack: str, runners: Sequence[Runner], xn_ms: floa
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
     multipath = _row(base, several, TRANSPORTS.get(several.name, several.name), "", **fields)
     others = over("papers"), over("ideal")
-    return Candidates(stack, over("deployable"), multipath, others, tuple(alone))
+    name = single.stack or single.name
+    return Candidates(name, over("deployable"), multipath, others, tuple(alone))
 
 
 def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
     able = [runner for runner in runners if mode in runner.modes()]
     if len(able) != 1:
         named = " ".join(runner.name for runner in runners)
-        raise SettingsError(
-            f"--transports: {named}: {len(able)} of them can do mode {mode}; allowed: of a stack "
-            f"one that can do dc and one that can do multipath, e.g. {' '.join(QUIC)}, tcp mptcp"
-        )
+        raise SettingsError(f"--transports: {named}: {len(able)} can do mode {mode}; {ALLOWED}")
     return able[0]
 
 

@@ -1,4 +1,4 @@
-"""The verdict on one stack: add seeds until it is decided.
+"""The verdict: add seeds until it is decided.
 
 docs/advise.md says how. With a seed both sides meet the same losses and jitter: they are a pair.
 """
@@ -16,14 +16,14 @@ import pandas as pd
 
 from minitopo_dc.advice.candidates import Candidates, Row
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
+from minitopo_dc.advice.verdict import Advice, Difference, Stopped
 from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.attempts import Retries
-from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
+from minitopo_dc.statistics import look_confidence, mean_interval, outcome
 
 SHOWN = 2
 """Seeds of the rows that are not judged: they show how far off these are."""
@@ -35,8 +35,6 @@ MAX_SEEDS = 200
 """To judge on: what they leave open is on the border between two outcomes."""
 PRECISE = 0.25
 """Of the margin: an interval that is narrower and not on one side of a border is at the border."""
-REAL_SEEDS = 3
-"""A run on packets takes as long as it takes, and seconds beside it."""
 Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
@@ -49,14 +47,14 @@ def comparison_of(root: Path, rows: Sequence[Row]) -> RowCampaign:
 
 @dataclass
 class Runs:
-    """Runs of one stack's rows, which are some of a comparison's, and their scores.
+    """Runs of the rows of a comparison, and their scores.
 
     A repetition (1, 2, ...) has the base's seed plus the repetition - 1.
     """
 
     comparison: RowCampaign
     rows: Sequence[Row]
-    """All of the comparison's, in its order."""
+    """In the order of the comparison."""
     criterion: Criterion
     workers: Workers
     until: float = math.inf
@@ -110,22 +108,22 @@ class Runs:
                 sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
         return tuple(sentences)
 
-    def difference(self, rows: Sequence[Row], confidence: float, fewest: int) -> Difference | None:
+    def difference(self, rows: Sequence[Row], confidence: float) -> Difference | None:
         """Return by how much the first row is better; None: no seed has both.
 
-        Less than the `fewest` seeds, as the time was up, are not enough evidence.
+        Less than `FEWEST` seeds, as the time was up, are not enough evidence.
         """
         pairs = self.pairs(rows)
         if pairs.empty:
             return None
         first, second = (pairs[row.name] for row in rows)
         interval = mean_interval((first - second).tolist(), confidence=confidence)
-        judged = outcome(interval, self.criterion.limit) if len(pairs) >= fewest else "open"
+        judged = outcome(interval, self.criterion.limit) if len(pairs) >= FEWEST else "open"
         means = float(first.mean()), float(second.mean())
         return Difference(*means, interval, confidence, len(pairs), judged)
 
 
-def decide(stack: Candidates, runs: Runs) -> Verdict:
+def decide(stack: Candidates, runs: Runs) -> Advice:
     """Return the verdict, as far as there is one at the end of the time.
 
     Raises:
@@ -134,35 +132,17 @@ def decide(stack: Candidates, runs: Runs) -> Verdict:
     judged = (stack.dual, stack.multipath)
     runs.make(stack.rows, range(1, SHOWN + 1))
     dual, multipath = (row if runs.pairs([row]).size else None for row in judged)
-    verdict = Verdict(stack.stack, runs.criterion, dual, multipath, "time")
+    advice = Advice(stack.name, runs.criterion, dual, multipath, "time")
     if dual is not None and multipath is not None:
         difference, stopped = _sampled(runs, judged)
         why = _why(runs, judged, difference)
-        verdict = replace(verdict, stopped=stopped, difference=difference, why=why)
+        advice = replace(advice, stopped=stopped, difference=difference, why=why)
     elif runs.is_late:
-        return verdict
+        return advice
     else:
-        verdict = replace(verdict, stopped="runs failed")
+        advice = replace(advice, stopped="runs failed")
     beside = tuple(_beside(stack, runs))
-    return replace(verdict, beside=beside, failed=runs.failures([*judged, *stack.others]))
-
-
-def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | None:
-    """Return by how much the verdict's rows differ on the real clock; None: no seed has both.
-
-    A run that the machine disturbed is in no pair. There is no limit of time. The runs are kept in
-    `root`, which goes on.
-    """
-    if verdict.dual is None or verdict.multipath is None:
-        return None
-    rows = [
-        replace(row, scenario=row.scenario.on_clock("real").of_its_clock())
-        for row in (verdict.dual, verdict.multipath)
-    ]
-    runs = Runs(comparison_of(root, rows), rows, verdict.criterion, workers)
-    with runs.comparison.held():
-        runs.make(rows, range(1, REAL_SEEDS + 1))
-    return runs.difference(rows, CONFIDENCE, fewest=1)
+    return replace(advice, beside=beside, failed=runs.failures([*judged, *stack.others]))
 
 
 def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stopped]:
@@ -170,7 +150,7 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     difference, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
         runs.make(rows, range(1, number + 1))
-        difference = runs.difference(rows, look_confidence(analysis), FEWEST)
+        difference = runs.difference(rows, look_confidence(analysis))
         if difference is not None and difference.outcome != "open":
             return difference, "decided"
         if difference is not None and difference.pairs >= FEWEST:

@@ -148,7 +148,7 @@ def discard_timer_ms(radios: Sequence[LegSettings], timer_ms: float) -> float | 
     It is not below t-Reordering, and above `QUEUES` times the time in which all queues of the legs
     drain at their mean rates; `infinity` beyond all values and of queues without a limit.
     """
-    drain_ms = 1000 * sum(map(_queue_bits, radios)) / sum(map(_mean_bps, radios))
+    drain_ms = 1000 * sum(map(queue_bits, radios)) / sum(map(_mean_bps, radios))
     return _least(DISCARD_TIMER_MS, max(timer_ms, QUEUES * drain_ms)) or "infinity"
 
 
@@ -194,7 +194,7 @@ def _mean_bps(radio: LegSettings) -> float:
     return max(1.0, radio.capacity().bits_between(0, MEAN_S * NS_PER_S) / MEAN_S)
 
 
-def _queue_bits(radio: LegSettings) -> float:
+def queue_bits(radio: LegSettings) -> float:
     """Return what a leg's queue holds; infinity without a limit."""
     limit = radio.queue_limit_bytes()
     return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.inf)
