@@ -45,7 +45,7 @@ MEAN_S = 60
 
 
 def dual_connectivity(
-    name: DualConnectivity, legs: Sequence[Leg], xn_ms: float = XN_MS
+    name: DualConnectivity | str, legs: Sequence[Leg], xn_ms: float = XN_MS
 ) -> dict[str, Any]:
     """Return the fields of a scenario that make a Dual Connectivity, each of them plainly.
 
