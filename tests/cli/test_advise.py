@@ -11,6 +11,7 @@ from minitopo_dc import cli
 from minitopo_dc.advice import advise
 from minitopo_dc.cli.screen import print_runs
 from minitopo_dc.picoquic.library import missing
+from minitopo_dc.results import load_results
 
 needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
 SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
@@ -61,6 +62,22 @@ def test_another_network_in_the_same_directory_is_one_error(
     other = ["advise", "--legs", "30", "20", "--output", str(output)]
     assert cli.main(other) == 2
     assert "holds a comparison with other options" in capsys.readouterr().err
+
+
+@needs_picoquic
+def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
+    output: Path, tmp_path: Path
+) -> None:
+    legs = SMALL[1:-2]  # without the time
+    asked = [*legs, "--dc", "papers", "deployable", "ideal", "--transports", "quic-picoquic"]
+    more = ["--modes", "dc", "--clock", "virtual", "--repetitions", "1"]
+    assert cli.main(["compare", *asked, *more, "--output", str(tmp_path / "out")]) == 0
+    compared, advised = (
+        load_results(root).query("mode == 'dc' and seed == 1").set_index("variant")["goodput_mbps"]
+        for root in (tmp_path / "out", output)
+    )
+    assert len(compared) == 3
+    assert compared.to_dict() == advised.to_dict()
 
 
 @pytest.mark.parametrize(
