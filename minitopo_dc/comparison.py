@@ -223,18 +223,17 @@ TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reord
 def variants_of(scenarios: Sequence[Scenario]) -> list[str]:
     """Return what sets each row apart from others of its transport and mode; empty if nothing does.
 
-    The names of their Dual Connectivities, if all have one (`Scenario.dc_name`); else
+    The names of their Dual Connectivities, if each has its own (`Scenario.dc_name`); else
     `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
     """
     rows = [(scenario.label, _flat(scenario.model_dump(mode="json"))) for scenario in scenarios]
-    names = [scenario.dc_name for scenario in scenarios]
-    unnamed = {label for (label, _), name in zip(rows, names, strict=True) if not name}
+    names = [(scenario.label, scenario.dc_name) for scenario in scenarios]
     variants = []
-    for (label, mine), name in zip(rows, names, strict=True):
-        if label not in unnamed:
+    for (label, mine), (_, name) in zip(rows, names, strict=True):
+        same = [fields for other, fields in rows if other == label]
+        if len({other for other in names if other[0] == label and other[1]}) == len(same):
             variants.append(name)
             continue
-        same = [fields for other, fields in rows if other == label]
         differ = [key for key in mine if len({str(fields.get(key)) for fields in same}) > 1]
         telling = [key for key in TELLING if key in differ]
         if sum(all(fields.get(key) == mine[key] for key in telling) for fields in same) > 1:
