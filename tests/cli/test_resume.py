@@ -55,7 +55,7 @@ def test_finished_runs_are_not_repeated(
     assert cli.main(shlex.split(command)[1:]) == 0
     shown = capsys.readouterr()
     assert f"2 of {RUNS} runs were finished earlier" in shown.err
-    assert runs == ["quic-sc-1", "quic-dc-1", "quic-sc-2", "quic-sc-2", "quic-dc-2"]
+    assert runs == ["quic-sc-1", "quic-dc-papers-1", "quic-sc-2", "quic-sc-2", "quic-dc-papers-2"]
     assert "2 ok" in shown.out
     assert not (output / "quic-sc-2" / "partial").exists()
     assert cli.main(shlex.split(command)[1:]) == 0
