@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from examples.page_load.site import object_bytes
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.page_load.site import object_bytes
 
 ENTRIES = (
     "JSON.stringify(['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind))"

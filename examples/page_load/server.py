@@ -1,4 +1,4 @@
-"""The site's server: `python -m minitopo_dc.page_load.server --http 2`.
+"""The site's server: `python -m examples.page_load.server --http 2`.
 
 HTTP/2 over TLS 1.3 and TCP or MPTCP (hypercorn), or HTTP/3 over QUIC (aioquic). With HTTP/2 it
 prints a line of JSON at each connection's end: what the kernel said of its subflows. A browser
@@ -23,8 +23,8 @@ from aioquic.quic.configuration import QuicConfiguration
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from examples.page_load.site import OBJECTS, Site
 from minitopo_dc.fields.defaults import CONGESTION_CONTROL
-from minitopo_dc.page_load.site import OBJECTS, Site
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
@@ -69,7 +69,7 @@ class Http3Site:
             for address, session in list(self._sessions.items()):
                 if stop.requested:
                     session.connection.close(error_code=ErrorCode.H3_NO_ERROR)
-                session.drive(time.monotonic(), lambda each: transmit(each, self._udp))
+                session.drive(time.monotonic(), lambda datagram: transmit(datagram, self._udp))
                 if session.ended:
                     del self._sessions[address]
 
@@ -135,9 +135,7 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the program's options."""
-    made = argparse.ArgumentParser(
-        prog="python -m minitopo_dc.page_load.server", description=__doc__
-    )
+    made = argparse.ArgumentParser(prog="python -m examples.page_load.server", description=__doc__)
     here = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
     made.add_argument("--http", choices=("2", "3"), required=True, help="version")
     made.add_argument("--mptcp", action="store_true", help="take MPTCP, with HTTP/2")

@@ -63,17 +63,17 @@ class DevTools:
         Raises:
             DevToolsError: it has not come.
         """
-        while all(each.get("method") != event for each in self._events):
+        while all(message.get("method") != event for message in self._events):
             self._events.append(self._next(event))
 
-    def _next(self, wanted: str) -> Reply:
+    def _next(self, cause: str) -> Reply:
         while b"\0" not in self._buffer:
             patience = max(0.0, self._deadline - time.monotonic())
             if not select.select([self._receive], [], [], patience)[0]:
-                raise DevToolsError(f"no {wanted} in time")
+                raise DevToolsError(f"no {cause} in time")
             data = os.read(self._receive, READ_BYTES)
             if not data:
-                raise DevToolsError(f"the browser ended before {wanted}")
+                raise DevToolsError(f"the browser ended before {cause}")
             self._buffer += data
         message, _, self._buffer = self._buffer.partition(b"\0")
         return dict(json.loads(message))

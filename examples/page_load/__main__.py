@@ -1,4 +1,4 @@
-"""Load a page in headless Chromium: `python -m minitopo_dc.page_load --http 2`.
+"""Load a page in headless Chromium: `python -m examples.page_load --http 2`.
 
 Prints one JSON object. When the page was not loaded as asked for it prints why on standard error,
 nothing on standard output, and ends with 1.
@@ -17,11 +17,10 @@ from types import FrameType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
-from minitopo_dc.interruption import heed
-from minitopo_dc.page_load.chromium import BrowserError, DevTools, chromium
-from minitopo_dc.page_load.server import PORT, site_key_hash
-from minitopo_dc.page_load.site import OBJECTS
-from minitopo_dc.page_load.timing import (
+from examples.page_load.chromium import BrowserError, DevTools, chromium
+from examples.page_load.server import PORT, site_key_hash
+from examples.page_load.site import OBJECTS
+from examples.page_load.timing import (
     ENTRIES,
     RUN_WITH_MPTCP,
     PageError,
@@ -30,6 +29,7 @@ from minitopo_dc.page_load.timing import (
     host_counters,
     page_load,
 )
+from minitopo_dc.interruption import heed
 
 SETTLE_S = 1.0
 """For how long to wait after the browser's start: what it then does would take the page's time."""
@@ -44,9 +44,9 @@ def main() -> int:
     try:
         report = _load(options)
     except (BrowserError, PageError) as error:
-        print(f"page load failed: {error}", file=sys.stderr)  # noqa: T201
+        print(f"page load failed: {error}", file=sys.stderr)
         return 1
-    print(json.dumps(report))  # noqa: T201
+    print(json.dumps(report))
     return 0
 
 
@@ -98,8 +98,8 @@ def _navigate(browser: DevTools, session: str, options: argparse.Namespace) -> P
 
 
 def _entries(browser: DevTools, session: str) -> list[dict[str, Any]]:
-    asked = browser.call("Runtime.evaluate", session, expression=ENTRIES, returnByValue=True)
-    return list(json.loads(asked["result"]["value"]))
+    evaluated = browser.call("Runtime.evaluate", session, expression=ENTRIES, returnByValue=True)
+    return list(json.loads(evaluated["result"]["value"]))
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
@@ -109,7 +109,7 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the program's options."""
-    made = argparse.ArgumentParser(prog="python -m minitopo_dc.page_load", description=__doc__)
+    made = argparse.ArgumentParser(prog="python -m examples.page_load", description=__doc__)
     server = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
     site = f"https://{f'[{server}]' if ':' in server else server}:{PORT}/"
     made.add_argument("url", nargs="?", default=site, help="%(default)s")
