@@ -20,7 +20,7 @@ from minitopo_dc.runs.attempts import Retries
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
-from tests.runners.aioquic.test_v0_8 import needs_it
+from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from aioquic.quic.connection import QuicConnection
 
+from minitopo_dc.data.studies.thesis.quic_of_2020 import library
+from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import BodyServer, DownloadingClient, End
+from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import epoll_moment as moment
+from minitopo_dc.data.studies.thesis.quic_of_2020.library import missing
+from minitopo_dc.data.studies.thesis.quic_of_2020.runner import Options2020
 from minitopo_dc.extension import place
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.aioquic.v0_8 import library
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient, End
-from minitopo_dc.runners.aioquic.v0_8.endpoint import epoll_moment as moment
-from minitopo_dc.runners.aioquic.v0_8.library import missing
-from minitopo_dc.runners.aioquic.v0_8.runner import Options2020
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import content_sha256
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, DownloadingClient, Log2020
-from minitopo_dc.runners.aioquic.v0_8.runner import Options2020
 from minitopo_dc.runners.aioquic.virtual import (
     ClientEnd,
     SecondsHost,
@@ -17,6 +15,9 @@ from minitopo_dc.runners.aioquic.virtual import (
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, Received, VirtualFlow
 from minitopo_dc.workloads import Measurement, as_download
 from minitopo_dc.workloads.path_reports import PathSample
+
+from .endpoint import BodyServer, DownloadingClient, Log2020
+from .runner import Options2020
 
 
 class Pair2020:

@@ -10,10 +10,11 @@ from functools import partial
 
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import transmit
-from minitopo_dc.runners.aioquic.v0_8.endpoint import BodyServer, Log2020
-from minitopo_dc.runners.aioquic.v0_8.library import module
-from minitopo_dc.runners.aioquic.v0_8.runner import ServerSettings
 from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
+
+from .endpoint import BodyServer, Log2020
+from .library import module
+from .runner import ServerSettings
 
 
 def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> None:

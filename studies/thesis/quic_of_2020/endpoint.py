@@ -29,13 +29,14 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
-from minitopo_dc.runners.aioquic.v0_8.library import module
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.download import DownloadOutcome
 from minitopo_dc.workloads.exchange import requested_content
+
+from .library import module
 
 
 class Log2020:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from minitopo_dc.runners.aioquic.v0_8.library import missing
-from minitopo_dc.runners.base import Transfer, read_report, runner
+from minitopo_dc.runners.base import Builder, Transfer, read_report, runner
 from minitopo_dc.runners.options import Size
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import MEBIBYTE, BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement
+
+from .library import NAME, build, missing
 
 
 class Options2020(QuicOptions):
@@ -53,26 +55,27 @@ class Aioquic2020Runner(BuiltInQuicRunner):
     options_type: ClassVar[type[QuicOptions]] = Options2020
     compared: ClassVar[bool] = False  # it repeats a paper; its multipath counterpart does not exist
     set_up: ClassVar[bool] = True
+    builds: ClassVar[Mapping[str, Builder]] = {NAME: build}
 
     def missing(self) -> str | None:
         """Return how to get it, None if it is here."""
         return missing()
 
     def server_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.aioquic.v0_8.server`."""
+        """Return the command of the server program."""
         settings = ServerSettings(**self._end(transfer, "server"), key=transfer.key)
-        return settings.command("minitopo_dc.runners.aioquic.v0_8.server", transfer.server_settings)
+        return settings.command(f"{__package__}.server", transfer.server_settings)
 
     def client_command(self, transfer: Transfer) -> list[str]:
-        """Return the command of `minitopo_dc.runners.aioquic.v0_8.client`."""
+        """Return the command of the client program."""
         settings = ClientSettings(
             **self._end(transfer, "client"), bind=transfer.client_addresses[0]
         )
-        return settings.command("minitopo_dc.runners.aioquic.v0_8.client", transfer.client_settings)
+        return settings.command(f"{__package__}.client", transfer.client_settings)
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as aioquic takes time as an argument."""
-        from minitopo_dc.runners.aioquic.v0_8.virtual import Pair2020  # noqa: PLC0415 (its weight)
+        from .virtual import Pair2020  # noqa: PLC0415 (its weight)
 
         return Pair2020
 

@@ -8,9 +8,10 @@ from functools import partial
 from minitopo_dc.runners.addresses import socket_address
 from minitopo_dc.runners.aioquic.client import bound_socket, run
 from minitopo_dc.runners.aioquic.connection import transmit
-from minitopo_dc.runners.aioquic.v0_8.endpoint import DownloadingClient, Log2020
-from minitopo_dc.runners.aioquic.v0_8.runner import ClientSettings
 from minitopo_dc.workloads import as_download
+
+from .endpoint import DownloadingClient, Log2020
+from .runner import ClientSettings
 
 
 def main() -> None:
