@@ -27,8 +27,7 @@ from minitopo_dc.runners.processes.source_address import source_address, user_of
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.runners.quic import DatagramRunner
-from minitopo_dc.runners.site import download_directory, downloaded_file, website
+from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.units import NS_PER_S

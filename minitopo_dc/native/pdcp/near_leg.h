@@ -3,7 +3,7 @@
 #ifndef MINITOPO_NEAR_LEG_H
 #define MINITOPO_NEAR_LEG_H
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../link/leg.h"
 
 typedef struct {
