@@ -16,10 +16,9 @@ from types import ModuleType
 from typing import NoReturn
 
 from minitopo_dc import __version__
-from minitopo_dc.errors import InputError
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.base import SettingsWarning, quoted
 from minitopo_dc.interruption import raise_if_interrupted
-from minitopo_dc.suggestions import did_you_mean
 
 COMMANDS = (
     *(

@@ -16,7 +16,7 @@ from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
