@@ -104,7 +104,7 @@ def unavailable_reason(scenario: Scenario) -> str | None:
 def clean_killed(clock: Clock) -> None:
     """Remove the hosts and processes that a killed run on the real clock has left."""
     if clock == "real":
-        from minitopo_dc.real.machine.run_registry import clean
+        from minitopo_dc.real.run_registry import clean
 
         clean()
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.extension.place import Extension
+from minitopo_dc.extension import Extension
 
 COMPILER = "cc"
 PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"

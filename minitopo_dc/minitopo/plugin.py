@@ -30,10 +30,10 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
-from minitopo_dc.real.machine.machine import probe_kernel, save_facts
-from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.machine import probe_kernel, save_facts
 from minitopo_dc.real.network.hosts import EmulatedHost, take_down
 from minitopo_dc.real.network.testbed import ipv6_obstacle
+from minitopo_dc.real.run_registry import registered
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.perform import RunFailedError

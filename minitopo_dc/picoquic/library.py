@@ -6,8 +6,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.extension import Extension
 from minitopo_dc.extension.make import SourceDistribution
-from minitopo_dc.extension.place import Extension
 
 SOURCE = SourceDistribution(
     requirement="aiopquic==0.6.1",  # it wants Python 3.12, its C does not

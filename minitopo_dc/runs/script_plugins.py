@@ -22,7 +22,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.extension.place import build_directory
+from minitopo_dc.extension import build_directory
 from minitopo_dc.files import write_whole
 from minitopo_dc.registry import PACKAGES, TABLES
 from minitopo_dc.scenario import Scenario

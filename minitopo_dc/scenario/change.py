@@ -21,7 +21,7 @@ from minitopo_dc.fields.ranges import (
 )
 from minitopo_dc.link import Capacity, make_capacity
 from minitopo_dc.trace import RateTrace
-from minitopo_dc.trace.drives.handover import HandoverRule
+from minitopo_dc.trace.handover import HandoverRule
 from minitopo_dc.units import NS_PER_S
 
 

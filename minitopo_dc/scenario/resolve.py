@@ -23,7 +23,7 @@ from minitopo_dc.scenario.change import STEP_S
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.trace.drives.handover import (
+from minitopo_dc.trace.handover import (
     Handover,
     HandoverPlan,
     HandoverRule,

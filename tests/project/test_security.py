@@ -17,7 +17,7 @@ from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
 from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.cli.screen import new_directory
-from minitopo_dc.real.machine.run_registry import VARIABLE
+from minitopo_dc.real.run_registry import VARIABLE
 from minitopo_dc.results import ResultError, client_rate, load_results
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs import sender_recovery

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from aioquic.quic.connection import QuicConnection
 
+from minitopo_dc import extension
 from minitopo_dc.data.studies.thesis.quic_of_2020 import library
 from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import BodyServer, DownloadingClient, End
 from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import epoll_moment as moment
 from minitopo_dc.data.studies.thesis.quic_of_2020.library import missing
 from minitopo_dc.data.studies.thesis.quic_of_2020.runner import Options2020
-from minitopo_dc.extension import place
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import content_sha256
@@ -158,7 +158,7 @@ def test_what_it_does_not_have_is_refused(option: dict[str, object], words: str)
 def test_without_it_the_command_that_gets_it_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(place, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert missing() == "aioquic 0.8.7 is not here (get it: minitopo-dc build aioquic-2020)"
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+from minitopo_dc.extension import NotBuiltError, build_directory, find_file
 from minitopo_dc.extension.make import BuildError, SourceDistribution, build_lock, remove_others
-from minitopo_dc.extension.place import NotBuiltError, build_directory, find_file
 
 NAME = "aioquic-2020"
 """Of its folder in the cache, and what `minitopo-dc build` is told."""

@@ -16,9 +16,9 @@ from types import ModuleType
 
 import pytest
 
-from minitopo_dc.real.machine import machine, preflight
-from minitopo_dc.real.machine.kernel_probes import PROBES
-from minitopo_dc.real.machine.preflight import Finding, check, exit_status, facts
+from minitopo_dc.real import machine
+from minitopo_dc.real.kernel_probes import PROBES
+from minitopo_dc.real.machine import Finding, check, exit_status, facts
 from minitopo_dc.runners.base import get_runner, runner_names
 from minitopo_dc.runners.tools import Tool
 
@@ -45,11 +45,11 @@ def with_kernel(monkeypatch: pytest.MonkeyPatch, **reasons: str) -> None:
     def probe_kernel() -> Mapping[str, str]:
         return defaultdict(str, reasons)
 
-    monkeypatch.setattr(preflight, "probe_kernel", probe_kernel)
+    monkeypatch.setattr(machine, "probe_kernel", probe_kernel)
 
 
 def test_every_probe_of_the_kernel_says_what_it_enables() -> None:
-    assert [name for name, _, _ in preflight.KERNEL_NEEDS] == list(PROBES)
+    assert [name for name, _, _ in machine.KERNEL_NEEDS] == list(PROBES)
 
 
 def test_what_the_kernel_refuses_is_missing_with_its_words_and_a_remedy(
@@ -74,7 +74,7 @@ def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
     monkeypatch.setattr(os, "geteuid", lambda: ORDINARY_USER)
     found = finding("kernel: namespaces", check())
     assert (found.status, found.detail) == ("missing", "needs root")
-    assert found.remedy == preflight.root_command()
+    assert found.remedy == machine.root_command()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_command_for_root_is_named_by_its_path_as_sudo_has_its_own(
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/home/u/checkout/.venv/bin/python")
     monkeypatch.setattr(Path, "cwd", lambda: Path(here))
-    assert preflight.root_command() == f"sudo {command} check"
+    assert machine.root_command() == f"sudo {command} check"
 
 
 def test_a_program_that_is_not_installed_is_missing_with_its_package(
@@ -167,7 +167,7 @@ def test_only_in_a_checkout_the_set_up_is_the_remedy_on_the_spot(
     root: Path | None, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_mininet(monkeypatch)
-    monkeypatch.setattr(preflight, "checkout", lambda: root)
+    monkeypatch.setattr(machine, "checkout", lambda: root)
     assert finding("mininet.net", check()).remedy.startswith(remedy)
 
 
@@ -212,7 +212,7 @@ def test_a_transport_is_missed_when_no_comparison_makes_sense_without_it(
     ],
 )
 def test_the_exit_status_is_0_only_when_the_main_job_can_run(
-    statuses: list[preflight.Status], expected: int
+    statuses: list[machine.Status], expected: int
 ) -> None:
     assert exit_status(Finding("x", status, "", "tcp", "") for status in statuses) == expected
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.real.machine import run_registry
-from minitopo_dc.real.machine.run_registry import VARIABLE, clean, registered
+from minitopo_dc.real import run_registry
+from minitopo_dc.real.run_registry import VARIABLE, clean, registered
 
 
 @pytest.fixture

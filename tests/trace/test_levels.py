@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.trace import Capacities, CellLog, channel_statistics, levels
-from minitopo_dc.trace.drives.channels import capacity_statistics
-from tests.trace.drives.heard_cells import heard
+from minitopo_dc.trace.channels import capacity_statistics
+from tests.trace.heard_cells import heard
 
 TWO_OPERATORS = Capacities(
     name="d",

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minitopo_dc.trace.drives.channels import Capacities, CellLog, HeardCell
+from minitopo_dc.trace.channels import Capacities, CellLog, HeardCell
 from minitopo_dc.trace.model import MAX_BPS, in_range
 
 Interferers = Literal["all", "carrier"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.trace.drives.handover import (
+from minitopo_dc.trace.handover import (
     ChannelEvent,
     HandoverPlan,
     HandoverRule,

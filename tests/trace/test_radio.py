@@ -17,7 +17,7 @@ from minitopo_dc.trace import (
     levels,
     sinr,
 )
-from tests.trace.drives.heard_cells import LOGS, POWERS, heard
+from tests.trace.heard_cells import LOGS, POWERS, heard
 
 CAP_MBPS = 10 * 5.5547
 RATIOS = st.floats(0, 1e7)

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
 
-from minitopo_dc.trace.drives.channels import CellLog, HeardCell
+from minitopo_dc.trace.channels import CellLog, HeardCell
 from minitopo_dc.trace.model import LONGEST_S, in_range
 from minitopo_dc.trace.synthesis import Shadowing
 
