@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from minitopo_dc.errors import InputError
+from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.identity import run_id
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LEGS = [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2
