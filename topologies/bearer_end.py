@@ -88,6 +88,7 @@ class BearerEnd:
         """Return the settings of this end's element (docs/element.md)."""
         down, up = self._bearer(1, bearers.downlink), self._bearer(2, bearers.uplink)
         sent, received = (down, up) if self.role == "gnb" else (up, down)
+        direction = "downlink" if self.role == "gnb" else "uplink"
         entries = [
             (
                 leg,
@@ -101,7 +102,7 @@ class BearerEnd:
             "directory": str(directory),
             "plugins": list(bearers.plugins),
             "legs": [
-                entry | {"radio": dict(radio), "seed": self._seed(leg, bearers)}
+                entry | {"radio": dict(radio), "seed": f"{bearers.seed}/{leg.number}/{direction}"}
                 for leg, entry, radio in entries
                 if radio is not None
             ],
@@ -212,9 +213,6 @@ class BearerEnd:
             "link_layer": _link_layer(self._far_interface(leg)),
             "table": FIRST_TABLE + leg.number,
         }
-
-    def _seed(self, leg: Leg, bearers: Bearers) -> str:
-        return f"{bearers.seed}/{leg.number}/{'downlink' if self.role == 'gnb' else 'uplink'}"
 
     def _near_interface(self, leg: Leg) -> Intf:
         return leg.gnb if self.role == "gnb" else leg.ue

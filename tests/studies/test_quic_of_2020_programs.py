@@ -10,9 +10,8 @@ import pytest
 
 from minitopo_dc.results.logs.quic import read_recovery
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Download
-from tests.runners.hosts import TwoHosts, processes_in, transfer_between, two_hosts
+from tests.runners.hosts import TwoHosts, processes_in, run_transfer, transfer_between, two_hosts
 from tests.studies.test_quic_of_2020 import needs_it
 
 pytestmark = [pytest.mark.root, needs_it]
