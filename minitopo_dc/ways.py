@@ -27,9 +27,8 @@ from matplotlib.axes import Axes
 
 from minitopo_dc import plots, statistics
 from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.clocks import run_scenario
+from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import InputError
-from minitopo_dc.first_use import build_missing
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.kept_scenario import load_as_run

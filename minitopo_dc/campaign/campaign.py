@@ -25,12 +25,11 @@ from minitopo_dc.campaign.plan import Case, Plan
 from minitopo_dc.campaign.progress import Bar, expected_s
 from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
-from minitopo_dc.clocks import chosen_jobs, require_clock
+from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
-from minitopo_dc.first_use import build_missing
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import DETAILS, RunResult
-from minitopo_dc.runs.attempts import Retries, check_retries
+from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Clock, Scenario
 
 __all__ = ["Campaign", "Retries"]

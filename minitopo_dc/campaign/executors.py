@@ -26,7 +26,7 @@ from minitopo_dc.clocks import attempt, clean_killed
 from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries, tried
+from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.script_plugins import plugin_files, restored
 from minitopo_dc.scenario import Scenario
 

@@ -21,13 +21,13 @@ from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.cli import options
 from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.results.run_result import FINE, exit_status
-from minitopo_dc.runs.attempts import Retries, check_retries
+from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Clock
-from minitopo_dc.suggestions import did_you_mean
 
 HELP = "run, resume and report many scenarios from one file"
 MISSING = "missing"

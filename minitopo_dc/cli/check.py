@@ -17,10 +17,10 @@ from rich.text import Text
 from minitopo_dc.cli.screen import StatusLine
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.native.library import missing
-from minitopo_dc.real.machine.machine import NEEDS_ROOT
-from minitopo_dc.real.machine.preflight import (
+from minitopo_dc.real.machine import (
     ELEMENT,
     KERNEL_BACKEND,
+    NEEDS_ROOT,
     SEE_DETAIL,
     Finding,
     Status,

@@ -184,7 +184,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         0, or 1 when something of the network failed.
     """
     # Imported here, as the rest of the command line must work without Mininet.
-    from minitopo_dc.real.machine.machine import save_facts
+    from minitopo_dc.real.machine import save_facts
     from minitopo_dc.real.network.elements import ElementFailedError, stop_all
     from minitopo_dc.real.network.testbed import testbed
 

@@ -9,8 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.errors import InputError
-from minitopo_dc.suggestions import did_you_mean
+from minitopo_dc.errors import InputError, did_you_mean
 
 UNITS: Final[Mapping[str, str]] = {
     **{"mbps": "Mbit/s", "ms": "ms", "s": "s", "mb": "MB", "kb": "kB", "dbm": "dBm"},

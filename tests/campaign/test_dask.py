@@ -26,7 +26,7 @@ from minitopo_dc.campaign.executors import received
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from tests.campaign.cases import batches, scenario
 
 ADDRESS = "tcp://127.0.0.1:8786"

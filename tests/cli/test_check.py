@@ -14,7 +14,7 @@ from minitopo_dc.cli import main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
-from minitopo_dc.real.machine.preflight import Finding, check
+from minitopo_dc.real.machine import Finding, check
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 

@@ -13,7 +13,7 @@ from minitopo_dc import cli, clocks, data_model
 from minitopo_dc.comparison import ASKED, RowCampaign
 from minitopo_dc.errors import InputError
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result
 

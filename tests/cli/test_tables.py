@@ -153,7 +153,7 @@ def test_nothing_of_what_a_command_prints_is_cut(
 def test_what_check_prints_is_not_cut() -> None:
     pytest.importorskip("mininet.net")
     from minitopo_dc.cli.check import report
-    from minitopo_dc.real.machine.preflight import Finding
+    from minitopo_dc.real.machine import Finding
 
     names = ("kernel module nfnetlink_queue", "Python module netfilterqueue", "tool iptables")
     detail = "is missing, and without it no packet can be held until its leg lets it go"

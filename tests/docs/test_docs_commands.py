@@ -14,12 +14,11 @@ from typing import get_args
 
 import pytest
 
+from examples.page_load import __main__ as page_load
+from examples.page_load import server as page_server
 from minitopo_dc.cli import main
-from minitopo_dc.cli.entry import COMMANDS, parser
+from minitopo_dc.cli.entry import COMMANDS, REPLACED, parser
 from minitopo_dc.cli.options.rows import base_scenario, rows
-from minitopo_dc.cli.unknown_options import REPLACED
-from minitopo_dc.page_load import __main__ as page_load
-from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
 from minitopo_dc.scenario.leg import NoTraceError
 from tests import REPOSITORY

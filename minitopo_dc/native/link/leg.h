@@ -2,7 +2,6 @@
 #ifndef MINITOPO_LEG_H
 #define MINITOPO_LEG_H
 
-#include "../base/packet.h"
 #include "../base/declared.h"
 #include "capacity.h"
 #include "propagation.h"

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../base/rng.h"
 
 enum { DELAY_CONSTANT, DELAY_NORMAL, DELAY_UNIFORM };

@@ -18,7 +18,6 @@ from tests.real.element.fake_host import LEGS, RECEIVER, SENDER
 WIRE = {"leg": 3, "interface": "gnb-eth3"}
 HOP = {"leg": 1, "gateway": "10.1.1.2", "link_layer": "00:00:00:00:00:01", "table": 101}
 RLC_LEG = LEGS[0] | {"radio": {"rate_mbps": 10, "rlc": {}}}
-THRESHOLD = {"split": "threshold", "split_options": {}}
 REPORT = {"legs": [{"leg": 1, "source": "10.1.1.1", "destination": "10.1.1.2"}], "port": 9}
 
 
