@@ -8,7 +8,6 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from textwrap import fill
@@ -23,10 +22,10 @@ from matplotlib.figure import Figure
 
 from minitopo_dc.files import replacing, write_whole
 from minitopo_dc.numbers import significant
-from minitopo_dc.plots import check_columns, save, style
-from minitopo_dc.plots.labels import value_name
-from minitopo_dc.report.conditions import condition_tables
+from minitopo_dc.plots import save, style
 from minitopo_dc.report.default import draw, mean_tables, varying
+from minitopo_dc.results.tables.columns import check_columns, value_name
+from minitopo_dc.results.tables.conditions import condition_tables
 
 __all__ = ["as_markdown", "write_report"]
 
@@ -36,7 +35,11 @@ WIDTH = 110
 """The letters of a line of Markdown."""
 MOST_NAMED = 5
 """The most runs and values that are named of what is not ok for one reason."""
+SUFFIXES = {"csv": ".csv", "latex": ".tex"}
+LINK = Markup('<a{0} class="{1}" title="{1} {2}">{3}</a>')
 Sections = Iterable[tuple[str, Any]]
+Part = dict[str, Any]
+"""What the page's template shows: a `text`, a `picture` or a `table`, with its files."""
 
 
 def write_report(
@@ -49,7 +52,6 @@ def write_report(
     sections: Sections = (),
     formats: Sequence[str] = ("svg",),
     tables: Sequence[str] = (),
-    default: bool = True,
 ) -> Path:
     """Write `report.html` of a table of runs; return its path.
 
@@ -68,7 +70,6 @@ def write_report(
             or axes of Matplotlib, or a list of them.
         formats: of the figures' files: `svg`, `pdf`, `png`; none: there are only those in the page.
         tables: of the tables' files: `csv`, `latex`.
-        default: whether each experiment has its figure and means, too.
 
     Raises:
         ColumnError: a label is no column.
@@ -81,14 +82,14 @@ def write_report(
     check_columns(runs, *labels)
     runs, place = _whole(runs, labels), Path(runs.attrs.get("directory", directory))
     writer = _Writer(directory, Path(os.path.relpath(place, directory)), formats, tables)
-    made = [(name, writer.parts(name, content)) for name, content in sections]
-    made += list(_experiments(writer, runs, labels)) if default else []
+    shown = [(name, writer.parts(name, content)) for name, content in sections]
+    shown += _experiments(writer, runs, labels)
     if len(not_ok := _not_ok(writer, runs, labels)):
-        made.append(("What is not ok", writer.parts("not-ok", not_ok)))
+        shown.append(("What is not ok", writer.parts("not-ok", not_ok)))
     if parts := writer.parts("conditions", list(condition_tables(place, runs, labels))):
-        made.append(("Conditions", parts))
+        shown.append(("Conditions", parts))
     counts = runs["status"].value_counts().to_dict()
-    page = _template("page.html.j2").render(title=title, notes=notes, counts=counts, sections=made)
+    page = _template().render(title=title, notes=notes, counts=counts, sections=shown)
     write_whole(directory / "report.html", page)
     return directory / "report.html"
 
@@ -96,19 +97,27 @@ def write_report(
 def as_markdown(title: str, notes: str, sections: Sections) -> str:
     """Return a page of Markdown with the texts and tables of sections; figures are left out.
 
-    Args:
-        title: of the page.
-        notes: paragraphs below it.
-        sections: as `write_report` takes them.
+    The arguments are those of `write_report`.
 
     Raises:
         TypeError: a content is something else.
     """
-    shown = [
-        (name, [part for part in _flat(name, content) if not isinstance(part, Figure)])
-        for name, content in sections
-    ]
-    return _template("page.md.j2").render(title=title, notes=notes, sections=shown)
+    blocks = [f"# {title}", *_markdown(notes)]
+    for name, content in sections:
+        parts = [block for part in _flat(name, content) for block in _markdown(part)]
+        blocks += [f"## {name}", *parts] if parts else []
+    return "\n\n".join(blocks) + "\n"
+
+
+def _markdown(part: str | pd.DataFrame | Figure) -> list[str]:
+    """Return the paragraphs of a text, or the rows of a table."""
+    if isinstance(part, str):
+        return [fill(" ".join(text.split()), WIDTH) for text in _paragraphs(part)]
+    if isinstance(part, Figure):
+        return []
+    rows: list[Any] = [part.columns, ["---"] * part.shape[1], *part.itertuples(index=False)]
+    cells = ([str(_cell_text(cell)).replace("|", "\\|") for cell in row] for row in rows)
+    return ["\n".join(f"| {' | '.join(row)} |" for row in cells)]
 
 
 def _flat(name: str, content: Any) -> Iterator[str | pd.DataFrame | Figure]:
@@ -130,15 +139,15 @@ def _flat(name: str, content: Any) -> Iterator[str | pd.DataFrame | Figure]:
 def _whole(runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Return the table with the columns that all tables have; labels that are lists as text."""
     lists = [name for name in labels if runs[name].map(pd.api.types.is_list_like).any()]
-    runs = runs.assign(**{name: runs[name].map(value_name) for name in lists})
     known: dict[str, Any] = {"experiment": "", "seed": 1, "status": "ok", "reason": "", "run": ""}
-    runs = runs.assign(**{name: value for name, value in known.items() if name not in runs})
-    return runs.fillna({"reason": ""})
+    missing = {name: value for name, value in known.items() if name not in runs}
+    texts = {name: runs[name].map(value_name) for name in lists}
+    return runs.assign(**missing, **texts).fillna({"reason": ""})
 
 
 @dataclass
 class _Writer:
-    """Makes parts of contents as markup, and writes their figures and tables as files."""
+    """Makes the parts of the page, and writes their figures and tables as files."""
 
     directory: Path
     to_runs: Path
@@ -146,13 +155,13 @@ class _Writer:
     tables: Sequence[str]
     names: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def parts(self, name: str, content: Any, caption: str = "") -> list[Markup]:
+    def parts(self, name: str, content: Any, caption: str = "") -> list[Part]:
         """Return the parts of a section's content."""
         return [self._part(name, part, caption) for part in _flat(name, content)]
 
-    def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Markup:
+    def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Part:
         if isinstance(part, str):
-            return Markup(_macros().prose(part))
+            return {"text": part, "files": []}
         if isinstance(part, pd.DataFrame):
             return self.table(name, part)
         picture, stem = BytesIO(), self._stem("figures", name, self.formats)
@@ -160,35 +169,36 @@ class _Writer:
         with style():
             part.savefig(picture, format="svg", transparent=True, bbox_inches=box)
         part.set_layout_engine("none")  # it keeps the places that it has now, in less time
-        paths, text = save(part, stem.parent, stem.name, self.formats), picture.getvalue()
-        width = round(PIXELS * part.get_figwidth())
-        return Markup(_macros().figure(name, b64encode(text).decode(), width, caption, paths))
+        files, width = save(part, stem.parent, stem.name, self.formats), part.get_figwidth()
+        text = b64encode(picture.getvalue()).decode()
+        return {"picture": text, "width": round(PIXELS * width), "caption": caption, "files": files}
 
-    def table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Markup:
-        """Return a table in the page, and write its files; that of CSV has the `numbers` of it."""
-        stem, paths = self._stem("tables", name, self.tables), []
+    def table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Part:
+        """Return a table for the page, and write its files; that of CSV has its `numbers`."""
+        stem = self._stem("tables", name, self.tables)
         texts = shown.drop(columns="runs", errors="ignore")
-        for kind in self.tables:
-            paths.append(stem.with_name(f"{stem.name}.{'tex' if kind == 'latex' else kind}"))
-            with replacing(paths[-1]) as file:
-                if kind == "csv":
+        files = [stem.with_name(f"{stem.name}{SUFFIXES[kind]}") for kind in self.tables]
+        for path in files:
+            with replacing(path) as file:
+                if path.suffix == ".csv":
                     (texts if numbers is None else numbers).to_csv(file, index=False)
                 else:
                     texts.to_latex(file, index=False, escape=True)
-        return Markup(_macros().table(shown, paths))
+        return {"table": shown, "files": files}
 
     def links(self, runs: pd.DataFrame) -> pd.Series[Any]:
         """Return for each run the link to its directory."""
-        link, columns = _macros().link, (runs[name] for name in ("seed", "run", "status", "reason"))
-        links = [link(value_name(seed), self._address(run), status, reason)
-                 for seed, run, status, reason in zip(*columns, strict=True)]  # fmt: skip
+        columns = (runs[name] for name in ("run", "status", "reason", "seed"))
+        links = [LINK.format(self._address(run), status, reason, value_name(seed))
+                 for run, status, reason, seed in zip(*columns, strict=True)]  # fmt: skip
         return pd.Series(links, runs.index, dtype=object)  # as a column of texts has no markup
 
-    def _address(self, run: Any) -> str:
+    def _address(self, run: Any) -> Markup:
         """Return the address of a run's directory; none of what is not below the campaign's."""
         path = os.path.normpath(run) if isinstance(run, str) and run else ".."
-        is_outside = path.startswith((os.sep, os.pardir))
-        return "" if is_outside else quote(f"{(self.to_runs / path).as_posix()}/")
+        if path.startswith((os.sep, os.pardir)):
+            return Markup()
+        return Markup(' href="{}"').format(quote(f"{(self.to_runs / path).as_posix()}/"))
 
     def _stem(self, folder: str, name: str, kinds: Sequence[str]) -> Path:
         """Return the path of a new file without its suffix; its folder is there."""
@@ -202,7 +212,7 @@ class _Writer:
 
 def _experiments(
     writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]
-) -> Iterator[tuple[str, list[Markup]]]:
+) -> Iterator[tuple[str, list[Part]]]:
     """Yield the figure of each experiment, and its table of means with links to the runs."""
     experiments = runs.groupby("experiment", sort=False, dropna=False) if len(runs) else ()
     for experiment, rows in experiments:
@@ -254,20 +264,13 @@ def _cell_text(value: Any) -> Any:
     return value if isinstance(value, Markup) else value_name(value)
 
 
-@cache
-def _template(name: str) -> jinja2.Template:
+def _template() -> jinja2.Template:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=".html" in name,
+        autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["paragraphs"] = _paragraphs
-    environment.filters["fill"] = lambda text: fill(" ".join(text.split()), WIDTH)
-    environment.filters["cell_text"] = _cell_text
-    return environment.get_template(name)
-
-
-def _macros() -> Any:
-    return _template("parts.html.j2").module
+    environment.filters |= {"paragraphs": _paragraphs, "cell_text": _cell_text}
+    return environment.get_template("page.html.j2")
