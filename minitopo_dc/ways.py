@@ -196,7 +196,7 @@ class Comparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
-        return plots.comparison(self.runs, by="way", ax=ax)
+        return plots.comparison(self.runs, ax=ax)
 
     def __repr__(self) -> str:
         """Return the table, the sentence and what failed, as a terminal shows them."""

@@ -55,8 +55,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--figures",
         nargs="+",
         choices=("svg", "pdf", "png"),
-        default=("svg",),
-        help="kinds of the figures' files in figures/ (default: svg)",
+        default=(),
+        help="kinds of the figures' files in figures/, beside svg (default: none)",
     )
     report.add_argument(
         "--tables",
@@ -260,7 +260,7 @@ def _write(
     program: Program | None,
     output: Path | None = None,
     *,
-    figures: Sequence[str] = ("svg",),
+    figures: Sequence[str] = (),
     tables: Sequence[str] = (),
 ) -> Path:
     """Write the report of a table; return its page."""

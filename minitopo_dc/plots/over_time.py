@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -33,12 +32,8 @@ CAPACITY, LOST = "capacity", "packets lost"
 """Lines that are drawn as an area, and as ticks at the top of their panel."""
 MOST_BINS, LEAST_BIN_S = 100, 0.1
 """More bins of a run are noise at this width; fewer than one a sample show where samples were."""
-RUN_ROW_INCHES, ROW_INCHES = 0.95, 1.3
-"""The height of a panel of a whole run, and of one of few."""
-LABEL_LETTERS = 16
-"""The most letters of a line of a panel's label."""
-TOGETHER_S = 0.1
-"""The time within which changes of paths share a mark: a handover is two of them."""
+ROW_INCHES = 1.0
+"""The height of a panel."""
 WINDOWS_S = (1, 5)
 """The seconds over which the rates of a drive are means."""
 Line = tuple[Any, Any]
@@ -55,14 +50,12 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
 
     The panels are what the client receives, what each leg delivers and could carry (grey), its
     queue, the windows of the paths, and the packets that PDCP holds back. Ticks at the top of a
-    leg's panel show losses, a dotted line where a path was to change.
+    leg's panel show losses, a dotted line where a path was to change. Returns an array of axes with
+    a row a panel, a column a run.
 
     Args:
         runs: directories of runs that are ok, or objects with a `directory`.
         names: of the runs; none: their transport and mode.
-
-    Returns:
-        An array of axes: a row a panel, a column a run.
 
     Raises:
         ResultError, SettingsError, OSError: a file of a run is missing or broken.
@@ -75,13 +68,15 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     for run in order:
         with naming(directories[run]):
             columns.append(_run_panels(directories[run], scenarios[run]))
-    grid = _grid(columns, _leg_look, height=RUN_ROW_INCHES)
+    grid = _grid(columns, _leg_look)
     for run, panels, column in zip(order, columns, grid.T, strict=True):
         column[0].set_title(names[run])
-        end_s = max(panels[RECEIVED][""][0])
-        for axes, at_s in product(column, _changes(scenarios[run], until_s=end_s)):
-            axes.axvline(at_s, color="0.4", linewidth=0.6, linestyle=":", zorder=0.9)
+        plans = [flow.paths.events for flow in scenarios[run].resolved_flows if flow.paths]
+        changes = {event.at_s for plan in plans for event in plan}
         for axes in column:
+            for at_s in changes:
+                if 0 < at_s <= max(panels[RECEIVED][""][0]):
+                    axes.axvline(at_s, color="0.4", linewidth=0.6, linestyle=":", zorder=0.9)
             if not axes.has_data():
                 middle: Any = {"transform": axes.transAxes, "ha": "center", "va": "center"}
                 axes.text(0.5, 0.5, "none", color="0.5", **middle)
@@ -121,7 +116,7 @@ def series(panels: Panels, *, steps: Iterable[str] = (), until: float | None = N
     return grid[:, 0]
 
 
-def session(runs: Mapping[str, Any], *, until: float | None = None) -> Any:
+def session(runs: Mapping[str, Any]) -> Any:
     """Draw sessions of video: what is there to be played, and the quality of each segment.
 
     >>> plots.session({"DC": "results/dc", "MP-QUIC": "results/mpquic"})
@@ -133,7 +128,7 @@ def session(runs: Mapping[str, Any], *, until: float | None = None) -> Any:
     rates = {name: (rows["done_s"], rows["bitrate_mbps"]) for name, rows in segments.items()}
     buffers = {name: buffer_over_time(rows) for name, rows in segments.items()}
     panels: Panels = {"buffer (s)": buffers, "bitrate (Mbit/s)": rates}
-    return series(panels, steps=["bitrate (Mbit/s)"], until=until)
+    return series(panels, steps=["bitrate (Mbit/s)"])
 
 
 @style()
@@ -155,8 +150,8 @@ def drive(capacities: Capacities) -> Any:
         axes.set_xlim(0, ranked.shape[1] * capacities.step_s)
     shares = np.cumsum(channel_statistics(capacities).available_shares)
     grid[-1].step(range(len(shares)), shares, where="post", color=LEGS[0], marker="o")
-    grid[-1].set(xlabel="available channels", ylabel="cumulated share", ylim=(0, 1.05))
-    grid[-1].set_xticks(range(len(shares)))
+    grid[-1].set(xlabel="available channels", xticks=range(len(shares)))
+    grid[-1].set(ylabel="cumulated share", ylim=(0, 1.05))
     grid[0].set_title(capacities.name, loc="right")
     theme.legend(grid[0])
     return grid
@@ -187,7 +182,7 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
     workload = scenario.workload
     if not scenario.flows and (figure := workload.figure) is not None:
         named = lines_of(read_rows(run, workload.kind, figure), figure)
-        panels[textwrap.fill(figure.y_label, LABEL_LETTERS)] = {
+        panels[textwrap.fill(figure.y_label, 16)] = {
             name: (line[figure.x], line[figure.y]) for name, line in named
         }
     if (run / "ue-receive.csv").exists():
@@ -210,16 +205,6 @@ def _losses(leg: pd.DataFrame) -> dict[str, Line]:
     return {LOST: (lost["time_s"], np.full(len(lost), 0.97))} if len(lost) else {}
 
 
-def _changes(scenario: Scenario, until_s: float) -> list[float]:
-    """Return when paths were to change (s), without those at the beginning and after the end."""
-    plans = [flow.paths for flow in scenario.resolved_flows if flow.paths is not None]
-    moments: list[float] = []
-    for at_s in sorted(event.at_s for plan in plans for event in plan.events):
-        if at_s - (moments[-1] if moments else 0.0) > TOGETHER_S and at_s <= until_s:
-            moments.append(at_s)
-    return moments
-
-
 def _leg_look(name: str, number: int) -> dict[str, Any]:
     """Return the colour and the dash of a line by the number of its leg or path."""
     last = name.rpartition(" ")[2]
@@ -232,12 +217,11 @@ def _grid(
     columns: Sequence[Panels],
     look: Callable[[str, int], dict[str, Any]],
     steps: Iterable[str] = (),
-    height: float = ROW_INCHES,
 ) -> Any:
     """Return drawn panels that share their time, and in each row their values, with a legend."""
     labels = [*dict.fromkeys(label for panels in columns for label in panels)]
     width = theme.PAGE_INCHES if len(columns) > 1 else theme.COLUMN_INCHES * 1.3
-    figure: Any = theme.new_figure(width, height * len(labels) + 0.4)
+    figure: Any = theme.new_figure(width, ROW_INCHES * len(labels) + 0.4)
     grid = theme.grid_of(figure, len(labels), len(columns), sharex=True, sharey="row")
     for label, row in zip(labels, grid, strict=True):
         row[0].set_ylabel(label)

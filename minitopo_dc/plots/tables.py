@@ -45,8 +45,6 @@ LEAST_GAP = 0.08
 """The part of an axis between two swept values from which on there is room for a number at each."""
 BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.6, 0.7
 """The height of a bar with its space, of what is around all, and of gaps between categories."""
-THICK_BARS, FRAME_BARS = 0.92, 1.2
-"""The part of its space that a bar fills, and the height of a frame around it."""
 
 
 @style()
@@ -72,7 +70,7 @@ def curves(
         return bars(runs, x, by, y, ax=ax, looks=looks)
     y, axes = y or main_measure(runs, [x]), theme.axes_or_new(ax)
     table = _means(runs, runs[x].astype(float), by, y).dropna(subset="x").sort_values("x")
-    for way, look in _looks_of(runs, by, looks).items():
+    for way, look in _looks_of(_ways(runs, by), looks).items():
         curve = table[table["way"] == way]
         if len(curve):
             line = look.line | {"elinewidth": 0.7, "label": way or "_mean"}
@@ -110,7 +108,7 @@ def bars(
     check_columns(runs, x, by, y)
     y, axes = y or main_measure(runs, [x]), theme.axes_or_new(ax)
     rows = _bar_rows(runs, x, by, y)
-    for way, look in _looks_of(runs, by or x, looks).items():
+    for way, look in _looks_of(_ways(runs, by or x), looks).items():
         _draw_bars(axes, rows[rows["way"] == way], look, way if by else "")
     middles = rows.groupby("x", sort=False)["at"].mean()
     axes.set_yticks(middles, [*middles.index])
@@ -131,14 +129,12 @@ def bars(
 def fit_bars(figure: Any, rows: int = 1) -> None:
     """Make a figure with some rows of axes with bars as high as the bars need."""
     most = max(np.ptp(axes.get_ylim()) for axes in figure.axes)
-    legend = 0.2 * len(figure.legends)
+    legend = sum(legend.get_window_extent().height for legend in figure.legends) / figure.dpi
     figure.set_figheight(rows * (BAR_INCHES * most + FRAME_INCHES) + legend)
 
 
 @style()
-def comparison(
-    table: pd.DataFrame, *, by: str | None = None, y: str | None = None, ax: Axes | None = None
-) -> Axes:
+def comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a comparison: goodput by way with 95 % intervals, in frames of what legs could carry.
 
     >>> plots.comparison(load_results("results/compare"))
@@ -146,18 +142,17 @@ def comparison(
     The ways are those of the column `way`, else of `transport`, `mode` and `variant` together.
     There are frames if the table has `capacity_share`.
     """
-    if by is None and "way" not in table:
+    if "way" not in table:
         check_columns(table, "transport", "mode")
         parts = table.reindex(columns=["transport", "mode", "variant"]).fillna("").astype(str)
         table = table.assign(way=parts.agg(" ".join, axis=1).str.split().str.join(" "))
-    by, y = by or "way", y or main_measure(table)
-    axes = bars(table, by, y=y, ax=ax)
+    y = main_measure(table)
+    axes = bars(table, "way", y=y, ax=ax)
     if y == "goodput_mbps" and "capacity_share" in table:
         could = table.assign(**{y: table[y].astype(float) / table["capacity_share"].astype(float)})
-        frames = _bar_rows(could, by, None, y)
-        frame: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
+        frames = _bar_rows(could, "way", None, y)
         axes.autoscale(axis="x")
-        axes.barh(frames["at"], frames["mean"], FRAME_BARS, zorder=0.95, **frame)
+        axes.barh(frames["at"], frames["mean"], 1.2, zorder=0.95, fc="none", ec="0.55", lw=0.6)
         axes.set_xlim(left=0)
         axes.set_xlabel(f"{axes.get_xlabel()}\nframe: what the legs could carry")
     return axes
@@ -179,12 +174,12 @@ def cdf(
     """
     check_columns(runs, y, by)
     y, axes = y or main_measure(runs, [by] if by else ()), theme.axes_or_new(ax)
-    values, ways = _values(runs, y).dropna(), way_names(runs[by]) if by else runs.index.map(str)
-    for way, look in _looks_of(runs, by, looks).items():
-        places = values[ways == way] if by else values
+    values, ways = _values(runs, y), _ways(runs, by)
+    for way, look in _looks_of(ways, looks).items():
+        places = values[ways == way].dropna()
         if len(places):
-            line: Any = {"color": look.colour, "linestyle": look.dash}
-            axes.ecdf(places, label=f"{way} (n = {len(places)})", **line)
+            label = f"{way} (n = {len(places)})"
+            axes.ecdf(places, label=label, color=look.colour, linestyle=look.dash)
     _log_if_wide(axes, "x", values)
     if level is not None:
         axes.axvline(level, color="0.4", linewidth=0.8, zorder=0.9)
@@ -229,12 +224,15 @@ def map(
     return axes
 
 
-def _looks_of(runs: pd.DataFrame, by: str | None, given: Looks | None) -> dict[str, Look]:
-    """Return the looks of a table's ways; of one curve without a name, that of DC."""
-    if by is None:
-        return {"": theme.looks(["DC"])["DC"]}
-    own = theme.looks(way_names(runs[by]))
-    return {name: (given or {}).get(name, look) for name, look in own.items()}
+def _ways(runs: pd.DataFrame, by: str | None) -> pd.Series[str]:
+    """Return the names of the runs' ways; all are one without a name if there is no column."""
+    return way_names(runs[by]) if by else pd.Series("", index=runs.index)
+
+
+def _looks_of(ways: pd.Series[str], given: Looks | None) -> Looks:
+    """Return the looks of ways in their order; that without a name looks like DC."""
+    own = theme.looks(ways) | {"": theme.looks(["DC"])["DC"]} | dict(given or {})
+    return {name: own[name] for name in theme.ordered(ways)}
 
 
 def _values(runs: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -245,8 +243,7 @@ def _values(runs: pd.DataFrame, name: str) -> pd.Series[Any]:
 
 def _means(runs: pd.DataFrame, x: pd.Series[Any], by: str | None, y: str) -> pd.DataFrame:
     """Return a measure's `mean` by `x` and `way`, and the `reach` of its interval either way."""
-    way = way_names(runs[by]) if by else ""
-    table = pd.DataFrame({"x": x, "way": way, "y": _values(runs, y)}, index=runs.index)
+    table = pd.DataFrame({"x": x, "way": _ways(runs, by), "y": _values(runs, y)})
     means = statistics.means(table, ["x", "way"], "y")
     return means.assign(reach=means["high"] - means["mean"])
 
@@ -268,7 +265,7 @@ def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
     face: Any = {"color": look.colour, "edgecolor": "white", "linewidth": 0, "label": label}
     line = {"ecolor": "#111111", "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
     reach, hatch = rows["reach"].fillna(0), "////" if look.hollow else ""
-    long = axes.barh(rows["at"], rows["mean"].fillna(0), THICK_BARS, xerr=reach, hatch=hatch,
+    long = axes.barh(rows["at"], rows["mean"].fillna(0), 0.92, xerr=reach, hatch=hatch,
                      error_kw=line, **face)  # fmt: skip
     # Without a mean no run is ok, or has the measure.
     texts = ["none" if np.isnan(mean) else significant(mean) for mean in rows["mean"]]
@@ -296,9 +293,8 @@ def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axes.set(**{f"{which}scale": "log"})
     axes.autoscale(axis=which)
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=12))
-    axis.set_major_formatter("{x:g}")
-    axis.set_minor_formatter("")
+    locator = LogLocator(subs=(1, 2, 5), numticks=12)
+    axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
 def _scale(

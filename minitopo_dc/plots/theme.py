@@ -26,8 +26,6 @@ COLUMN_INCHES, PAGE_INCHES = 3.5, 7.16
 STYLE: Final[Any] = mpl.rc_params_from_file(
     Path(__file__).with_name("house.mplstyle"), use_default_template=False
 )
-LETTER, HANDLE_LETTERS = 0.62, 6
-"""The mean width of a letter in its font's size, and the letters for which a handle needs room."""
 
 
 class Kind(NamedTuple):
@@ -157,8 +155,9 @@ def legend(axes: Axes) -> None:
         return
     for earlier in [*figure.legends]:
         earlier.remove()
-    letters = 72 * figure.get_figwidth() / (LETTER * mpl.rcParams["font.size"])
-    columns = int(letters // (max(map(len, names)) + HANDLE_LETTERS))
+    # The mean letter is 0.62 of its font's size wide, and a handle as wide as six of them.
+    letters = 72 * figure.get_figwidth() / (0.62 * mpl.rcParams["font.size"])
+    columns = int(letters // (max(map(len, names)) + 6))
     figure.legend(*shown, loc="outside upper left", ncols=max(1, min(columns, len(names))))
 
 
@@ -172,8 +171,9 @@ def save(
         ValueError: Matplotlib does not know the format.
     """
     times: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    paths = [directory / f"{name}.{suffix}" for suffix in formats]
-    for path, suffix in zip(paths, formats, strict=True):
+    box = "tight" if figure.get_layout_engine() is None else None
+    paths = [directory / f"{name}.{kind}" for kind in formats]
+    for path, kind in zip(paths, formats, strict=True):
         with replacing(path) as partial, style():
-            figure.savefig(partial, format=suffix, metadata=times.get(suffix))
+            figure.savefig(partial, format=kind, metadata=times.get(kind), bbox_inches=box)
     return paths

@@ -1,4 +1,4 @@
-"""What a report has of an experiment for which nothing was declared: a figure and its means."""
+"""The figure of an experiment for which nothing was declared: its main measure over what varies."""
 
 from __future__ import annotations
 
@@ -9,31 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from minitopo_dc import statistics
-from minitopo_dc.numbers import with_reach
 from minitopo_dc.plots import cdf, curves, looks, main_measure, style
 from minitopo_dc.plots import map as factor_map
 from minitopo_dc.plots.tables import fit_bars
 from minitopo_dc.plots.theme import OTHER, PAGE_INCHES, grid_of, kind_of
-from minitopo_dc.results.tables.columns import (
-    LEG_BYTES,
-    MINOR,
-    is_number,
-    label_of,
-    measures_of,
-    value_name,
-    way_names,
-)
+from minitopo_dc.results.tables.columns import is_number, value_name, way_names
 
-WAYS = ("way", "configuration", "side", "variant", "mode", "transport")
-"""Names of labels that tell ways apart; else it is the one whose values sound like ways."""
 MOST_PANELS, MOST_TITLES, MOST_BARS = 6, 3, 60
 """The most panels, labels that make them (points of a design have more), and bars."""
 SINGLE_INCHES, ROW_INCHES = 4.6, 2.5
 """The width of one panel on the page, and the height of a row of panels."""
-MEASURES = 5
-"""The most measures of a table of means."""
-FIRST = ("completion_s", "capacity_share")
-"""The measures that are beside the main one before all others."""
 MEANS = "Mean over seeds; bars: 95 % intervals (Student's t)."
 SINGLE = "One run each."
 POINTS = "Each step is a run: too many combinations for a curve of each."
@@ -69,7 +54,7 @@ def draw(runs: pd.DataFrame, labels: Sequence[str], known: pd.DataFrame) -> tupl
         means = statistics.means(runs, labels, measure)["mean"]
         over = {"x": x, "y": numbers[1], "limits": (means.min(), means.max())}
         return _multiples(runs, ways, factor_map, z=measure, **over), CELLS
-    return _multiples(runs, _joined(runs, []), cdf, **look), POINTS
+    return _multiples(runs, pd.Series("", runs.index), cdf, **look), POINTS
 
 
 def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
@@ -77,33 +62,11 @@ def varying(runs: pd.DataFrame, labels: Sequence[str]) -> list[str]:
     return [name for name in labels if runs[name].map(value_name).nunique() > 1]
 
 
-def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the means of an experiment's cases, and the same as texts for a page.
-
-    Of each measure there are `MEASURE`, `MEASURE_low`, `MEASURE_high` and, of the main one, `n`.
-    The page's table has the first measures, each with the half of its 95 % interval.
-    """
-    main = main_measure(runs, labels)
-    measures = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
-    cases = runs[list(labels)].drop_duplicates().reset_index(drop=True)
-    numbers, shown = cases.copy(), cases.map(value_name)
-    for name in measures:
-        means = cases.merge(statistics.means(runs, labels, name), "left", list(labels))
-        mean, low, high = means["mean"], means["low"], means["high"]
-        if name == main:
-            numbers["n"] = shown["n"] = means["n"].fillna(0).astype(int)
-        numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
-        if name in measures[:MEASURES]:
-            label, unit = _head(name)
-            shown[label] = list(map(with_reach, mean / unit, (high - mean) / unit))
-    return numbers, shown
-
-
-def _rank(runs: pd.DataFrame, name: str) -> tuple[float, int]:
-    """Return the place of a label: first the one that tells ways apart, then by its values."""
+def _rank(runs: pd.DataFrame, name: str) -> tuple[bool, float, int]:
+    """Return the place of a label: `way` is first, then one whose values sound like ways."""
     values = runs[name].map(value_name).unique()
     share = sum(kind_of(value) is not OTHER for value in values) / max(1, len(values))
-    return (WAYS.index(name) - len(WAYS) if name in WAYS else -share / 2), len(values)
+    return name != "way", -share, len(values)
 
 
 def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
@@ -135,17 +98,3 @@ def _multiples(
         if means and not lines:
             fit_bars(figure, rows)
     return figure
-
-
-def _weight(name: str) -> int:
-    """Return the place of a measure in a table: those of the workload before the legs' bytes."""
-    if name in MINOR:
-        return 3 * (name not in FIRST)
-    return 2 if name.startswith(LEG_BYTES) else 1
-
-
-def _head(name: str) -> tuple[str, float]:
-    """Return the head of a measure's column, and its unit in those of the measure."""
-    if name.startswith(LEG_BYTES):
-        return f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
-    return label_of(name), 1
