@@ -135,12 +135,12 @@ def test_a_field_is_set_once() -> None:
 
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
-    found = rows(
+    table = rows(
         parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"),
         "real",
         Download(size_mb=10),
     )
-    assert [(row["transport"], row["mode"]) for row in found] == [
+    assert [(row["transport"], row["mode"]) for row in table] == [
         ("tcp", "dc"),
         ("tcp", "dc"),
         ("mptcp", "multipath"),
@@ -148,14 +148,14 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
 
 
 def test_only_dual_connectivity_has_a_row_for_each_split() -> None:
-    found = rows(
+    table = rows(
         parsed("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES),
         "real",
         Download(size_mb=10),
     )
-    told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
+    splits = [(row["mode"], row.get("pdcp", {}).get("split")) for row in table]
     dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
-    assert told == [("sc", None), *dual, ("multipath", None)]
+    assert splits == [("sc", None), *dual, ("multipath", None)]
 
 
 @pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
@@ -166,8 +166,8 @@ def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
-    found = {row["transport"] for row in rows(parsed(), "virtual", Download())}
-    assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
+    transports = {row["transport"] for row in rows(parsed(), "virtual", Download())}
+    assert transports == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
 
 @pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
@@ -238,9 +238,9 @@ def test_an_uplink_does_not_follow_a_curve() -> None:
 )
 def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
     given = parsed("--legs", *legs, "--transports", "quic")
-    found = over_each_leg(rows(given, "virtual", Download()), base_scenario(given))
-    assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
-    assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
+    table = over_each_leg(rows(given, "virtual", Download()), base_scenario(given))
+    assert [row["leg"] for row in table if row["mode"] == "sc"] == alone
+    assert {row["leg"] for row in table if row["mode"] == "dc"} == {1}
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
@@ -298,9 +298,9 @@ def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
-    found = rows(parsed(*named, "--set", "options.receive_buffer_bytes=1"), "real", Download())
+    table = rows(parsed(*named, "--set", "options.receive_buffer_bytes=1"), "real", Download())
     buffer = {"receive_buffer_bytes": 1}
-    assert [row["options"] for row in found] == [{}, buffer, buffer]
+    assert [row["options"] for row in table] == [{}, buffer, buffer]
 
 
 def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
@@ -362,9 +362,9 @@ def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
     path = tmp_path / "s.yaml"
     path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
     assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.startswith(f"minitopo-dc: {path}: ")
+    line = capsys.readouterr().err
+    assert words in line
+    assert line.startswith(f"minitopo-dc: {path}: ")
     assert not (tmp_path / "out").exists()
 
 
@@ -384,12 +384,12 @@ def test_a_doubtful_trace_is_told_with_what_it_is_read_as(
     path = tmp_path / "t.csv"
     path.write_text("time_ms,cell,dl\n0,1,40000\n100,1,5000\n200,1,30000\n")
     assert cli.main(["trace", "info", str(path), "--column", "dl:mbps"]) == 0
-    told = capsys.readouterr()
-    assert told.err == (
+    shown = capsys.readouterr()
+    assert shown.err == (
         "minitopo-dc: trace t.csv: a capacity of 40.0 Gbit/s; as short as 300 ms; read as times "
         "of 'time_ms' in ms, rates of 'dl' in Mbit/s: mean 25000 Mbit/s over 0.300 s\n"
     )
-    info = json.loads(told.out)
+    info = json.loads(shown.out)
     steps = [info[f"step_{name}_s"] for name in ("min", "median", "max")]
     assert steps == [0.1, 0.1, 0.1]
     assert (info["gaps"], info["equal_times"]) == (0, 0)
@@ -406,8 +406,8 @@ def test_a_run_over_a_trace_with_a_gap_says_so_once(
     options += ["--jobs", "1"]
     arguments = ["compare", *options, "--output", str(tmp_path / "out")]
     assert cli.main(arguments) == 0
-    told = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]
-    assert told == [
+    shown = [line for line in capsys.readouterr().err.splitlines() if "gap" in line]
+    assert shown == [
         "minitopo-dc: trace t.csv: a gap of 21.5 s (21.5 median steps) from 3.00 s on, over which "
         "the rate before holds; read as times of 'the first column' in s, "
         "rates of 'the second column' in Mbit/s: mean 10.0 Mbit/s over 26.5 s"
@@ -549,8 +549,8 @@ def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
         "--set",
         "pdcp.parameters.threshold_bytes=25600",
     )
-    found = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
-    given = {row["pdcp"]["split"]: row["pdcp"].get("parameters", {}) for row in found}
+    table = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
+    given = {row["pdcp"]["split"]: row["pdcp"].get("parameters", {}) for row in table}
     assert given == {"least-delay": {}, "threshold": {"threshold_bytes": 25600}}
 
 
