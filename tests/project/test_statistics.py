@@ -145,27 +145,23 @@ def test_a_ratio_without_a_pair_is_no_number() -> None:
     assert pairs == 0
 
 
-def ends(distribution: Any) -> tuple[int, int]:
-    return distribution.ppf(0.025), distribution.ppf(0.975)
+@pytest.mark.parametrize(
+    ("mean", "variance", "distribution"),
+    [
+        *((packets * share, packets * share * (1 - share), stats.binom(packets, share))
+          for packets, share in [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)]),
+        (6.0, 6.0, stats.poisson(6.0)),
+        (6.0, 18.0, stats.nbinom(3, 1 / 3)),
+    ],
+)  # fmt: skip
+def test_events_have_the_distribution_of_their_variance(
+    mean: float, variance: float, distribution: Any
+) -> None:
+    events = expected_count(mean, variance)
+    assert (events.low, events.high) == (distribution.ppf(0.025), distribution.ppf(0.975))
 
 
-@pytest.mark.parametrize(("packets", "share"), [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)])
-def test_independent_events_are_binomial(packets: int, share: float) -> None:
-    events = expected_count(packets * share, packets * share * (1 - share))
-    assert (events.low, events.high) == ends(stats.binom(packets, share))
-
-
-def test_as_much_variance_as_mean_is_poisson() -> None:
-    events = expected_count(6.0, 6.0)
-    assert (events.low, events.high) == ends(stats.poisson(6.0))
-
-
-def test_more_variance_than_mean_is_negative_binomial() -> None:
-    events = expected_count(6.0, 18.0)
-    assert (events.low, events.high) == ends(stats.nbinom(3, 1 / 3))
-
-
-def test_many_are_normal() -> None:
+def test_many_events_are_normal() -> None:
     events = expected_count(10_000, 10_000)
     assert (events.low, events.high) == (9_804, 10_196)
 
