@@ -72,7 +72,7 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
         if isinstance(error, BrokenPipeError) and _reader_has_gone():
             return 128 + signal.SIGPIPE
         if isinstance(error, InputError):
-            print(f"minitopo-dc: {told(str(error))}", file=sys.stderr)  # noqa: T201
+            print(f"minitopo-dc: {printable(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
         raise_if_interrupted()
         print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
@@ -91,7 +91,7 @@ def _warning_line(
 ) -> str:
     """Return the text of a warning; of settings without the place in this program."""
     if issubclass(category, SettingsWarning):
-        return f"minitopo-dc: {told(str(message))}\n"
+        return f"minitopo-dc: {printable(str(message))}\n"
     return _usual_warning(message, category, filename, lineno, line)
 
 
@@ -118,7 +118,7 @@ def _needed(arguments: list[str]) -> Collection[str]:
     return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
 
 
-def told(message: str) -> str:
+def printable(message: str) -> str:
     """Return a message as it is shown: unprintable characters escaped, long lines cut."""
     lines = (line if line.isprintable() else ascii(line)[1:-1] for line in message.splitlines())
     return "\n".join(

@@ -62,7 +62,7 @@ def execute(arguments: argparse.Namespace) -> int:
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
     scenario = with_assignments(_with_dc(scenario, arguments), arguments)
-    clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
+    clock = arguments.clock or ("real" if interactive else _default_clock(scenario))
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)
     _check(scenario, arguments)
@@ -172,7 +172,7 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
     return sheet
 
 
-def _wanted_clock(scenario: Scenario) -> Clock:
+def _default_clock(scenario: Scenario) -> Clock:
     """Return the file's clock; if it names none, the one that this machine can run."""
     return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
 

@@ -128,11 +128,11 @@ class Client:
     """A client that has no worker, and from its third answer on no scheduler."""
 
     status = "running"
-    asked = 0
+    looks = 0
 
     def scheduler_info(self, **_: Any) -> dict[str, Any]:
-        self.asked += 1
-        self.status = "connecting" if self.asked == 3 else "running"
+        self.looks += 1
+        self.status = "connecting" if self.looks == 3 else "running"
         return {"workers": {}}
 
 

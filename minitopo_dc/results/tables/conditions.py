@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from minitopo_dc.plots.labels import is_number, label_of, value_name
 from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.tables.columns import is_number, label_of, value_name
 from minitopo_dc.results.tables.runs import flat, scenario_fields
 from minitopo_dc.scenario import Scenario
 
@@ -56,9 +56,7 @@ def condition_tables(
     yield from errors[:MOST_VALUES]
     if fields:
         table = pd.DataFrame(fields, dtype=object).T.map(_text)
-        shown = [path for path in map(str, table) if _is_shown(path, table[path])]
-        by = read.loc[table.index, list(labels)]
-        yield from _tables({path: _summary(table[path], by) for path in shown})
+        yield from _tables(table, read.loc[table.index, list(labels)])
 
 
 def _fields(directory: Path, run: Path) -> dict[str, Any]:
@@ -82,22 +80,36 @@ def _fields(directory: Path, run: Path) -> dict[str, Any]:
     }
 
 
+def _tables(table: pd.DataFrame, labels: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Yield a table with a row for each direction of each leg, and one of all other fields."""
+    legs: dict[str, dict[str, str]] = {}
+    others: list[tuple[str, str]] = []
+    for path in map(str, table):
+        leg, field = _place(path)
+        if field in ALWAYS or set(table[path]) - {_text(_defaults().get(field)), "none"}:
+            condition = label_of(field), _summary(table[path], labels)
+            if leg:
+                legs.setdefault(leg, {"": leg}).update([condition])
+            else:
+                others.append(condition)
+    yield pd.DataFrame(legs.values()).fillna("")
+    yield pd.DataFrame(others, columns=["field", "value"])
+
+
+def _place(path: str) -> tuple[str, str]:
+    """Return the direction of a leg that a field is of, if it is of one, and its path in it."""
+    match path.split("."):
+        case ["legs", number, direction, *names] if names:
+            leg = int(number) + 1 if number.isdecimal() else number
+            return f"leg {leg}, {direction}", ".".join(names)
+    return "", path
+
+
 @cache
 def _defaults() -> Mapping[str, Any]:
     """Return the default of each field by its path, of legs by that within a direction."""
-    made = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}]).model_dump(mode="json")
-    return {_field(path): value for path, value in flat(made) if ".uplink." not in path}
-
-
-def _field(path: str) -> str:
-    """Return a field's path, of a leg's direction without these."""
-    parts = path.split(".")
-    return ".".join(parts[3:]) if parts[0] == "legs" and len(parts) > 3 else path
-
-
-def _is_shown(path: str, texts: pd.Series[str]) -> bool:
-    name = _field(path)
-    return name in ALWAYS or bool(set(texts) - {_text(_defaults().get(name)), "none"})
+    plain = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}]).model_dump(mode="json")
+    return {_place(path)[1]: value for path, value in flat(plain) if ".uplink." not in path}
 
 
 def _text(value: Any) -> str:
@@ -108,31 +120,15 @@ def _text(value: Any) -> str:
 
 def _summary(texts: pd.Series[str], labels: pd.DataFrame) -> str:
     """Return a field's value in all cases, or its values and the label that they follow."""
-    by = next((name for name in labels if _follows(texts, labels[name])), None)
     values = list(dict.fromkeys(texts))
-    end = f" (by {by})" if by else " (varies)"
     if len(values) == 1:
-        end = ""
-    elif by and not is_number(labels[by]):
-        names = labels[by].map(value_name).groupby(texts, sort=False).unique()
-        values, end = [f"{text} ({', '.join(names[text])})" for text in values], ""
+        return values[0]
+    names = labels.map(value_name)
+    by = next((label for label in labels if (texts.groupby(names[label]).nunique() == 1).all()), "")
     more = f", ... ({len(values)} values)" if len(values) > MOST_VALUES else ""
-    return ", ".join(values[:MOST_VALUES]) + more + end
-
-
-def _follows(texts: pd.Series[str], label: pd.Series[Any]) -> bool:
-    return bool((texts.groupby(label.map(value_name)).nunique() <= 1).all())
-
-
-def _tables(values: Mapping[str, str]) -> Iterator[pd.DataFrame]:
-    """Yield a table with a row for each direction of each leg, and one of all other fields."""
-    legs: dict[str, dict[str, str]] = {}
-    for path in values:
-        if (field := _field(path)) != path:
-            _, number, direction, *_ = path.split(".")
-            place = int(number) + 1 if number.isdecimal() else number
-            row = legs.setdefault(f"leg {place}, {direction}", {})
-            row[label_of(field)] = values[path]
-    yield pd.DataFrame([{"": leg, **row} for leg, row in legs.items()]).fillna("")
-    others = [(label_of(path), text) for path, text in values.items() if _field(path) == path]
-    yield pd.DataFrame(others, columns=["field", "value"])
+    if by and not is_number(labels[by]):
+        cases = names[by].groupby(texts, sort=False).unique()
+        values = [f"{text} ({', '.join(cases[text])})" for text in values]
+    else:
+        more += f" (by {by})" if by else " (varies)"
+    return ", ".join(values[:MOST_VALUES]) + more
