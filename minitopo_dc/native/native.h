@@ -15,12 +15,26 @@ typedef struct {
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
 } leg_counters;
 
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. */
+typedef struct {
+    int acknowledged, in_order;
+    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
+} rlc_parameters;
+
+typedef struct {
+    int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
+} rlc_counters;
+
 capacity *capacity_constant(int64_t rate_bps);
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
 
 leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes);
 void leg_free(leg *self);
+/* For a leg that is new; its blocks' errors are set besides. */
+void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
+void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
+void leg_count_rlc(const leg *self, rlc_counters *found);
 void leg_limit(leg *self, int64_t packets, int64_t bytes);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
@@ -41,6 +55,7 @@ void leg_count(const leg *self, leg_counters *found);
 /* Packet by packet, for who drives a leg from Python; packets are numbers. */
 int leg_push_number(leg *self, uintptr_t number, int size, int64_t now);
 int leg_poll_number(leg *self, int64_t now, uintptr_t *number);
+int leg_dropped_number(leg *self, uintptr_t *number);
 /* Take out what `which` says; how many, of which `room` are told. */
 int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
                       uintptr_t *numbers, int room);

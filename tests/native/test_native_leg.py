@@ -16,22 +16,36 @@ from minitopo_dc.link import (
     Leg,
     LegParameters,
     NormalDelay,
+    RlcLeg,
+    RlcParameters,
     UniformDelay,
 )
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS, capacities, delays, losses, pairs_of_legs, shown
+from tests.native.legs import (
+    MS,
+    block_errors,
+    capacities,
+    delays,
+    losses,
+    pairs_of_legs,
+    rlcs,
+    shown,
+)
 
 pytestmark = needs_native
 gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 
-def change(data: st.DataObject, leg_of_each: tuple[Leg[int], NativeLeg], now: int) -> None:
+def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now: int) -> None:
     """Something but a packet happens to both."""
-    what = data.draw(st.sampled_from(["start", "up", "delay", "loss", "capacity", "flush"]))
+    kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
+    has_rlc = isinstance(leg_of_each[0], RlcLeg)
+    what = data.draw(st.sampled_from([*kinds, "block_error"] if has_rlc else kinds))
+    changed = {"delay": delays, "loss": losses, "block_error": block_errors}
     up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
-    capacity, changed = data.draw(capacities()), (data.draw(delays), data.draw(losses))
+    value = data.draw(changed.get(what, capacities()))
     flushed = []
     for leg in leg_of_each:
         if what == "start":
@@ -41,18 +55,19 @@ def change(data: st.DataObject, leg_of_each: tuple[Leg[int], NativeLeg], now: in
         elif what == "flush":
             flushed.append(leg.flush(now, lambda each: each % share == 0))
         elif what == "capacity":
-            leg.retune(now, capacity=capacity())
+            leg.retune(now, capacity=value())
         else:
-            leg.retune(now, **{what: changed[what == "loss"]})  # type: ignore[arg-type]
+            leg.retune(now, **{what: value})
     assert flushed[:1] == flushed[1:]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(pairs_of_legs(), st.data())
+@pytest.mark.parametrize("rlc", [st.none(), rlcs()], ids=["plain", "RLC"])
+@given(st.data())
 def test_a_leg_does_what_its_twin_does(
-    pair: tuple[Leg[int], NativeLeg], data: st.DataObject
+    rlc: st.SearchStrategy[RlcParameters | None], data: st.DataObject
 ) -> None:
-    python, native = pair
+    pair = python, native = data.draw(pairs_of_legs(rlc))
     now = data.draw(st.integers(0, 10**9))
     for number in range(data.draw(st.integers(1, 60))):
         now += data.draw(gaps)
