@@ -49,9 +49,7 @@ from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-MakeLeg = Callable[
-    [LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]
-]
+MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
 _NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -43,7 +44,11 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now:
     kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
     has_rlc = isinstance(leg_of_each[0], RlcLeg)
     what = data.draw(st.sampled_from([*kinds, "block_error"] if has_rlc else kinds))
-    changed = {"delay": delays, "loss": losses, "block_error": block_errors}
+    changed: dict[str, st.SearchStrategy[Any]] = {
+        "delay": delays,
+        "loss": losses,
+        "block_error": block_errors,
+    }
     up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
     value = data.draw(changed.get(what, capacities()))
     flushed = []

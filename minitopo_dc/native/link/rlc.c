@@ -29,12 +29,12 @@ static int64_t following(const leg *self, int64_t time)
 {
     int64_t length = self->rlc->is.slot, to_zero = self->zero - time;
 
-    return time + to_zero - floor_div(to_zero, length) * length;
+    return narrow((wide)time + to_zero - floor_div(to_zero, length) * length);
 }
 
 static int64_t slot_end(const leg *self, int64_t begin)
 {
-    return begin == NEVER ? NEVER : begin + self->rlc->is.slot;
+    return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot);
 }
 
 static wide bits_until(const leg *self, wide time)
@@ -48,7 +48,7 @@ static int64_t carrying(const leg *self, int64_t begin)
     int64_t length = self->rlc->is.slot, through;
     wide work = bits_until(self, begin), low = 2, high;
 
-    if (bits_until(self, begin + length) > work)
+    if (bits_until(self, (wide)begin + length) > work)
         return begin;
     through = capacity_first_bit(self->capacity, begin - self->zero);
     if (through == NEVER)
@@ -200,7 +200,7 @@ static void carry(leg *self, int64_t begin)
 {
     rlc *own = self->rlc;
     int64_t now = slot_end(self, begin);
-    int64_t room = (int64_t)(bits_until(self, now) - bits_until(self, begin));
+    int64_t room = narrow(bits_until(self, now) - bits_until(self, begin));
     segment_ring segments;
 
     discard(self, begin);
