@@ -40,7 +40,7 @@ class NativeLeg(AnyLeg[int]):
         NotNativeError: it has a model that the native core lacks.
     """
 
-    __slots__ = ("_counters", "_ffi", "_lib", "_rlc", "_rlc_counters", "pointer")
+    __slots__ = ("_counters", "_ffi", "_lib", "_rlc", "pointer")
 
     def __init__(
         self,
@@ -71,7 +71,6 @@ class NativeLeg(AnyLeg[int]):
             block_rng = random_state(Random(rng.getrandbits(64)))
             lib.leg_set_rlc(self.pointer, native_rlc(rlc), block_rng)
             self._set_block_error(rlc, 0)
-            self._rlc_counters = self._ffi.new("rlc_counters *")
 
     def disown(self) -> None:
         """Leave the leg to other C code, which frees it."""
@@ -178,13 +177,10 @@ class NativeLeg(AnyLeg[int]):
 
     def statistics(self) -> LegStatistics:
         """Return counters and gauges as of the last call."""
-        self._lib.leg_count(self.pointer, self._counters)
-        counted = {name: getattr(self._counters, name) for name in _COUNTERS}
-        if self._rlc is None:
-            return LegStatistics(**counted)
-        self._lib.leg_count_rlc(self.pointer, self._rlc_counters)
-        more = {name: getattr(self._rlc_counters, name) for name in _RLC_COUNTERS}
-        return RlcStatistics(**counted, **more)
+        counters = self._counters
+        self._lib.leg_count(self.pointer, counters)
+        kind = LegStatistics if self._rlc is None else RlcStatistics
+        return kind(**{name: getattr(counters, name) for name in kind.__dataclass_fields__})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_harq_wait_ns()
@@ -194,7 +190,3 @@ class NativeLeg(AnyLeg[int]):
         number = self._ffi.new("uintptr_t *")
         while following(number):
             yield number[0]
-
-
-_COUNTERS = tuple(LegStatistics.__dataclass_fields__)
-_RLC_COUNTERS = tuple(RlcStatistics.__dataclass_fields__)[len(_COUNTERS) :]

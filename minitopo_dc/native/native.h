@@ -13,6 +13,8 @@ typedef struct {
     int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
     int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
+    /* With RLC. */
+    int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
 
 /* RLC and HARQ; `discard` in ns, NEVER: not at all. */
@@ -20,10 +22,6 @@ typedef struct {
     int acknowledged, in_order;
     int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
 } rlc_parameters;
-
-typedef struct {
-    int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
-} rlc_counters;
 
 capacity *capacity_constant(int64_t rate_bps);
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
@@ -34,7 +32,6 @@ void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
-void leg_count_rlc(const leg *self, rlc_counters *found);
 void leg_limit(leg *self, int64_t packets, int64_t bytes);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);

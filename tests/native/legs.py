@@ -101,9 +101,7 @@ def offsets(trace: Trace, end: EndRule) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def pairs_of_legs(
-    draw: st.DrawFn, rlc: st.SearchStrategy[RlcParameters | None]
-) -> tuple[AnyLeg[int], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[int], NativeLeg]:
     """The same leg on both cores."""
     parameters = LegParameters(
         queue_packets=draw(st.one_of(st.none(), st.integers(1, 20))),
@@ -112,10 +110,11 @@ def pairs_of_legs(
         loss=draw(losses),
         reorder=draw(st.booleans()),
     )
-    capacity, seed, layer2 = draw(capacities()), draw(st.integers(0, 2**32)), draw(rlc)
+    capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
+    rlc = draw(st.one_of(st.none(), rlcs()))
     return (
-        make_leg(parameters, capacity(), Random(seed), layer2),
-        NativeLeg(parameters, capacity(), Random(seed), layer2),
+        make_leg(parameters, capacity(), Random(seed), rlc),
+        NativeLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 

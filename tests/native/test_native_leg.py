@@ -18,7 +18,6 @@ from minitopo_dc.link import (
     LegParameters,
     NormalDelay,
     RlcLeg,
-    RlcParameters,
     UniformDelay,
 )
 from minitopo_dc.native.leg import NativeLeg
@@ -31,7 +30,6 @@ from tests.native.legs import (
     delays,
     losses,
     pairs_of_legs,
-    rlcs,
     shown,
 )
 
@@ -67,12 +65,11 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now:
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@pytest.mark.parametrize("rlc", [st.none(), rlcs()], ids=["plain", "RLC"])
-@given(st.data())
+@given(pairs_of_legs(), st.data())
 def test_a_leg_does_what_its_twin_does(
-    rlc: st.SearchStrategy[RlcParameters | None], data: st.DataObject
+    pair: tuple[AnyLeg[int], NativeLeg], data: st.DataObject
 ) -> None:
-    pair = python, native = data.draw(pairs_of_legs(rlc))
+    python, native = pair
     now = data.draw(st.integers(0, 10**9))
     for number in range(data.draw(st.integers(1, 60))):
         now += data.draw(gaps)

@@ -27,7 +27,7 @@ int64_t harq_resend(harq *self, int64_t room, int64_t begin, block_ring *sent)
         room -= bits;
         if (first->unsent)
             break;
-        self->retries++;
+        self->counters->harq_retransmissions++;
         first->retransmissions++;
         block_ring_push(sent, block_ring_pop(&self->waiting));
     }
@@ -40,7 +40,7 @@ block harq_new_block(harq *self, segment_ring segments, int64_t begin)
 
     for (uint64_t i = 0; i < segment_ring_count(&segments); i++)
         made.bits += segment_ring_at(&segments, i)->bits;
-    self->blocks++;
+    self->counters->blocks++;
     return made;
 }
 
@@ -50,7 +50,7 @@ int harq_outcome(harq *self, block *what, int64_t begin)
         return DECODED;
     what->fate /= self->error;
     if (what->retransmissions == self->limit) {
-        self->failures++;
+        self->counters->harq_failures++;
         return GIVEN_UP;
     }
     what->unsent = what->bits;

@@ -17,11 +17,11 @@ typedef struct {
 DEFINE_RING(block_ring, block)
 
 typedef struct {
+    leg_counters *counters;
     double error;
     int64_t rtt, limit;
     rng random;
     block_ring waiting; /* in order of `due` */
-    int64_t blocks, retries, failures;
 } harq;
 
 enum { DECODED, AGAIN, GIVEN_UP };

@@ -9,7 +9,8 @@
 
 typedef int which_fn(void *context, const carried *what);
 
-/* What is behind the queue's begin. All but `join` follow an `advance` to the same moment. */
+/* How legs of a kind serve their queues. What is called has been advanced to the same moment, but for `pause`,
+ * which does it, and `next_timeout`. */
 typedef struct {
     void (*end)(leg *self);
     /* Let all happen that does by `now`. */
@@ -17,9 +18,10 @@ typedef struct {
     /* Take packet number `joined` in; how many are in the queue then, 0: the capacity has ended before it. */
     int64_t (*join)(leg *self, carried what, int size, int lost, int64_t now);
     int64_t (*next_timeout)(const leg *self);
-    /* Before something changes, and behind it. */
+    /* Before something changes, and after it. */
     void (*pause)(leg *self, int64_t now);
     void (*resume)(leg *self, int64_t now);
+    /* As `leg_flush`. */
     void (*take_out)(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed);
     void (*delay_changed)(leg *self);
     int64_t (*backlog_bytes)(leg *self, int64_t now);

@@ -11,7 +11,6 @@ struct rlc {
     block_ring sent;     /* in the slot that is being used */
     int64_t free;        /* from when on slots can be used */
     int64_t begin, wake; /* of the next slot with work; when something happens */
-    rlc_counters counters;
 };
 
 static void end(leg *self)
@@ -109,7 +108,7 @@ static void drop(leg *self, rlc_sdu *what)
 static void discard(leg *self, int64_t now)
 {
     while (expiry(self) <= now) {
-        self->rlc->counters.dropped_discard++;
+        self->counters.dropped_discard++;
         drop(self, sdus_first_whole(&self->rlc->sdus));
     }
 }
@@ -123,21 +122,21 @@ static int is_last_try(const rlc *self, const rlc_sdu *what)
 static void count_failure(leg *self, const block *what)
 {
     rlc *own = self->rlc;
-    int64_t dropped = own->counters.dropped_radio;
+    int64_t dropped = self->counters.dropped_radio, failure = self->counters.harq_failures;
 
     for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++) {
         rlc_sdu *whose = sdus_active(&own->sdus, segment_ring_at(&what->segments, i)->number);
 
-        if (whose == NULL || whose->failure == own->harq.failures)
+        if (whose == NULL || whose->failure == failure)
             continue;
-        whose->failure = own->harq.failures;
+        whose->failure = failure;
         whose->retransmitted++;
         if (is_last_try(own, whose)) {
-            own->counters.dropped_radio++;
+            self->counters.dropped_radio++;
             drop(self, whose);
         }
     }
-    if (own->counters.dropped_radio > dropped)
+    if (self->counters.dropped_radio > dropped)
         sdus_purge_again(&own->sdus);
 }
 
@@ -159,20 +158,21 @@ static void given_up(leg *self, const block *what, int64_t now)
 /* Using a slot. */
 
 /* The segments that a new block of `room` bits carries. */
-static segment_ring next_segments(rlc *self, int64_t room, int64_t begin)
+static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
 {
     segment_ring found = {NULL, 0, 0, 0};
+    sdus *from = &self->rlc->sdus;
     rlc_segment part;
     rlc_sdu *first;
 
-    while (sdus_take_again(&self->sdus, room, begin, &part)) {
+    while (sdus_take_again(from, room, begin, &part)) {
         self->counters.rlc_retransmissions++;
         room -= part.bits;
         segment_ring_push(&found, part);
     }
-    while (room && (first = sdus_first(&self->sdus)) != NULL && first->pushed <= begin) {
+    while (room && (first = sdus_first(from)) != NULL && first->pushed <= begin) {
         part = (rlc_segment){first->number, earlier(room, first->unsent)};
-        sdus_send(&self->sdus, first, part.bits);
+        sdus_send(from, first, part.bits);
         room -= part.bits;
         segment_ring_push(&found, part);
     }
@@ -206,7 +206,7 @@ static void carry(leg *self, int64_t begin)
     discard(self, begin);
     own->free = now;
     room = harq_resend(&own->harq, room, begin, &own->sent);
-    segments = next_segments(own, room, begin);
+    segments = next_segments(self, room, begin);
     if (segment_ring_count(&segments))
         block_ring_push(&own->sent, harq_new_block(&own->harq, segments, begin));
     while (block_ring_count(&own->sent)) {
@@ -335,8 +335,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     rlc *made = zeroed(1, sizeof(*made));
 
     made->is = *is;
-    made->harq.rtt = is->harq_rtt;
-    made->harq.limit = is->harq_retransmissions;
+    made->harq = (harq){.counters = &self->counters, .rtt = is->harq_rtt, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
     made->free = INT64_MIN;
     made->begin = made->wake = NEVER;
@@ -350,12 +349,4 @@ void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now
     advance(self, now);
     self->rlc->harq.error = error;
     self->repetitions = mean_wait;
-}
-
-void leg_count_rlc(const leg *self, rlc_counters *found)
-{
-    *found = self->rlc->counters;
-    found->blocks = self->rlc->harq.blocks;
-    found->harq_retransmissions = self->rlc->harq.retries;
-    found->harq_failures = self->rlc->harq.failures;
 }

@@ -64,7 +64,7 @@ void sdus_take_back(sdus *self)
     leave_queue(self, &last);
 }
 
-/* The first one from a number on that is in the queue and, or so it is asked, whole. */
+/* The first one from a number on that is in the queue, and whole if it has to be. */
 static rlc_sdu *queued_from(const sdus *self, int64_t *number, int is_whole)
 {
     *number = later(*number, self->front);
