@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import (
     AnyLeg,
+    Bernoulli,
     ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
@@ -18,7 +19,10 @@ from minitopo_dc.link import (
     LegParameters,
     NormalDelay,
     RlcLeg,
+    RlcMode,
+    RlcParameters,
     UniformDelay,
+    make_leg,
 )
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
@@ -104,6 +108,40 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
         assert pushed[0] == pushed[1]
         assert arrived[0] == arrived[1]
     assert legs[0].statistics() == legs[1].statistics()
+
+
+@pytest.mark.parametrize("mode", ["am", "um"])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bool) -> None:
+    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages and flushes."""
+    rlc = RlcParameters(
+        *(mode, MS),
+        block_error=0.5,
+        harq_retransmissions=1,
+        status_ns=20 * MS,
+        max_retx_threshold=2,
+        in_order=in_order,
+        discard_ns=30 * MS,
+    )
+    parameters = LegParameters(delay=NormalDelay(10 * MS, 3 * MS), loss=Bernoulli(0.01))
+    draws = Random(3)
+    legs: list[AnyLeg[int]] = [
+        make(parameters, ConstantCapacity(4_000_007), Random(7), rlc)
+        for make in (make_leg, NativeLeg)
+    ]
+    for number in range(1000):
+        now, size = number * MS, draws.choice((40, 300, 1500))
+        assert len({leg.push(number, size, now) for leg in legs}) == 1
+        for leg in legs:
+            leg.set_up(number % 100 > 10, now)
+        if number % 90 == 0:
+            one, other = (leg.flush(now, lambda each: each % 3 == 0) for leg in legs)
+            assert one == other
+        while (due := legs[0].next_timeout()) is not None and due <= now:
+            one, other = (leg.poll(now) for leg in legs)
+            assert one == other
+        one, other = (shown(leg, now) for leg in legs)
+        assert one == other
 
 
 def test_what_the_native_core_lacks_is_told() -> None:
