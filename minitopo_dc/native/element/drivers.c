@@ -216,8 +216,8 @@ element *element_new(int netlink)
     self->netlink = netlink;
     self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
     self->watched_count = 1;
-    self->router = (router){.asks_always = 1, .packets = {datagram_keep, datagram_release}, .wake = wake,
-                            .leave = leave, .put = put, .deliver = deliver};
+    self->router = (router){.packets = {datagram_keep, datagram_release}, .wake = wake, .leave = leave, .put = put,
+                            .deliver = deliver};
     queues_begin(self);
     return self;
 }
