@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import itertools
 import re
@@ -14,7 +15,8 @@ from typing import get_args
 import pytest
 
 from minitopo_dc.cli import main
-from minitopo_dc.cli.entry import COMMANDS, parser
+from minitopo_dc.cli import entry
+from minitopo_dc.cli.entry import COMMANDS
 from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.cli.unknown_options import REPLACED
 from minitopo_dc.page_load import __main__ as page_load
@@ -23,6 +25,8 @@ from minitopo_dc.scenario import Clock
 from tests import REPOSITORY
 from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, code_spans, name
 
+parser = functools.cache(entry.parser)
+"""It imports all commands."""
 PROGRAM = "minitopo-dc"
 PREFIXES = ("sudo",)
 PUNCTUATION = {"&&", "|", ">", "<", ";"}
