@@ -135,11 +135,11 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
         for leg in legs:
             leg.set_up(number % 100 > 10, now)
         if number % 90 == 0:
-            one, other = (leg.flush(now, lambda each: each % 3 == 0) for leg in legs)
-            assert one == other
+            taken, others = (leg.flush(now, lambda packet: packet % 3 == 0) for leg in legs)
+            assert taken == others
         while (due := legs[0].next_timeout()) is not None and due <= now:
-            one, other = (leg.poll(now) for leg in legs)
-            assert one == other
+            came, others = (leg.poll(now) for leg in legs)
+            assert came == others
         one, other = (shown(leg, now) for leg in legs)
         assert one == other
 
