@@ -34,6 +34,8 @@ typedef struct {
     int64_t count; /* of its PDU, in virtual time; -1: no bearer took it */
 } carried;
 
+DEFINE_RING(carried_ring, carried)
+
 typedef struct {
     int64_t arrival;
     uint64_t number;

@@ -30,6 +30,8 @@ static void leg_fire(void *owner)
 
     while (!self->of->failed && leg_poll(self->leg, now, &what))
         self->of->leave(self, what);
+    while (leg_dropped(self->leg, &what))
+        self->of->packets.release(what.packet);
     leg_driver_rearm(self);
 }
 
