@@ -110,5 +110,6 @@ def test_a_delay_that_follows_a_trace_without_an_end_has_a_bound(tmp_path: Path)
     trace.write_text("time_s,rate_mbps\n0,20\n1,5\n2,20\n", encoding="utf-8")
     follows = {"trace": trace, "delay_curve": "power"}
     legs = [Leg(downlink=follows, uplink=follows), Leg(rate_mbps=20)]
-    timer = dual_connectivity("deployable", legs)["pdcp"]["t_reordering_ms"]
+    scenario = Scenario(transport="tcp", mode="sc", legs=legs, clock="virtual")
+    timer = scenario.with_dc("deployable").pdcp.t_reordering_ms
     assert timer in T_REORDERING_MS
