@@ -39,7 +39,7 @@ BLOCKS = {
     if place not in ELSEWHERE
 }
 OPTIONS = {
-    "advise": "--time 600",
+    "advise": "--time 20",
     "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
     "compare": "--transports mpquic-picoquic quic-picoquic --size 0.5 --repetitions 1",

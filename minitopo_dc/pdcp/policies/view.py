@@ -3,7 +3,7 @@
 A policy gets a `LegView` of each leg of its bearer. It does not know which `LegState` it is:
 
 - The leg itself (each of `minitopo_dc.link` is one, though neither package imports the other). All
-  is current. No base station can know so much of another node's leg: it is the upper bound `ideal`.
+  is current. No base station can know so much of another node's leg: it is called ideal.
 - With flow control an estimate (`LegEstimate`), from what the leg's node reports over its backhaul.
 
 The receiver's reports travel as packets and are delayed.
