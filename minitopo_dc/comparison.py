@@ -21,12 +21,12 @@ from minitopo_dc.campaign.store import Store
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text, write_whole
+from minitopo_dc.results.kept_scenario import file_digests
 from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.identity import file_digests
 
 ASKED = "comparison.json"
 MAX_LISTED = 5
@@ -44,7 +44,7 @@ class ComparedRun(NamedTuple):
     @property
     def name(self) -> str:
         """Return the name of the run's directory: `quic-dc-least-delay-1`."""
-        slug = re.sub("[^a-z0-9.]+", "-", self.variant.lower())
+        slug = re.sub("[^a-z0-9.]+", "-", self.variant.lower()).strip("-")
         return "-".join(filter(None, (self.scenario.label, slug, str(self.repetition))))
 
 
@@ -223,12 +223,17 @@ TELLING = {"leg": "leg {}", "pdcp.split": "{}", "pdcp.t_reordering_ms": "t-Reord
 def variants_of(scenarios: Sequence[Scenario]) -> list[str]:
     """Return what sets each row apart from others of its transport and mode; empty if nothing does.
 
+    The names of their Dual Connectivities, if each has its own (`Scenario.dc_name`); else
     `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
     """
     rows = [(scenario.label, _flat(scenario.model_dump(mode="json"))) for scenario in scenarios]
+    names = [(scenario.label, scenario.dc_name) for scenario in scenarios]
     variants = []
-    for label, mine in rows:
+    for (label, mine), (_, name) in zip(rows, names, strict=True):
         same = [fields for other, fields in rows if other == label]
+        if len({other for other in names if other[0] == label and other[1]}) == len(same):
+            variants.append(name)
+            continue
         differ = [key for key in mine if len({str(fields.get(key)) for fields in same}) > 1]
         telling = [key for key in TELLING if key in differ]
         if sum(all(fields.get(key) == mine[key] for key in telling) for fields in same) > 1:

@@ -164,9 +164,10 @@ def _options(rng: Random, directory: Path) -> Iterator[None]:
         entry.command(parsed.command).execute(parsed)
         return
     # What `compare` does before it runs anything.
-    base = options.base_scenario(parsed).model_copy(update={"clock": "virtual"})
-    chosen_jobs(parsed.jobs, "virtual")
-    for row in options.rows(parsed, "virtual", base.workload):
+    parsed.clock = "virtual"
+    base = options.base_scenario(parsed)
+    chosen_jobs(parsed.jobs, base.clock)
+    for row in options.rows(parsed, base):
         check_scenario(Scenario.check({**base.model_dump(), **row}, "options"))
 
 

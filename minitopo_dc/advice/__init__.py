@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,39 +18,19 @@ from typing import Any
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.neighbours import neighbours_of
-from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide, on_packets
-from minitopo_dc.advice.verdict import Verdict
+from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide
+from minitopo_dc.advice.verdict import Advice
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.presets import XN_MS
 
 SECONDS = 60.0
-"""For a verdict on one stack: as long as one waits for an answer."""
+"""For a verdict: as long as one waits for an answer."""
 MIN_S, MAX_S = 1.0, 86_400.0
 OVERHEAD_S = 8.0
 """Of `SECONDS`, for what is imported before, and for tables and figures behind the runs."""
-
-
-@dataclass(frozen=True)
-class Advice:
-    """What the runs and the study say of a network."""
-
-    verdicts: tuple[Verdict, ...]
-    """One for each stack."""
-    neighbours: tuple[dict[str, Any], ...]
-    """What the study found near the network; of the stacks, workloads and legs that it has."""
-
-    @property
-    def sentences(self) -> list[str]:
-        """Return all that is said."""
-        own = [sentence for verdict in self.verdicts for sentence in verdict.sentences()]
-        return [*own, *(near["sentence"] for near in self.neighbours)]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return all of it for programs; null stands for a number that there is not."""
-        verdicts = [verdict.to_json() for verdict in self.verdicts]
-        return {"sentences": self.sentences, "verdicts": verdicts, "neighbours": self.neighbours}
 
 
 def advise(
@@ -61,7 +41,7 @@ def advise(
     transports: Sequence[str] = QUIC,
     seconds: float = SECONDS,
     margin_percent: float | None = None,
-    real: bool = False,
+    xn_ms: float = XN_MS,
     jobs: int | None = 1,
     **fields: Any,
 ) -> Advice:
@@ -71,10 +51,10 @@ def advise(
         legs: two or more, as in a scenario: `{"downlink": {"rate_mbps": 30}, "delay_ms": 10}`.
         output: a directory where runs are kept, and which goes on; None: they are not kept.
         progress: hears what is under way.
-        transports: of each stack one with Dual Connectivity and one with multipath.
-        seconds: for the verdict on a stack, at most.
+        transports: one with Dual Connectivity and one with multipath, of one stack.
+        seconds: for the verdict, at most.
         margin_percent: within which both are a tie; None: the workload's (`CRITERIA`).
-        real: whether to run both sides on the real clock too.
+        xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         jobs: runs at once, in processes; None: one per processor.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
 
@@ -82,30 +62,18 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged, stacks = criterion(base.workload, margin_percent), candidates_of(base, transports)
+    judged, stack = criterion(base.workload, margin_percent), candidates_of(base, transports, xn_ms)
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
     require_clock("virtual", base.virtual.core)
-    if real:
-        require_clock("real")
-    rows = [row for stack in stacks for row in stack.rows]
-    verdicts = []
     with nullcontext(output) if output is not None else TemporaryDirectory() as name:
-        comparison = comparison_of(Path(name), rows)
-        with comparison.held():
-            for stack in stacks:
-                until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
-                with local(jobs, until) as workers:
-                    runs = Runs(comparison, rows, judged, workers, until, progress)
-                    verdict = decide(stack, runs)
-                if real:
-                    with local(1) as workers:
-                        packets = on_packets(verdict, Path(name, "real"), workers)
-                    verdict = replace(verdict, real=packets)
-                verdicts.append(verdict)
-    near = (neighbours_of(base, verdict.stack, judged.margin) for verdict in verdicts)
-    return Advice(tuple(verdicts), tuple(filter(None, near)))
+        comparison = comparison_of(Path(name), stack.rows)
+        until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
+        with comparison.held(), local(jobs, until) as workers:
+            runs = Runs(comparison, stack.rows, judged, workers, until, progress)
+            advice = decide(stack, runs)
+    return replace(advice, neighbours=neighbours_of(base, stack.name, judged.margin))
 
 
 def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:

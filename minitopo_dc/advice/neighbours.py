@@ -17,6 +17,7 @@ import pandas as pd
 
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario.presets import queue_bits
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
@@ -72,7 +73,7 @@ def position_of(base: Scenario) -> dict[str, float]:
     radios = [leg.downlink for leg in base.legs]
     rates = np.array([_mean_mbps(radio) for radio in radios])
     trips = np.array([_round_trip_ms(leg) for leg in base.legs])
-    queues_ms = np.array([_queue_bits(radio) for radio in radios]) / rates / 1000
+    queues_ms = np.array([queue_bits(radio) for radio in radios]) / rates / 1000
     losses = [radio.mean_loss_percent() / 100 for radio in radios]
     fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
     bdp_bits = rates.sum() * 1000 * trip
@@ -98,12 +99,6 @@ def _mean_mbps(radio: LegSettings) -> float:
         return radio.rate_mbps or radio.trace_mean_mbps or math.nan
     column, time_column = radio.trace_column, radio.trace_time_column
     return trace_info(read_trace(radio.trace, column=column, time_column=time_column)).mean_mbps
-
-
-def _queue_bits(radio: LegSettings) -> float:
-    """Return what a queue holds; NaN without a limit."""
-    limit = radio.queue_limit_bytes()
-    return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.nan)
 
 
 def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] | None:
@@ -133,7 +128,7 @@ def neighbours_of(base: Scenario, stack: str, margin: float) -> dict[str, Any] |
         "all": asdict(total),
         "is_outside": bool(is_outside),
         "sentence": f"Of the {NEIGHBOURS} networks of the study{f' with {control}' * has_control} "
-        f"that are most like this one, DC is better in {better}, a tie in {tie}, {multipath} "
+        f"that are most like this one, ideal DC is better in {better}, a tie in {tie}, {multipath} "
         f"better in {worse}; of all {len(known)} in {', '.join(shares[:2])} and {shares[2]} %."
         f"{' This network is outside their range, so none is near.' if is_outside else ''}",
     }

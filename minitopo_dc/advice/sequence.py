@@ -1,4 +1,4 @@
-"""The verdict on one stack: choose on some seeds, judge on others, add seeds until it is decided.
+"""The verdict: add seeds until it is decided.
 
 docs/advise.md says how. With a seed both sides meet the same losses and jitter: they are a pair.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,18 +16,17 @@ import pandas as pd
 
 from minitopo_dc.advice.candidates import Candidates, Row
 from minitopo_dc.advice.criterion import Criterion
-from minitopo_dc.advice.verdict import Difference, Stopped, Verdict
+from minitopo_dc.advice.verdict import Advice, Difference, Stopped
 from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
-from minitopo_dc.statistics import CONFIDENCE, look_confidence, mean_interval, outcome
+from minitopo_dc.runs.perform import Retries
+from minitopo_dc.statistics import look_confidence, mean_interval, outcome
 
-CHOOSING = 2
-"""Seeds on which variants are chosen: variants that are closer than the scatter of two runs are
-closer than the margin in most networks."""
+SHOWN = 2
+"""Seeds of the rows that are not judged: they show how far off these are."""
 FEWEST = 4
 """Seeds of the first analysis: of fewer the interval is so wide that it decides nothing."""
 GROWTH = 1.5
@@ -36,8 +35,6 @@ MAX_SEEDS = 200
 """To judge on: what they leave open is on the border between two outcomes."""
 PRECISE = 0.25
 """Of the margin: an interval that is narrower and not on one side of a border is at the border."""
-REAL_SEEDS = 3
-"""A run on packets takes as long as it takes, and seconds beside it."""
 Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
@@ -50,14 +47,14 @@ def comparison_of(root: Path, rows: Sequence[Row]) -> RowCampaign:
 
 @dataclass
 class Runs:
-    """Runs of one stack's rows, which are some of a comparison's, and their scores.
+    """Runs of the rows of a comparison, and their scores.
 
     A repetition (1, 2, ...) has the base's seed plus the repetition - 1.
     """
 
     comparison: RowCampaign
     rows: Sequence[Row]
-    """All of the comparison's, in its order."""
+    """In the order of the comparison."""
     criterion: Criterion
     workers: Workers
     until: float = math.inf
@@ -91,20 +88,14 @@ class Runs:
             if name not in done:
                 self.progress(f"seed {run.repetition}: {row.name} ({result.status})")
 
-    def pairs(self, rows: Sequence[Row], after: int) -> pd.DataFrame:
-        """Return the scores of rows, over the seeds after some of which all have one."""
-        scores = self.scores.reindex(columns=[row.name for row in rows]).sort_index()
-        return scores.loc[after + 1 :].dropna()
+    def pairs(self, rows: Sequence[Row]) -> pd.DataFrame:
+        """Return the scores of rows, over the seeds of which all have one."""
+        return self.scores.reindex(columns=[row.name for row in rows]).sort_index().dropna()
 
-    def best(self, rows: Sequence[Row]) -> tuple[Row | None, float]:
-        """Return the best row on the first seeds, and its mean score; None: none has all runs."""
-        first = self.scores.reindex(range(1, CHOOSING + 1), columns=[row.name for row in rows])
-        means = first.mean(skipna=False).dropna()
-        known = [row for row in rows if row.name in means]
-        if not known:
-            return None, -math.inf
-        best = max(known, key=lambda row: means[row.name])
-        return best, float(means[best.name])
+    def means(self, rows: Sequence[Row]) -> dict[str, float]:
+        """Return the mean scores over the first seeds by row, of those that have all runs."""
+        first = self.scores.reindex(range(1, SHOWN + 1), columns=[row.name for row in rows])
+        return {str(name): mean for name, mean in first.mean(skipna=False).dropna().items()}
 
     def failures(self, rows: Sequence[Row]) -> tuple[str, ...]:
         """Say of each row how many of its runs failed, and the first reason."""
@@ -117,70 +108,49 @@ class Runs:
                 sentences.append(f"{row.name}: {many}: {' '.join(why.split())}")
         return tuple(sentences)
 
-    def difference(
-        self, rows: Sequence[Row], confidence: float, after: int, fewest: int
-    ) -> Difference | None:
-        """Return by how much the first row is better, over the seeds after some; None: no seed.
+    def difference(self, rows: Sequence[Row], confidence: float) -> Difference | None:
+        """Return by how much the first row is better; None: no seed has both.
 
-        Less than the `fewest` seeds, as the time was up, are not enough evidence.
+        Less than `FEWEST` seeds, as the time was up, are not enough evidence.
         """
-        pairs = self.pairs(rows, after)
+        pairs = self.pairs(rows)
         if pairs.empty:
             return None
         first, second = (pairs[row.name] for row in rows)
         interval = mean_interval((first - second).tolist(), confidence=confidence)
-        judged = outcome(interval, self.criterion.limit) if len(pairs) >= fewest else "open"
+        judged = outcome(interval, self.criterion.limit) if len(pairs) >= FEWEST else "open"
         means = float(first.mean()), float(second.mean())
         return Difference(*means, interval, confidence, len(pairs), judged)
 
 
-def decide(stack: Candidates, runs: Runs) -> Verdict:
+def decide(stack: Candidates, runs: Runs) -> Advice:
     """Return the verdict, as far as there is one at the end of the time.
 
     Raises:
         ResultError: a file of a run is broken.
     """
-    runs.make(stack.rows, range(1, CHOOSING + 1))
-    (dual, dual_score), (multipath, score) = runs.best(stack.dual), runs.best(stack.multipath)
-    verdict = Verdict(stack.stack, runs.criterion, dual, multipath, "time")
+    judged = (stack.dual, stack.multipath)
+    runs.make(stack.rows, range(1, SHOWN + 1))
+    dual, multipath = (row if runs.pairs([row]).size else None for row in judged)
+    advice = Advice(stack.name, runs.criterion, dual, multipath, "time")
     if dual is not None and multipath is not None:
-        difference, stopped = _sampled(runs, (dual, multipath))
-        why = _why(runs, (dual, multipath), difference)
-        verdict = replace(verdict, stopped=stopped, difference=difference, why=why)
-        leg, alone = runs.best(stack.alone)
-        if leg is not None and alone - max(dual_score, score) > runs.criterion.limit:
-            verdict = replace(verdict, alone=_warning(leg, alone, runs.criterion))
+        difference, stopped = _sampled(runs, judged)
+        why = _why(runs, judged, difference)
+        advice = replace(advice, stopped=stopped, difference=difference, why=why)
     elif runs.is_late:
-        return verdict
+        return advice
     else:
-        verdict = replace(verdict, stopped="runs failed")
-    return replace(verdict, failed=runs.failures([*stack.dual, *stack.multipath]))
-
-
-def on_packets(verdict: Verdict, root: Path, workers: Workers) -> Difference | None:
-    """Return by how much the verdict's rows differ on the real clock; None: no seed has both.
-
-    A run that the machine disturbed is in no pair. There is no limit of time. The runs are kept in
-    `root`, which goes on.
-    """
-    if verdict.dual is None or verdict.multipath is None:
-        return None
-    rows = [
-        replace(row, scenario=row.scenario.on_clock("real").of_its_clock())
-        for row in (verdict.dual, verdict.multipath)
-    ]
-    runs = Runs(comparison_of(root, rows), rows, verdict.criterion, workers)
-    with runs.comparison.held():
-        runs.make(rows, range(1, REAL_SEEDS + 1))
-    return runs.difference(rows, CONFIDENCE, after=0, fewest=1)
+        advice = replace(advice, stopped="runs failed")
+    beside = tuple(_beside(stack, runs))
+    return replace(advice, beside=beside, failed=runs.failures([*judged, *stack.others]))
 
 
 def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stopped]:
     """Add seeds until they decide, or cannot; return the difference, and why they end."""
     difference, number, analysis = None, FEWEST, 1
     while number <= MAX_SEEDS:
-        runs.make(rows, range(CHOOSING + 1, CHOOSING + number + 1))
-        difference = runs.difference(rows, look_confidence(analysis), CHOOSING, FEWEST)
+        runs.make(rows, range(1, number + 1))
+        difference = runs.difference(rows, look_confidence(analysis))
         if difference is not None and difference.outcome != "open":
             return difference, "decided"
         if difference is not None and difference.pairs >= FEWEST:
@@ -193,9 +163,22 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
     return difference, "most seeds"
 
 
-def _warning(leg: Row, score: float, judged: Criterion) -> str:
-    number = f"{significant(judged.value(score))} {judged.unit}"
-    return f"Warning: {leg.name} was better than both with the first {CHOOSING} seeds: {number}."
+def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
+    """Yield what the rows beside the judged ones did, and a warning that a leg alone was better."""
+    judged, seeds = runs.criterion, f"with the first {SHOWN} seeds"
+    means = runs.means(stack.rows)
+    shown = {
+        name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
+    }
+    others = [f"{row.name} {shown[row.name]}" for row in stack.others if row.name in means]
+    if others:
+        yield f"Beside them, {seeds}: {', '.join(others)}."
+    both = [means[row.name] for row in (stack.dual, stack.multipath) if row.name in means]
+    leg = max(
+        (row.name for row in stack.alone if row.name in means), key=means.__getitem__, default=""
+    )
+    if leg and len(both) == 2 and means[leg] - max(both) > judged.limit:
+        yield f"Warning: {leg} was better than both {seeds}: {shown[leg]}."
 
 
 def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
@@ -206,7 +189,7 @@ def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
     if difference is None or difference.outcome == "tie" or not difference.of_the_better[1] > 0:
         return ""
     worse, better = rows[::-1] if difference.first > difference.second else rows
-    pairs = runs.pairs(rows, CHOOSING)
+    pairs = runs.pairs(rows)
     order = (pairs[worse.name] - pairs[better.name]).sort_values(kind="stable").index
     middle = int(order[len(order) // 2])
     directories = (Path(runs.results[row.name, middle].directory) for row in (worse, better))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -64,25 +64,25 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Advice:
     """Dual Connectivity against multipath, with the transports of one stack."""
 
     stack: str
     criterion: Criterion
     dual: Row | None
-    """The variant that did best in the first runs; None: none of them was ok."""
+    """The row that can be deployed; None: none of its runs was ok."""
     multipath: Row | None
     stopped: Stopped
     difference: Difference | None = None
-    """Of these two, over seeds on which neither was chosen; None: no seed has both."""
+    """Of these two; None: no seed has both."""
     why: str = ""
     """What held the worse one back, in a sentence; empty: a tie, or no counter tells."""
-    alone: str = ""
-    """A warning that a leg alone is better than both."""
+    beside: tuple[str, ...] = ()
+    """Sentences on the rows beside these two, with a warning where a leg alone is better."""
     failed: tuple[str, ...] = ()
     """Of runs that failed, in a sentence each."""
-    real: Difference | None = None
-    """The same two on packets."""
+    neighbours: Mapping[str, Any] | None = None
+    """What the study found near the network; None: it has no such stack, workload or legs."""
 
     @property
     def outcome(self) -> Outcome:
@@ -106,9 +106,9 @@ class Verdict:
             margin = f"{OUTCOMES[self.outcome][2]} the margin of {self.criterion.margin_shown}"
             advice = ADVICE.get(self.stopped, "") if self.outcome == "open" else ""
             yield f"{self._how_sure(self.difference)}, {margin}{advice}."
-        yield from filter(None, (self.why, self.alone, *self.failed))
-        if self.real is not None:
-            yield f"On packets: {self._what(self.real)}. {self._how_sure(self.real)}."
+        yield from filter(None, (self.why, *self.beside, *self.failed))
+        if self.neighbours is not None:
+            yield str(self.neighbours["sentence"])
 
     def _what(self, difference: Difference | None) -> str:
         if self.dual is None or self.multipath is None or difference is None:
@@ -140,7 +140,7 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""
         judged = self.criterion
-        own = ("stack", "sentence", "stopped", "why", "failed")
+        own = ("stack", "sentence", "stopped", "why", "failed", "neighbours")
         of_criterion = ("measure", "unit", "difference_unit", "margin")
         return {
             "outcome": OUTCOMES[self.outcome][0],
@@ -150,5 +150,4 @@ class Verdict:
             **{name: getattr(self, name) for name in own},
             **{name: getattr(judged, name) for name in of_criterion},
             "found": self.difference and self.difference.to_json(judged),
-            "real": self.real and self.real.to_json(judged),
         }

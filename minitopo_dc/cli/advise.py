@@ -7,14 +7,14 @@ after the other. It ends when one of the two is better, when they tie, or when t
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from minitopo_dc.advice import SECONDS, Advice, advise
+from minitopo_dc.advice import SECONDS, advise
 from minitopo_dc.advice.candidates import QUIC
 from minitopo_dc.advice.criterion import CRITERIA
+from minitopo_dc.advice.verdict import Advice
 from minitopo_dc.cli import options, screen
 from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields
@@ -22,6 +22,7 @@ from minitopo_dc.comparison import ASKED, load_runs
 from minitopo_dc.files import write_whole
 from minitopo_dc.results import results_table
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.scenario.presets import XN_MS
 
 ADVICE = "advice.json"
 HELP = "decide whether Dual Connectivity or multipath is better over your legs, or whether they tie"
@@ -36,10 +37,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=QUIC,
         metavar="NAME",
-        help="for each stack its single-path and its multipath transport, such as "
-        f"{' '.join(QUIC)} tcp mptcp (default: {' '.join(QUIC)})",
+        help="the single-path and the multipath transport of a stack, such as tcp mptcp "
+        f"(default: {' '.join(QUIC)})",
     )
-    add_load(group, (*CHOSEN, *OF_ROWS, "split_uplink"))
+    options.add(group, "--xn", default=XN_MS)
+    add_load(group, (*CHOSEN, *OF_ROWS))
     options.add(parser, "--plugin", "--jobs")
     group = parser.add_argument_group("advice")
     group.add_argument(
@@ -47,8 +49,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=options.quantity("s"),
         default=SECONDS,
         metavar="S",
-        help="time limit for the verdict on each stack in s, or with a unit: 5min "
-        f"(default: {SECONDS:g})",
+        help=f"time limit for the verdict in s, or with a unit: 5min (default: {SECONDS:g})",
     )
     margins = ", ".join(f"{name} {100 * judged.margin:g}" for name, judged in CRITERIA.items())
     group.add_argument(
@@ -57,9 +58,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="PERCENT",
         help="difference within which the verdict is a tie (docs/advise.md; default by workload: "
         f"{margins})",
-    )
-    group.add_argument(
-        "--real", action="store_true", help="run both on the real clock as well; needs root"
     )
     options.add_output(parser, "advise", "new, or that of unfinished advice, which is resumed")
     options.add(parser, "--json", help="print JSON instead of sentences")
@@ -84,19 +82,19 @@ def execute(arguments: argparse.Namespace) -> int:
             transports=options.listed(arguments.transports),
             seconds=arguments.time,
             margin_percent=arguments.margin,
-            real=arguments.real,
+            xn_ms=arguments.xn,
             jobs=arguments.jobs,
         )
     runs = load_runs(root)
     if arguments.json:
         print(json.dumps(advice.to_json(), indent=1))  # noqa: T201
     else:
-        screen.print_runs(results_table(runs) if runs else None, advice.sentences)
+        screen.print_runs(results_table(runs) if runs else None, [*advice.sentences()])
     if not screen.saved(root, lambda: _save(advice, runs, root)):
         return 1
     if not arguments.json:
         screen.say(f"Results: {root}")
-    return 0 if all(verdict.dual or verdict.multipath for verdict in advice.verdicts) else 1
+    return 0 if advice.dual or advice.multipath else 1
 
 
 def _save(advice: Advice, runs: Sequence[RunResult], root: Path) -> None:
@@ -106,13 +104,12 @@ def _save(advice: Advice, runs: Sequence[RunResult], root: Path) -> None:
     write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))
     if runs:
         screen.save_runs(results_table(runs), root)
-    for verdict in advice.verdicts:
-        both = [row for row in (verdict.dual, verdict.multipath) if row is not None]
-        names: dict[str, Path] = {}
-        for row, run in itertools.product(both, runs):
-            is_of_row = (run.mode, run.variant) == (row.scenario.mode, row.variant)
-            if is_of_row and run.transport == row.scenario.transport and run.status == "ok":
-                names.setdefault(row.name, Path(run.directory))
-        if names:
-            figure = timeline(*names.values(), names=[*names])
-            screen.save_figure(figure, root / f"advice-{verdict.stack.lower()}.png")
+    judged = (advice.dual, advice.multipath)
+    variants = {f"{row.scenario.mode} {row.variant}": row.name for row in judged if row}
+    names = {
+        variants[way]: Path(run.directory)
+        for run in reversed(runs)  # the first seed counts
+        if run.status == "ok" and (way := f"{run.mode} {run.variant}") in variants
+    }
+    if names:
+        screen.save_figure(timeline(*names.values(), names=[*names]), root / "advice.png")

@@ -26,7 +26,7 @@ from minitopo_dc.cli.screen import (
     saved,
     say,
 )
-from minitopo_dc.clocks import chosen_jobs, default_clock, require_clock, unavailable_reason
+from minitopo_dc.clocks import chosen_jobs, require_clock, unavailable_reason
 from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
@@ -38,8 +38,8 @@ from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.check import check_rows
+from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 
 MAX_REPETITIONS = 10_000
@@ -77,10 +77,9 @@ def execute(arguments: argparse.Namespace) -> int:
         allowed = f"1 to {MAX_REPETITIONS}"
         raise SettingsError(f"--repetitions: {arguments.repetitions}; allowed: {allowed}")
     base = base_scenario(arguments)
-    base = base.model_copy(update={"clock": arguments.clock or default_clock()})
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
-    compared = rows(arguments, base.clock, base.workload)
+    compared = rows(arguments, base)
     if arguments.leg is None:
         compared = over_each_leg(compared, base)
     scenarios = [scenario_of_row(base, row) for row in compared]

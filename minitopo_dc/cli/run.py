@@ -15,8 +15,10 @@ from minitopo_dc.cli import options
 from minitopo_dc.cli.options.scenario import (
     add_set,
     check_capture,
+    dc_of,
     with_assignments,
     with_capture,
+    xn_of,
 )
 from minitopo_dc.cli.screen import Progress, new_directory, note, print_runs, save_figure, say
 from minitopo_dc.clocks import attempt, default_clock, require_clock, require_real
@@ -48,6 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="scenario file (docs/scenarios.md)",
     )
     options.add(parser, "-t --topo_param_file", "-x --experiment_param_file", "--clock")
+    options.add(parser, "--dc", "--xn")
     add_set(parser)
     options.add(parser, "--pcap", "--plugin")
     options.add_output(parser, "run")
@@ -58,8 +61,8 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
-    scenario = with_assignments(scenario, arguments)
-    clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
+    scenario = with_assignments(_with_dc(scenario, arguments), arguments)
+    clock = arguments.clock or ("real" if interactive else _default_clock(scenario))
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)
     _check(scenario, arguments)
@@ -77,6 +80,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
         save_figure(timeline(directory), directory / "timeline.png")
     return exit_status([result.status])
+
+
+def _with_dc(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
+    """Return the scenario over the Dual Connectivity of `--dc`, if any; `--set` may change it."""
+    xn_ms = xn_of(arguments, arguments.dc or ())
+    for name in arguments.dc or ():
+        scenario = scenario.with_dc(dc_of(name), xn_ms=xn_ms)
+    return scenario
 
 
 def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
@@ -161,7 +172,7 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
     return sheet
 
 
-def _wanted_clock(scenario: Scenario) -> Clock:
+def _default_clock(scenario: Scenario) -> Clock:
     """Return the file's clock; if it names none, the one that this machine can run."""
     return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
 
@@ -173,7 +184,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         0, or 1 when something of the network failed.
     """
     # Imported here, as the rest of the command line must work without Mininet.
-    from minitopo_dc.real.machine.machine import save_facts
+    from minitopo_dc.real.machine import save_facts
     from minitopo_dc.real.network.elements import ElementFailedError, stop_all
     from minitopo_dc.real.network.testbed import testbed
 

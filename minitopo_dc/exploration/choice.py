@@ -19,11 +19,12 @@ from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import Leg, LegSettings, Scenario
 from minitopo_dc.scenario.field_paths import check_path, set_value
+from minitopo_dc.scenario.presets import NAMES, XN_MS, dual_connectivity
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")
 """The transports of a page: over one path, and over several; those of a kernel by a box."""
-NAMES: Final = {
+WAYS: Final = {
     **{"quic-picoquic": "DC", "mpquic-picoquic": "MP-QUIC"},
     **{"tcp": "DC, TCP", "mptcp": "MPTCP"},
 }
@@ -87,10 +88,12 @@ class Choice:
     )
     size_mb: float = 5.0
     congestion_control: str = CONGESTION_CONTROL
-    split: str = "least-delay"
-    t_reordering_ms: str = "200"
-    xn_ms: float = 0.0
-    """The one-way delay between the node that splits and the legs' nodes."""
+    dc: str = "deployable"
+    """A Dual Connectivity with a name (`scenario.presets`), or a plain split policy."""
+    xn_ms: float = XN_MS
+    """The one-way delay of Xn, of `deployable`."""
+    t_reordering_ms: str = ""
+    """Empty: as the Dual Connectivity has it."""
     others: str = ""
     """Any other fields, as `minitopo-dc compare --set` has them: `FIELD=VALUE FIELD=VALUE`."""
     seed: int = 1
@@ -105,26 +108,35 @@ class Choice:
         Raises:
             InputError: `others` names no field, or has no value for one.
         """
-        pdcp: dict[str, Any] = {"split": self.split}
-        if self.t_reordering_ms != "200":
-            pdcp["t_reordering_ms"] = parse_yaml(self.t_reordering_ms)
-        if self.xn_ms:
-            pdcp["flow_control"] = {"backhaul_ms": self.xn_ms}
         document: dict[str, Any] = {
             "transport": QUIC[0],
             "mode": "dc",
             "legs": [{"downlink": leg.settings()} for leg in self.legs],
-            "pdcp": pdcp,
+            "pdcp": {} if self.is_named else {"split": self.dc},
             "workload": {"kind": "download", "size_mb": self.size_mb},
             "congestion_control": self.congestion_control,
             "seed": self.seed,
             "clock": "virtual",
         }
-        for path, value in self._assignments():
-            set_value(document, path, parse_yaml(value))
+        self._assign(document)
+        if self.is_named:
+            legs = Scenario.check(document, "page").legs
+            document |= dual_connectivity(self.dc, legs, self.xn_ms)
+            self._assign(document)
         return document
 
+    @property
+    def is_named(self) -> bool:
+        """Return whether the Dual Connectivity is one with a name."""
+        return self.dc in NAMES
+
+    def _assign(self, document: dict[str, Any]) -> None:
+        for path, value in self._assignments():
+            set_value(document, path, parse_yaml(value))
+
     def _assignments(self) -> Iterator[tuple[str, str]]:
+        if self.t_reordering_ms:
+            yield "pdcp.t_reordering_ms", self.t_reordering_ms
         for words in self.others.split():
             path, _, value = words.partition("=")
             if not (path and value):
@@ -151,8 +163,8 @@ class Choice:
             for leg in range(1, len(self.legs) + 1):
                 name = f"leg {leg}" + (", TCP" if of_kernel else "")
                 changes[name] = of_kernel | {"mode": "sc", "leg": leg}
-            changes[NAMES[one]] = of_kernel
-            changes[NAMES[several]] = {"transport": several, "mode": "multipath"}
+            changes[WAYS[one]] = of_kernel
+            changes[WAYS[several]] = {"transport": several, "mode": "multipath"}
         return changes
 
     def yaml(self) -> str:
@@ -190,16 +202,14 @@ class Choice:
         words += ["--legs", *(_plain(leg.get("trace", leg.get("rate_mbps"))) for leg in legs)]
         words += ["--delay", *(_plain(leg.delay_ms) for leg in self.legs)]
         words += ["--jitter", *(_plain(leg.jitter_ms) for leg in self.legs)]
-        words += ["--size", _plain(self.size_mb), "--split", self.split]
+        words += ["--size", _plain(self.size_mb), "--dc" if self.is_named else "--split", self.dc]
+        if self.dc == "deployable":
+            words += ["--xn", _plain(self.xn_ms)]
         words += ["--congestion-control", self.congestion_control]
         words += ["--seed", str(self.seed), "--repetitions", str(self.seeds)]
         for place, leg in enumerate(legs):
             for name in [name for name in ("loss_percent", "queue_packets") if name in leg]:
                 words += ["--set", f"legs.{place}.downlink.{name}={_plain(leg[name])}"]
-        if self.t_reordering_ms != "200":
-            words += ["--set", f"pdcp.t_reordering_ms={self.t_reordering_ms}"]
-        if self.xn_ms:
-            words += ["--set", f"pdcp.flow_control.backhaul_ms={_plain(self.xn_ms)}"]
         for path, value in self._assignments():
             words += ["--set", f"{path}={value}"]
         return shlex.join(words)

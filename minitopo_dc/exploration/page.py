@@ -22,6 +22,7 @@ from minitopo_dc.pdcp.policies.policy import policy_names
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.cautions import cautions
 from minitopo_dc.scenario import Leg
+from minitopo_dc.scenario.presets import NAMES
 
 T_REORDERING = ("0", "20", "40", "60", "100", "200", "500", "1000", "adaptive", "infinity")
 """What the box of t-Reordering offers; any other value of TS 38.331 may be typed."""
@@ -193,23 +194,28 @@ def _rest_row(choice: Choice) -> Row:
     """Return the widgets of what is sent, and how."""
     controls = get_runner(QUIC[0]).congestion_controls
     splits = [name for name in policy_names() if name != "duplicate"]
+    chosen = widgets.Dropdown(
+        options=[*NAMES, *splits], value=choice.dc, description="DC, or its split", **LABELS
+    )
+    xn = _slider("xn_ms", choice.xn_ms, "Xn (ms)")
+    xn.disabled = choice.dc != "deployable"
+    chosen.observe(lambda _: xn.set_trait("disabled", chosen.value != "deployable"), "value")
     no_kernel = guest.missing()
     return {
         "size_mb": _slider("size_mb", choice.size_mb),
         "congestion_control": widgets.Dropdown(
             options=controls, value=choice.congestion_control, description="congestion", **LABELS
         ),
-        "split": widgets.Dropdown(
-            options=splits, value=choice.split, description="split of DC", **LABELS
-        ),
+        "dc": chosen,
+        "xn_ms": xn,
         "t_reordering_ms": widgets.Combobox(
             value=choice.t_reordering_ms,
             options=T_REORDERING,
+            placeholder="as the DC has it",
             description="t-Reordering (ms)",
             continuous_update=False,
             **LABELS,
         ),
-        "xn_ms": _slider("xn_ms", choice.xn_ms, "Xn (ms)"),
         "others": widgets.Text(
             choice.others,
             placeholder="FIELD=VALUE ...",

@@ -14,7 +14,8 @@ import hashlib
 import json
 import re
 import shutil
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -23,7 +24,6 @@ from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
 from minitopo_dc.scenario import Leg, LegSettings, ResolvedScenario, Scenario
-from minitopo_dc.scenario.identity import file_digest, trace_paths
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -210,3 +210,37 @@ def _moved(link: Leg, places: dict[str, str]) -> Leg:
         if radio.trace is not None
     }
     return link.model_copy(update=moved)
+
+
+def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
+    """Return the SHA-256 of each trace and Python file that scenarios name, by path.
+
+    Each file is read once.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    paths = dict.fromkeys(path for scenario in scenarios for path in _paths(scenario))
+    return {path: file_digest(path) for path in paths}
+
+
+def file_digest(path: str) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+cached_digest = cache(file_digest)
+"""The same for campaigns, which ask for one file thousands of times."""
+
+
+def _paths(scenario: Scenario) -> Iterator[str]:
+    yield from trace_paths(scenario)
+    yield from (name for name in scenario.plugins if name.endswith(".py"))
+
+
+def trace_paths(scenario: Scenario) -> Iterator[str]:
+    """Yield the path of each trace that a scenario names, once for each place that names it."""
+    for leg in (*scenario.legs, *scenario.real.backhaul):
+        for direction in (leg.downlink, leg.uplink):
+            if direction.trace is not None:
+                yield str(direction.trace)

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from minitopo_dc.link import AnyLeg, Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
     PacketFacts,
     Pdu,
@@ -38,9 +38,6 @@ class Alarm(Protocol):
 
     def rearm(self) -> None:
         """Ask the part for its next moment, after something else than its alarm changed it."""
-
-    def ensure(self) -> None:
-        """Ask the part for its next moment unless it has named one."""
 
 
 class Loop(Protocol):
@@ -93,16 +90,12 @@ class LegDriver(Generic[Packet]):
         self.other: LegDriver[Packet] | None = None
         """The other direction, where both share a medium: what happens to one changes both."""
         self._alarm = loop.add_timed(self)
-        self._repeats = not isinstance(leg, Leg)
 
     def push(self, packet: Packet, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
         if not self.leg.push(packet, size, now):
             packet.drop()
-        if self._repeats:  # what is sent again comes later than what the leg has named
-            self.rearm()
-        else:
-            self._alarm.ensure()
+        self.rearm()
 
     def flush(self, which: Callable[[Packet], bool], now: int) -> Sequence[Packet]:
         """Take packets out of the leg's queue; the caller has to drop them."""
@@ -176,7 +169,12 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
             self._put(self.entity.poll(now), now)
 
     def handle(self, now: int) -> None:
-        """Put on the legs as many PDUs as they take now."""
+        """Put on the legs as many PDUs as they take now; first take back what lost legs hold."""
+        for position in self.entity.lost_legs(now):
+            flushed = self._legs[position].flush(self._is_own, now)
+            for pdu in flushed:
+                pdu.drop()
+            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
         while pdus := self.entity.poll(now):
             self._put(pdus, now)
         for sdu in self.entity.dropped():
@@ -184,14 +182,8 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
-        if not self._follows:
-            return
-        for position in self.entity.lost_legs(now):
-            flushed = self._legs[position].flush(self._is_own, now)
-            for pdu in flushed:
-                pdu.drop()
-            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
-        self._submit(now)
+        if self._follows:
+            self._submit(now)
 
     def _submit(self, now: int) -> None:
         self.handle(now)

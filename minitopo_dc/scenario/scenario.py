@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.fields.base import LeftOut, Settings, SettingsError
+from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, given
 from minitopo_dc.fields.defaults import CONGESTION_CONTROL
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
 from minitopo_dc.fields.ranges import (
@@ -24,6 +24,7 @@ from minitopo_dc.fields.ranges import (
 )
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import drawing
+from minitopo_dc.scenario.change import HandoverSettings
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
@@ -34,9 +35,16 @@ from minitopo_dc.scenario.flow import (
     downlink_pdcp,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.handover import HandoverSettings
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.pdcp import Pdcp
+from minitopo_dc.scenario.presets import (
+    FIELDS,
+    NAMES,
+    XN_MS,
+    DualConnectivity,
+    dual_connectivity,
+    table_name,
+)
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.workloads import Download, WorkloadField
 
@@ -266,6 +274,42 @@ class Scenario(Settings):
         real = self.real.model_copy(update={"sysctl": of["real"]})
         virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
         return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
+
+    def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
+        """Return the scenario over a Dual Connectivity with a name (docs/split-policies.md).
+
+        >>> scenario.with_dc("deployable", xn_ms=5)
+
+        Args:
+            name: `papers`, `deployable` or `ideal`.
+            xn_ms: the one-way delay between the node that splits, which has the bearer's first leg,
+                and those of the others; of `deployable`.
+
+        Raises:
+            SettingsError, TraceError: there is no such name, or a trace is missing or wrong.
+        """
+        numbers = self.pdcp.legs or range(1, len(self.legs) + 1)
+        fields = dual_connectivity(name, [self.legs[number - 1] for number in numbers], xn_ms)
+        if self.pdcp.legs:
+            fields["pdcp"]["legs"] = self.pdcp.legs
+        mode = self.mode if self.flows else "dc"
+        return self.check({**given(self), **fields, "mode": mode}, "with_dc")
+
+    @property
+    def dc_name(self) -> str:
+        """Return the name in tables of its Dual Connectivity: `deployable, Xn 5 ms`; empty: none.
+
+        Raises:
+            SettingsError, TraceError: a trace is missing or wrong.
+        """
+        control = self.pdcp.flow_control
+        delays_ms = () if control is None else control.backhaul_ms
+        xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
+        for name in NAMES if self.mode == "dc" else ():
+            named = self.with_dc(name, xn_ms=xn_ms)
+            if all(getattr(self, field) == getattr(named, field) for field in FIELDS):
+                return table_name(name, xn_ms)
+        return ""
 
     def of_its_clock(self) -> Self:
         """Return the scenario without what only the other clock has; itself where there is none.

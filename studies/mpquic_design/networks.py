@@ -21,7 +21,6 @@ FROM_2: Fields = {"mode": "multipath", "paths": {"initial": [2, 1], "each_carrie
 QUIC: Fields = {"transport": "quic-picoquic", "options": SYSTEM}
 ALONE = QUIC | {"congestion_control": "cubic", "mode": "sc"}
 MPQUIC: Fields = {"transport": "mpquic-picoquic", "options": SYSTEM, "congestion_control": "olia"}
-UNCOUPLED = MPQUIC | {"congestion_control": "cubic"}
 WAYS: dict[str, Fields] = {
     "QUIC on path 1": ALONE | {"leg": 1},
     "QUIC on path 2": ALONE | {"leg": 2},

@@ -10,7 +10,7 @@ from pathlib import Path
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 
 Goodput = Callable[[Scenario], float]
@@ -51,12 +51,10 @@ def _result(scenario: Scenario, directory: Path, mbps: float) -> RunResult:
 
 
 def name_of(scenario: Scenario) -> str:
-    """`leg 1`, `least-delay`, `MP-QUIC lia`."""
+    """`leg 1`, `deployable`, `multipath`."""
     if scenario.mode == "sc":
         return f"leg {scenario.leg}"
-    if scenario.mode == "dc":
-        return scenario.pdcp.split
-    return f"multipath {scenario.congestion_control}"
+    return scenario.dc_name.partition(",")[0] or "multipath"
 
 
 def by_name(scatter: float = 0.0, **goodputs: float) -> Goodput:
@@ -65,6 +63,6 @@ def by_name(scatter: float = 0.0, **goodputs: float) -> Goodput:
     def goodput(scenario: Scenario) -> float:
         name = name_of(scenario)
         noise = random.Random(f"{scenario.seed} {name}").gauss(0, scatter)
-        return goodputs.get(name.replace("-", "_").replace(" ", "_"), 10.0) * (1 + noise)
+        return goodputs.get(name.replace(" ", "_"), 10.0) * (1 + noise)
 
     return goodput

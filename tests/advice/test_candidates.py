@@ -19,39 +19,28 @@ from minitopo_dc.workloads import parse_workload
 from tests.advice.made_up import LEGS
 
 
-@pytest.mark.parametrize(
-    ("transports", "number"),
-    [(["quic-picoquic", "mpquic-picoquic"], 3), (["tcp", "mptcp"], 1)],
-)
-def test_as_many_variants_compete_on_one_side_as_on_the_other(
-    transports: list[str], number: int
-) -> None:
-    (stack,) = candidates_of(base_of(LEGS), transports)
-    assert (len(stack.dual), len(stack.multipath)) == (number, number)
-    assert len(stack.alone) == 2
-    assert stack.dual[0].name == "DC (least delay)"
+def test_the_deployable_dual_connectivity_is_set_against_multipath() -> None:
+    stack = candidates_of(base_of(LEGS), ["quic-picoquic", "mpquic-picoquic"], 3)
+    assert (stack.dual.name, stack.multipath.name) == ("DC (deployable, Xn 3 ms)", "MP-QUIC")
+    assert [row.name for row in stack.others] == ["DC (papers')", "DC (ideal)"]
+    named = [stack.dual, *stack.others]
+    assert [row.scenario.dc_name for row in named] == [row.variant for row in named]
 
 
 def test_three_legs_are_each_tried_alone() -> None:
-    (stack,) = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"])
+    stack = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"], 5)
     assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
-    paths = stack.multipath[0].scenario.paths
+    paths = stack.multipath.scenario.paths
     assert paths is not None
     assert paths.initial == (1, 2, 3)
-
-
-def test_legs_that_reorder_tell_no_loss_by_their_order() -> None:
-    legs = [{"downlink": {"rate_mbps": 30, "reorder": True}}, LEGS[1]]
-    (stack,) = candidates_of(base_of(legs), ["quic-picoquic", "mpquic-picoquic"])
-    assert [row.scenario.pdcp.legs_keep_order for row in stack.dual] == [False] * 3
 
 
 @pytest.mark.parametrize(
     ("transports", "legs", "message"),
     [
         (["movie"], LEGS, "--transports: movie; allowed: "),
-        (["tcp"], LEGS, "--transports: tcp: 0 of them can do mode multipath; allowed: "),
-        (["tcp", "mpquic-picoquic"], LEGS, "--transports: tcp: 0 of them can do mode multipath"),
+        (["tcp"], LEGS, "--transports: tcp: 0 can do mode multipath; allowed: "),
+        (["tcp", "mpquic-picoquic"], LEGS, "--transports: tcp mpquic-picoquic: Linux, picoquic; "),
         (["tcp", "mptcp"], LEGS[:1], "--legs: 1; allowed: two or more"),
     ],
 )
@@ -59,7 +48,7 @@ def test_what_has_no_counterpart_is_one_error(
     transports: list[str], legs: list[dict[str, object]], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        candidates_of(base_of(legs), transports)
+        candidates_of(base_of(legs), transports, 5)
 
 
 @pytest.mark.parametrize(

@@ -11,20 +11,21 @@ import pytest
 from minitopo_dc.advice import base_of
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Runs, comparison_of, decide, on_packets
-from minitopo_dc.advice.verdict import Verdict
+from minitopo_dc.advice.sequence import Runs, comparison_of, decide
+from minitopo_dc.advice.verdict import Advice
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.scenario import Scenario
 from tests.advice.made_up import LEGS, Goodput, by_name, made_up, name_of
 
-CHOOSING_RUNS = 2 * 8
-"""Two legs, three variants of each side."""
+SHOWN_RUNS = 2 * 6
+"""Two legs, three Dual Connectivities, multipath."""
+DC = "DC (deployable, Xn 5 ms)"
 
 
-def decided(root: Path, goodput: Goodput, number: int | None = None) -> Verdict:
+def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
-    (stack,) = candidates_of(base, QUIC)
+    stack = candidates_of(base, QUIC, 5)
     comparison = comparison_of(root, stack.rows)
     until = math.inf if number is None else 0.0
     runs = Runs(
@@ -35,31 +36,30 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Verdict:
 
 
 def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(0.005, proportional=33, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(0.005, deployable=33, multipath=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("better", "decided")
-    what, how_sure = found.sentences()
-    assert what == "DC (proportional) 33.0, MP-QUIC 29.9 Mbit/s: DC (proportional) is 10 % faster."
-    assert how_sure.startswith("The 95 % confidence interval is 9.1 to 11")
+    what, how_sure, beside = found.sentences()
+    assert what == f"{DC} 33.0, MP-QUIC 30.0 Mbit/s: {DC} is 10 % faster."
+    assert how_sure.startswith("The 95 % confidence interval is ")
+    assert beside.startswith("Beside them, with the first 2 seeds: DC (papers') ")
     assert how_sure.endswith(" % (4 seeds), beyond the margin of 5 %.")
 
 
 def test_multipath_is_better_by_how_much_it_is_faster(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(least_delay=30, multipath_lia=40, leg_1=20))
+    found = decided(tmp_path, by_name(deployable=30, multipath=40, leg_1=20))
     assert found.outcome == "worse"
-    assert found.sentence == (
-        "DC (least delay) 30.0, MP-QUIC (LIA) 40.0 Mbit/s: MP-QUIC (LIA) is 33 % faster."
-    )
+    assert found.sentence == f"{DC} 30.0, MP-QUIC 40.0 Mbit/s: MP-QUIC is 33 % faster."
 
 
 def test_less_than_the_margin_is_a_tie_however_sure_it_is(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(0.0001, least_delay=31, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(0.0001, deployable=31, multipath=30, leg_1=20))
     assert found.outcome == "tie"
-    assert "a tie; DC (least delay) is 3.3 % faster." in found.sentence
+    assert f"a tie; {DC} is 3.3 % faster." in found.sentence
     assert list(found.sentences())[1].endswith("(4 seeds), within the margin of 5 %.")
 
 
 def test_where_seeds_change_nothing_that_is_said_in_place_of_an_interval(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(least_delay=33, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(deployable=33, multipath=30, leg_1=20))
     assert list(found.sentences())[1] == (
         "Seeds change nothing: all 4 give this difference, beyond the margin of 5 %."
     )
@@ -70,58 +70,51 @@ def test_what_is_on_the_border_is_not_enough_evidence(
     tmp_path: Path, scatter: float, stopped: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("minitopo_dc.advice.sequence.MAX_SEEDS", 14)
-    found = decided(tmp_path, by_name(scatter, least_delay=31.5, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(scatter, deployable=31.5, multipath=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("open", stopped)
-    assert "not enough evidence; DC (least delay) is " in found.sentence
+    assert f"not enough evidence; {DC} is " in found.sentence
     how_sure = list(found.sentences())[1]
     assert how_sure.endswith("more --time does not help; choose as for a tie, or set --margin.")
 
 
-def test_the_seeds_that_chose_are_not_in_the_verdict(tmp_path: Path) -> None:
-    def goodput(scenario: Scenario) -> float:
-        lucky = name_of(scenario) == "proportional" and scenario.seed <= 2
-        return 100.0 if lucky else 10.0
-
-    found = decided(tmp_path, goodput)
-    assert found.dual is not None
-    assert found.dual.variant == "proportional"
-    assert found.outcome == "tie"
+def test_a_row_beside_the_judged_ones_is_never_in_the_verdict(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(ideal=100))
+    assert (found.outcome, found.dual and found.dual.name) == ("tie", DC)
+    assert "DC (ideal) 100 Mbit/s." in found.beside[0]
 
 
 def test_no_time_is_not_enough_evidence_and_more_time_goes_on(tmp_path: Path) -> None:
-    goodput = by_name(0.03, least_delay=30, multipath_cubic=30, leg_1=20)
-    short = decided(tmp_path, goodput, CHOOSING_RUNS + 6)
+    goodput = by_name(0.03, deployable=30, multipath=30, leg_1=20)
+    short = decided(tmp_path, goodput, SHOWN_RUNS + 2)
     assert (short.outcome, short.stopped) == ("open", "time")
     assert "longer --time" in list(short.sentences())[1]
     kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*/result.json")}
-    assert len(kept) == CHOOSING_RUNS + 6
+    assert len(kept) == SHOWN_RUNS + 2
     assert decided(tmp_path, goodput).outcome == "tie"
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
 def test_no_time_for_a_run_of_each_is_no_win_of_who_came_first(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(), CHOOSING_RUNS - 1)
+    found = decided(tmp_path, by_name(), 1)
     assert found.outcome == "open"
     assert found.sentence == ("Not enough evidence, as the time was up.")
 
 
 def test_a_leg_that_is_better_alone_is_a_warning(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(least_delay=20, multipath_cubic=25, leg_1=29))
-    assert found.alone == (
-        "Warning: leg 1 alone was better than both with the first 2 seeds: 29.0 Mbit/s."
-    )
-    assert found.alone in list(found.sentences())
+    found = decided(tmp_path, by_name(deployable=20, multipath=25, leg_1=29))
+    warning = "Warning: leg 1 alone was better than both with the first 2 seeds: 29.0 Mbit/s."
+    assert warning in list(found.sentences())
 
 
 def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
     def goodput(scenario: Scenario) -> float:
-        fails = name_of(scenario) == "multipath cubic" and scenario.seed == 4
-        return 0.0 if fails else by_name(0.001, multipath_cubic=11)(scenario)
+        fails = name_of(scenario) == "multipath" and scenario.seed == 4
+        return 0.0 if fails else by_name(0.001, multipath=11)(scenario)
 
     found = decided(tmp_path, goodput)
     assert found.difference is not None
     assert (found.outcome, found.difference.pairs) == ("worse", 5)
-    assert "MP-QUIC: 1 of 8 runs failed and are left out: it broke" in list(found.sentences())
+    assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in list(found.sentences())
 
 
 def test_a_side_that_always_fails_loses(tmp_path: Path) -> None:
@@ -145,7 +138,7 @@ def test_equal_sides_are_not_told_apart(
 
 
 def test_a_program_reads_it(tmp_path: Path) -> None:
-    found = decided(tmp_path, by_name(0.005, least_delay=33, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(0.005, deployable=33, multipath=30, leg_1=20))
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["outcome"] == "dual connectivity"
     assert told["found"]["low"] < told["found"]["difference"] < told["found"]["high"]
@@ -161,19 +154,5 @@ def test_what_held_the_slower_side_back_has_the_values_of_both(
         return Reason("lost", 0.046, 0.021)
 
     monkeypatch.setattr("minitopo_dc.advice.sequence.reason", lost_more)
-    found = decided(tmp_path, by_name(least_delay=33, multipath_cubic=30, leg_1=20))
+    found = decided(tmp_path, by_name(deployable=33, multipath=30, leg_1=20))
     assert found.why == "MP-QUIC lost more packets (4.6 % for 2.1 %)."
-
-
-def test_packets_say_the_same_in_a_sentence_of_their_own(tmp_path: Path) -> None:
-    goodput = by_name(0.005, least_delay=33, multipath_cubic=30, leg_1=20)
-    verdict = decided(tmp_path, goodput)
-    clocks: list[str] = []
-
-    def real(scenario: Scenario) -> float:
-        clocks.append(scenario.clock)
-        return goodput(scenario)
-
-    found = on_packets(verdict, tmp_path / "real", made_up(real))
-    assert found is not None
-    assert (found.pairs, found.outcome, clocks) == (3, "better", ["real"] * 6)

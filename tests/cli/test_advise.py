@@ -11,6 +11,7 @@ from minitopo_dc import cli
 from minitopo_dc.advice import advise
 from minitopo_dc.cli.screen import print_runs
 from minitopo_dc.picoquic.library import missing
+from minitopo_dc.results import load_results
 
 needs_picoquic = pytest.mark.skipif(missing() is not None, reason="picoquic is not built")
 SMALL = ["advise", "--legs", "30", "10", "--delay", "10", "40", "--size", "0.3", "--time", "600"]
@@ -26,16 +27,14 @@ def output(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @needs_picoquic
 def test_it_keeps_the_advice_a_table_a_figure_and_a_directory_for_each_run(output: Path) -> None:
     names = {path.name for path in output.iterdir()}
-    files = {"advice.json", "advice-picoquic.png", "comparison.json", "results.csv"}
-    runs = {"quic-picoquic-sc-leg-2-1", "quic-picoquic-dc-batch-1", "mpquic-picoquic-multipath-1"}
-    assert files | runs | {"mpquic-picoquic-multipath-lia-2"} <= names
+    files = {"advice.json", "advice.png", "comparison.json", "results.csv"}
+    runs = {"quic-picoquic-sc-leg-2-1", "quic-picoquic-dc-papers-1", "mpquic-picoquic-multipath-1"}
+    assert files | runs | {"quic-picoquic-dc-deployable-xn-5-ms-4"} <= names
     advice = json.loads((output / "advice.json").read_text())
-    (verdict,) = advice["verdicts"]
-    (near,) = advice["neighbours"]
-    assert near["near"]["tie"]["points"] == 20
+    assert advice["neighbours"]["near"]["tie"]["points"] == 20
     assert "networks of the study with cubic" in advice["sentences"][-1]
-    assert verdict["outcome"] in ("dual connectivity", "tie", "multipath", "open")
-    assert verdict["found"]["pairs"] >= 4
+    assert advice["outcome"] in ("dual connectivity", "tie", "multipath", "open")
+    assert advice["found"]["pairs"] >= 4
 
 
 def test_advice_without_any_run_says_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,11 +48,11 @@ def test_it_goes_on_where_it_was_and_is_shown_again(
 ) -> None:
     before = {path: path.stat().st_mtime_ns for path in output.glob("*/client-rate.csv")}
     assert cli.main([*SMALL, "--jobs", "1", "--output", str(output), "--json"]) == 0
-    (verdict,) = json.loads(capsys.readouterr().out)["verdicts"]
+    advice = json.loads(capsys.readouterr().out)
     assert {path: path.stat().st_mtime_ns for path in before} == before
     assert cli.main(["show", str(output)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert " ".join(verdict["sentence"].split()) in shown
+    assert " ".join(advice["sentence"].split()) in shown
 
 
 @needs_picoquic
@@ -65,12 +64,28 @@ def test_another_network_in_the_same_directory_is_one_error(
     assert "holds a comparison with other options" in capsys.readouterr().err
 
 
+@needs_picoquic
+def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
+    output: Path, tmp_path: Path
+) -> None:
+    legs = SMALL[1:-2]  # without the time
+    asked = [*legs, "--dc", "papers", "deployable", "ideal", "--transports", "quic-picoquic"]
+    more = ["--modes", "dc", "--clock", "virtual", "--repetitions", "1"]
+    assert cli.main(["compare", *asked, *more, "--output", str(tmp_path / "out")]) == 0
+    compared, advised = (
+        load_results(root).query("mode == 'dc' and seed == 1").set_index("variant")["goodput_mbps"]
+        for root in (tmp_path / "out", output)
+    )
+    assert len(compared) == 3
+    assert compared.to_dict() == advised.to_dict()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--legs", "30"], "--legs: 1; allowed: two or more"),
         (["--workload", "ping"], "--workload: ping; allowed: download, request-response"),
-        (["--transports", "tcp"], "--transports: tcp: 0 of them can do mode multipath"),
+        (["--transports", "tcp"], "--transports: tcp: 0 can do mode multipath"),
         (["--margin", "0"], "--margin: 0; allowed: 0.1 to 100 %"),
         (["--time", "0"], "--time: 0; allowed: 1 to 86400 s"),
         (["--jobs", "0"], "--jobs: 0; allowed: 1 to 1024"),
@@ -100,5 +115,4 @@ def test_python_says_the_same(output: Path) -> None:
     ]
     workload = {"kind": "download", "size_mb": 0.3}
     advice = advise(legs, workload=workload, seconds=600)
-    (verdict,) = json.loads((output / "advice.json").read_text())["verdicts"]
-    assert advice.verdicts[0].sentence == verdict["sentence"]
+    assert advice.sentence == json.loads((output / "advice.json").read_text())["sentence"]

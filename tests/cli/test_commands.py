@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
+from minitopo_dc.comparison import scenario_of_row, variants_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
@@ -32,6 +34,11 @@ def parsed(*arguments: str) -> argparse.Namespace:
 
 def scenario(*arguments: str) -> Scenario:
     return base_scenario(parsed(*arguments))
+
+
+def rows_of(*arguments: str, clock: Clock = "virtual") -> list[dict[str, Any]]:
+    given = parsed(*arguments, "--clock", clock)
+    return rows(given, base_scenario(given))
 
 
 def test_without_options_the_embedded_traces_can_be_read() -> None:
@@ -135,11 +142,7 @@ def test_a_field_is_set_once() -> None:
 
 
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
-    found = rows(
-        parsed("--transports", "tcp", "mptcp", "--modes", "dc", "multipath"),
-        "real",
-        Download(size_mb=10),
-    )
+    found = rows_of("--transports", "tcp", "mptcp", "--modes", "dc", "multipath", clock="real")
     assert [(row["transport"], row["mode"]) for row in found] == [
         ("tcp", "dc"),
         ("tcp", "dc"),
@@ -148,25 +151,48 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
 
 
 def test_only_dual_connectivity_has_a_row_for_each_split() -> None:
-    found = rows(
-        parsed("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES),
-        "real",
-        Download(size_mb=10),
-    )
+    splits = ("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES)
+    found = rows_of(*splits, clock="real")
     told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
     dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
     assert told == [("sc", None), *dual, ("multipath", None)]
 
 
-@pytest.mark.parametrize("given", [("batch", "batch"), (",",)])
-def test_a_value_given_twice_or_not_at_all_is_one_error(given: tuple[str, ...]) -> None:
-    with pytest.raises(SettingsError, match=r"--split: .*; one value or more, each once"):
-        rows(parsed("--split", *given), "virtual", Download())
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--split", "batch", "batch"], "--split: batch batch; one value or more, each once"),
+        (["--split", ","], "--split: ; one value or more, each once"),
+        (["--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
+        (["--dc", "best"], "--dc: best; allowed: papers, deployable, ideal"),
+        (["--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
+        (["--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
+    ],
+)
+def test_what_names_no_dual_connectivity_is_one_error(given: list[str], words: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        rows_of(*given)
+
+
+def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> None:
+    given = parsed("--clock", "virtual", "--transports", "tcp", "--xn", "3", "--legs", "20", "9")
+    base = base_scenario(given)
+    made = [scenario_of_row(base, row) for row in rows(given, base)]
+    assert [row.dc_name for row in made] == ["", "papers'", "deployable, Xn 3 ms"]
+    assert variants_of(made) == ["", "papers'", "deployable, Xn 3 ms"]
+
+
+def test_a_field_of_set_is_over_that_of_each_dual_connectivity() -> None:
+    fields = ("--set", "pdcp.t_reordering_ms=40", "--set", "split_uplink=false")
+    found = rows_of("--modes", "dc", "--transports", "tcp", "--dc", "deployable", "ideal", *fields)
+    assert [(row["pdcp"]["t_reordering_ms"], row["split_uplink"]) for row in found] == [
+        (40, False)
+    ] * 2
 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
-    found = {row["transport"] for row in rows(parsed(), "virtual", Download())}
+    found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
 
 
@@ -238,21 +264,19 @@ def test_an_uplink_does_not_follow_a_curve() -> None:
 )
 def test_each_different_leg_runs_alone(legs: list[str], alone: list[int]) -> None:
     given = parsed("--legs", *legs, "--transports", "quic")
-    found = over_each_leg(rows(given, "virtual", Download()), base_scenario(given))
+    found = over_each_leg(rows(given, base_scenario(given)), base_scenario(given))
     assert [row["leg"] for row in found if row["mode"] == "sc"] == alone
     assert {row["leg"] for row in found if row["mode"] == "dc"} == {1}
 
 
 def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> None:
-    assert [(row["transport"], row["mode"]) for row in rows(parsed(), "virtual", Download())] == [
+    assert [(row["transport"], row["mode"]) for row in rows_of()] == [
         *(("tcp", mode) for mode in ("sc", "dc", "dc")),
         ("mptcp", "multipath"),
         *(("quic-picoquic", mode) for mode in ("sc", "dc", "dc")),
         ("mpquic-picoquic", "multipath"),
     ]
-    assert {
-        row["transport"] for row in rows(parsed("--transports", "tcp"), "virtual", Download())
-    } == {"tcp"}
+    assert {row["transport"] for row in rows_of("--transports", "tcp")} == {"tcp"}
 
 
 @pytest.mark.parametrize(
@@ -293,12 +317,12 @@ def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         cli.main(["compare", "--help"])
     said = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # argparse wraps at hyphens
-    assert "of tcp (Linux), quic (aioquic), quic-aioquic-2020, quic-ngtcp2 (ngtcp2), " in said
+    assert "of tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), " in said
 
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
-    found = rows(parsed(*named, "--set", "options.receive_buffer_bytes=1"), "real", Download())
+    found = rows_of(*named, "--set", "options.receive_buffer_bytes=1", clock="real")
     buffer = {"receive_buffer_bytes": 1}
     assert [row["options"] for row in found] == [{}, buffer, buffer]
 
@@ -311,7 +335,7 @@ def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
 
     base.runner_names()
     monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
-    (row,) = rows(parsed("--transports", "quic-own", "--modes", "sc"), "real", Download())
+    (row,) = rows_of("--transports", "quic-own", "--modes", "sc", clock="real")
     assert row["options"] == {}
 
 
@@ -350,7 +374,7 @@ def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-aioquic-2020, "),
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, "),
         ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
         ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
         ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
@@ -549,7 +573,7 @@ def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:
         "--set",
         "pdcp.parameters.threshold_bytes=25600",
     )
-    found = rows(parsed(*options, "--modes", "dc"), "virtual", Download())
+    found = rows_of(*options, "--modes", "dc")
     given = {row["pdcp"]["split"]: row["pdcp"].get("parameters", {}) for row in found}
     assert given == {"least-delay": {}, "threshold": {"threshold_bytes": 25600}}
 

@@ -91,9 +91,8 @@ def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
 
 
 def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
-    asked = base_scenario(parsed("--workload", workload)).workload
-    found = rows(parsed(*arguments), "virtual" if clock == "virtual" else "real", asked)
-    return {f"{row['transport']} {row['mode']}" for row in found}
+    given = parsed(*arguments, "--workload", workload, "--clock", clock)
+    return {f"{row['transport']} {row['mode']}" for row in rows(given, base_scenario(given))}
 
 
 def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
@@ -174,8 +173,8 @@ def test_the_results_are_tables_a_figure_of_the_rows_and_a_directory_for_each_ru
         *("results.csv", "results.parquet", "request-response.png"),
         "timeline.png",
         *("comparison.json", "verdict.json", "data-model.json"),
-        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-batch") for repetition in (1, 2)),
-        *(f"quic-dc-least-delay-{repetition}" for repetition in (1, 2)),
+        *(f"quic-{mode}-{repetition}" for mode in ("sc", "dc-papers") for repetition in (1, 2)),
+        *(f"quic-dc-deployable-xn-5-ms-{repetition}" for repetition in (1, 2)),
     }
 
 
@@ -200,8 +199,8 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     assert shown[2].split() == [
         *("transport", "mode", "runs", "answered", "answer", "ms", "ms", "ms", "MB", "MB")
     ]
-    row, _ = (line.split() for line in shown if line.startswith("quic"))
-    assert row[:8] == ["quic", "(aioquic)", "dc", "batch", "2", "ok", "5", "0"]
+    _, row = (line.split() for line in shown if line.startswith("quic"))
+    assert row[:8] == ["quic", "(aioquic)", "dc", "papers'", "2", "ok", "5", "0"]
     median, p95, largest = map(float, row[8:11])
     assert 15 < median <= p95 <= largest
 

@@ -17,6 +17,7 @@ from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.comparison import RowCampaign, scenario_of_row
 from minitopo_dc.exploration.choice import Choice, LegChoice
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.presets import FIELDS
 
 PLAIN = Choice()
 FULL = Choice(
@@ -26,20 +27,23 @@ FULL = Choice(
     ),
     size_mb=0.5,
     congestion_control="newreno",
-    split="batch",
+    dc="batch",
     t_reordering_ms="40",
-    xn_ms=10,
     others="pdcp.sn_bits=12 legs.1.uplink.rate_mbps=5",
     seed=7,
     seeds=2,
 )
-of_choices = pytest.mark.parametrize("choice", [PLAIN, FULL], ids=["plain", "full"])
+NAMED = replace(FULL, dc="deployable", xn_ms=10)
+of_choices = pytest.mark.parametrize("choice", [PLAIN, FULL, NAMED], ids=["plain", "full", "named"])
 
 
 def dumps(scenarios: Iterable[Scenario]) -> list[str]:
     """Return scenarios in one order, without default options, and bearers that none has."""
     rows = [scenario.model_dump(mode="json") | {"options": {}} for scenario in scenarios]
-    return sorted(str(row if row["mode"] == "dc" else row | {"pdcp": None}) for row in rows)
+    return sorted(
+        str({name: row[name] for name in row if row["mode"] == "dc" or name not in FIELDS})
+        for row in rows
+    )
 
 
 def test_ways_are_each_leg_alone_dc_and_multipath() -> None:
@@ -75,8 +79,8 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
     parser = argparse.ArgumentParser()
     compare.add(parser)
     arguments = parser.parse_args(choice.command().split()[2:])
-    base = base_scenario(arguments).model_copy(update={"clock": "virtual"})
-    wanted = over_each_leg(rows(arguments, "virtual", base.workload), base)
+    base = base_scenario(arguments)
+    wanted = over_each_leg(rows(arguments, base), base)
     scenarios = [scenario_of_row(base, row) for row in wanted]
     planned = [run.scenario for run in RowCampaign(Path(), scenarios, arguments.repetitions).runs]
     mine = [

@@ -29,7 +29,7 @@ def processes() -> set[int | None]:
 
 @pytest.fixture(scope="module")
 def page() -> Explorer:
-    page = explore(**SMALL, split="batch")
+    page = explore(**SMALL, dc="batch")
     page.settle()
     return page
 
@@ -132,7 +132,7 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(
 
 def test_a_value_that_no_box_has_is_refused() -> None:
     with pytest.raises(dc.InputError, match="explore: Invalid selection"):
-        explore(split="no-such")
+        explore(dc="no-such")
 
 
 def test_only_the_newest_of_waiting_requests_is_answered() -> None:

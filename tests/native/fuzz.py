@@ -14,13 +14,22 @@ from minitopo_dc.link import (
     Bernoulli,
     LegParameters,
     NormalDelay,
+    RlcParameters,
     UniformDelay,
     make_capacity,
 )
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
 from minitopo_dc.native.transmit import NativeTransmitter
-from minitopo_dc.pdcp import LegReception, Report, Timer, encode_report, make_policy, sn_format
+from minitopo_dc.pdcp import (
+    FlowControl,
+    LegReception,
+    Report,
+    Timer,
+    encode_report,
+    make_policy,
+    sn_format,
+)
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
@@ -81,7 +90,38 @@ def some_leg(rng: Random) -> NativeLeg:
         reorder=rng.random() < 0.5,
     )
     end: Any = rng.choice(("loop", "stop"))
-    return NativeLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)))
+    rlc = rng.choice((None, some_rlc(rng)))
+    return NativeLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)), rlc)
+
+
+def some_rlc(rng: Random) -> RlcParameters:
+    """RLC whose times and counts are at the edges of what they may be."""
+    slot = rng.choice((10**12, HUGE))
+    return RlcParameters(
+        mode=rng.choice(("am", "um")),
+        slot_ns=slot,
+        block_error=rng.choice((0.0, 0.5, 1.0)),
+        harq_rtt_ns=rng.choice((slot, HUGE)),
+        harq_retransmissions=rng.choice((0, 1, 4)),
+        status_ns=rng.choice((0, 10**7, HUGE)),
+        max_retx_threshold=rng.choice((1, 2)),
+        in_order=rng.random() < 0.5,
+        discard_ns=rng.choice((None, 1, 10**7, HUGE)),
+    )
+
+
+def some_backhaul(rng: Random) -> FlowControl:
+    """A backhaul with anything that the settings allow."""
+    return FlowControl(
+        interval=rng.choice((10**6, 10**7)),
+        delay=rng.choice((0, 10**6, 10**9)),
+        desired=rng.choice((None, 1, 10**9)),
+        status_bytes=rng.choice((None, 1, 10**5)),
+        jitter=rng.choice((0, 10**6)),
+        rate_bps=rng.choice((None, 1000, 10**9)),
+        loss=rng.choice((0.0, 0.3, 1.0)),
+        seed="fuzz",
+    )
 
 
 def transmitter(rng: Random, steps: int) -> None:
@@ -93,9 +133,11 @@ def transmitter(rng: Random, steps: int) -> None:
         legs,
         sn_bits=rng.choice((12, 16, 18)),
         reports=True,
-        late=rng.random() < 0.7,
+        waits=rng.random() < 0.7,
+        early=rng.random() < 0.5,
         buffer_packets=rng.choice((None, 1, 100)),
         discard_timer=rng.choice((None, 10**7)),
+        flow_control=rng.choice(((), tuple(some_backhaul(rng) for _ in legs))),
     )
     now = 0
     for leg in legs:
@@ -115,6 +157,7 @@ def transmitter(rng: Random, steps: int) -> None:
                 break
         for leg in legs:
             leg.poll(now)
+            leg.dropped()
     entity.dropped()
     for leg in legs:
         leg.flush(now, lambda number: number % 2 == 0)

@@ -19,8 +19,8 @@ from minitopo_dc.runs.check import (
     runners_of,
     unsupported_reason,
 )
+from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
-from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.trace import TraceError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}

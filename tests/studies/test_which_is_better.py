@@ -18,6 +18,8 @@ import pytest
 from minitopo_dc.advice.neighbours import NETWORKS
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import Program, load_program
+from minitopo_dc.scenario import Leg, Pdcp
+from minitopo_dc.scenario.presets import dual_connectivity
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 
 FOLDER = Path(__file__).parents[2] / "studies/which_is_better"
@@ -65,6 +67,12 @@ def digest(name: str, version: str) -> tuple[int, str]:
 @pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] != "full"])
 def test_recorded_runs_stay_joined(name: str, version: str) -> None:
     assert digest(name, version) == IDS[name, version]
+
+
+def test_its_least_delay_is_the_ideal_dual_connectivity_and_its_papers_the_papers() -> None:
+    ways, legs = module("ways"), [Leg(rate_mbps=20), Leg(rate_mbps=20)]
+    assert ways.dual(ways.LEAST_DELAY, ways.LEAST_DELAY) == dual_connectivity("ideal", legs)
+    assert Pdcp.check(dual_connectivity("papers", legs)["pdcp"], "papers") == Pdcp()
 
 
 @pytest.mark.slow

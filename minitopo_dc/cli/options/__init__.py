@@ -11,8 +11,9 @@ from typing import Any, get_args
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of, whole
-from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
+from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import Clock, Pdcp
+from minitopo_dc.scenario.presets import NAMES, XN_MS
 from minitopo_dc.workloads import Download, workload_names
 
 SPLIT = Pdcp().split
@@ -90,8 +91,7 @@ def _declared() -> dict[str, dict[str, Any]]:
         "--jobs": {
             "type": whole,
             "metavar": "N",
-            "help": "number of runs at the same time (default: on the virtual clock one per "
-            "processor, on the real clock 1)",
+            "help": "runs at the same time (default: one a processor, on the real clock 1)",
         },
         "--retry-disturbed": {
             "type": whole,
@@ -107,13 +107,22 @@ def _declared() -> dict[str, dict[str, Any]]:
             "action": "store_const",
             "const": ("legs",),
             "default": (),
-            "help": "write a capture of each leg with PDCP headers for Wireshark; real clock only "
-            "(docs/element.md)",
+            "help": "capture each leg with PDCP headers; real clock only (docs/element.md)",
         },
         "--seed": {
             "type": whole,
             "default": 1,
             "help": "of losses and jitter; repetition i has SEED + i - 1 (default: 1)",
+        },
+        "--dc": {
+            "nargs": 1,
+            "metavar": "NAME",
+            "help": f"Dual Connectivity: {', '.join(NAMES)} (docs/split-policies.md)",
+        },
+        "--xn": {
+            "type": quantity("ms"),
+            "metavar": "MS",
+            "help": f"one-way delay of Xn, of the deployable one (default: {XN_MS:g})",
         },
         "--split": {
             "nargs": 1,

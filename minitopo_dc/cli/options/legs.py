@@ -60,7 +60,7 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         default=[DEFAULT_COLUMN],
         metavar="NAME:UNIT",
-        help=f"column of a trace with the downlink's capacity (docs/traces.md; {DEFAULT_COLUMN})",
+        help=f"column with the downlink's capacity (docs/traces.md; default: {DEFAULT_COLUMN})",
     )
     group.add_argument(
         "--uplink-column",

@@ -1,9 +1,9 @@
-"""The rows of a comparison: each transport with its modes, and Dual Connectivity with splits."""
+"""The rows of a comparison: each transport with its modes, and the Dual Connectivities."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.cli.options import SPLIT, add, listed
@@ -14,23 +14,25 @@ from minitopo_dc.cli.options.scenario import (
     add_load,
     assignments,
     base_fields,
+    dc_of,
     is_below,
     put,
     with_capture,
+    xn_of,
 )
+from minitopo_dc.clocks import default_clock
 from minitopo_dc.fields import PathSchedule, SettingsError, defaults
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
+from minitopo_dc.scenario.presets import NAMES, DualConnectivity, dual_connectivity
 from minitopo_dc.workloads import Workload
 
 COMPARED_MODES: tuple[Mode, ...] = ("sc", "dc", "multipath")
-SPLITS = (SPLIT, "least-delay")
-"""The default split policies of a comparison: the papers' split, and the adaptive one that needs no
-reports. In `which_is_better/deployed` it was as good as MP-QUIC in 354 of 512 networks, and
-`proportional`, which needs them, in 359 (docs/study.md)."""
+COMPARED: tuple[DualConnectivity, ...] = ("papers", "deployable")
+"""The Dual Connectivities of a comparison: what was measured, and what can be deployed."""
 PARAMETERS = "pdcp.parameters."
 
 
@@ -58,8 +60,11 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leg of mode sc (default: each runs, and the table has the better one)",
     )
-    words = "split policies of Dual Connectivity, a row each (docs/split-policies.md; default: "
-    add(group, "--split", nargs="+", default=SPLITS, help=f"{words}{' '.join(SPLITS)})")
+    which = group.add_mutually_exclusive_group()
+    words = f"Dual Connectivities, a row each, of {', '.join(NAMES)} (docs/split-policies.md; "
+    add(which, "--dc", nargs="+", help=f"{words}default: {' '.join(COMPARED)})")
+    add(which, "--split", nargs="+", default=(), help="plain split policies instead, a row each")
+    add(group, "--xn")
     add_load(parser.add_argument_group("transfer"), (*CHOSEN, "pdcp.split"))
 
 
@@ -69,18 +74,18 @@ def base_scenario(arguments: argparse.Namespace) -> Scenario:
     Raises:
         SettingsError: an option's value is wrong; the message says which are allowed.
     """
+    clock = arguments.clock or default_clock()
     fields = base_fields(arguments) | _bearer(arguments, _splits(arguments)[0])
-    own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1}
+    own = {"transport": "tcp", "mode": "sc", "leg": arguments.leg or 1, "clock": clock}
     return with_capture(Scenario.check({**fields, **own}, "options"), arguments)
 
 
-def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> list[dict[str, Any]]:
+def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     """Return each transport with those of the wanted modes that it can do, as fields of a scenario.
 
     Args:
         arguments: the options.
-        clock: the clock of the runs.
-        workload: what all transports carry.
+        base: what the rows have in common.
 
     Raises:
         SettingsError: a transport or mode is unknown, or nothing is left to run.
@@ -101,17 +106,17 @@ def rows(arguments: argparse.Namespace, clock: Clock, workload: Workload) -> lis
             "paths": paths if mode == "multipath" else None,
             **bearer,
         }
-        for name in listed(arguments.transports or _compared(clock, workload, paths))
+        for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
         for mode in modes
         if _supports_mode(name, mode)
-        for bearer in _bearers(arguments, mode)
+        for bearer in _bearers(arguments, base, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
         raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
     if not made:
         raise SettingsError(
             "--transports, --modes: no transport here can do any of these modes "
-            f"with workload {workload.kind} on the {clock} clock"
+            f"with workload {base.workload.kind} on the {base.clock} clock"
         )
     for path in [path for path in values if is_below(path, "options")]:
         if not any(path.split(".")[1] in row["options"] for row in made if "." in path):
@@ -142,19 +147,41 @@ def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[
 
 
 def _splits(arguments: argparse.Namespace) -> list[str]:
-    """Return the split policies; SettingsError: no policy is given, or one twice."""
-    names = listed(arguments.split)
+    """Return the split policies; SettingsError: there is none, one twice, or an Xn beside them."""
+    if arguments.split:
+        xn_of(arguments, ())
+    return _each_once("--split", arguments.split or [SPLIT])
+
+
+def _each_once(option: str, given: Sequence[str]) -> list[str]:
+    """Return the values of an option; SettingsError: there is none, or one is given twice."""
+    names = listed(given)
     if not names or len(set(names)) < len(names):
-        raise SettingsError(f"--split: {quoted(' '.join(names))}; one value or more, each once")
+        raise SettingsError(f"{option}: {quoted(' '.join(names))}; one value or more, each once")
     return names
 
 
-def _bearers(arguments: argparse.Namespace, mode: str) -> list[dict[str, Any]]:
-    """Return the bearers of a mode, each for a row: only `dc` depends on the split policy."""
+def _bearers(arguments: argparse.Namespace, base: Scenario, mode: str) -> list[dict[str, Any]]:
+    """Return the bearers of a mode, each for a row; only `dc` has several."""
     if mode not in DUAL_CONNECTIVITY:
         return [{}]
+    if mode == "dc" and not arguments.split:
+        return list(_named(arguments, base))
     policies = _splits(arguments)
     return [_bearer(arguments, split) for split in policies[: None if mode == "dc" else 1]]
+
+
+def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each named Dual Connectivity, and over them those of `--set`.
+
+    Raises:
+        SettingsError: a name is unknown or given twice, or nothing has the Xn that is given.
+    """
+    names = _each_once("--dc", arguments.dc or COMPARED)
+    for name in map(dc_of, names):
+        fields = dual_connectivity(name, base.legs, xn_of(arguments, names))
+        given = {field: value for field, value in fields.items() if value is not None}
+        yield put(given, assignments(arguments), *BEARER)
 
 
 def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:

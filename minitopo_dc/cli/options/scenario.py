@@ -12,17 +12,18 @@ import yaml
 from minitopo_dc.cli.options import add
 from minitopo_dc.cli.options.legs import leg_settings
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.base import SettingsWarning
+from minitopo_dc.fields.base import SettingsWarning, quoted
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import Clock, Mode, Scenario
 from minitopo_dc.scenario.field_paths import PathError, check_path, set_value
+from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity
 from minitopo_dc.workloads import Workload, parse_workload
 
 MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
 WORDS = ("on", "off", "yes", "no")
 """What YAML 1.2 has as words and YAML 1.1 as true or false: `pdcp.delivery=off`."""
-BEARER = ("pdcp", "uplink_pdcp")
+BEARER = ("pdcp", "split_uplink", "uplink_pdcp")
 OF_ROWS = (*BEARER, "options", "paths")
 """Fields that the rows of a comparison have each for itself: some fit some rows only."""
 CHOSEN = ("transport", "mode", "leg", "clock")
@@ -104,6 +105,23 @@ def with_assignments(scenario: Scenario, arguments: argparse.Namespace) -> Scena
         return scenario
     fields = scenario.model_dump(mode="json", exclude_unset=True)
     return Scenario.check(put(fields, values), "--set")
+
+
+def dc_of(name: str) -> DualConnectivity:
+    """Return the name of a Dual Connectivity; SettingsError: there is none of this name."""
+    for known in NAMES:
+        if name == known:
+            return known
+    raise SettingsError(f"--dc: {quoted(name)}; allowed: {', '.join(NAMES)}")
+
+
+def xn_of(arguments: argparse.Namespace, names: Sequence[str]) -> float:
+    """Return the delay of Xn in ms; SettingsError: it is given, and none of the names has it."""
+    if arguments.xn is None:
+        return XN_MS
+    if "deployable" not in names:
+        raise SettingsError("--xn: only --dc deployable has an Xn")
+    return float(arguments.xn)
 
 
 def check_capture(arguments: argparse.Namespace, clock: Clock | None) -> None:

@@ -47,6 +47,16 @@ int leg_poll_number(leg *self, int64_t now, uintptr_t *number)
     return 1;
 }
 
+int leg_dropped_number(leg *self, uintptr_t *number)
+{
+    carried what;
+
+    if (!leg_dropped(self, &what))
+        return 0;
+    *number = (uintptr_t)what.packet;
+    return 1;
+}
+
 typedef struct {
     int (*which)(void *context, uintptr_t number);
     void *context;
@@ -62,18 +72,18 @@ static int is_chosen(void *context, const carried *what)
 int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
                       uintptr_t *numbers, int room)
 {
-    queue_ring flushed = {NULL, 0, 0, 0};
+    carried_ring flushed = {NULL, 0, 0, 0};
     choice wanted = {which, context};
     int count = 0;
 
     leg_flush(self, now, is_chosen, &wanted, &flushed);
-    for (; queue_ring_count(&flushed); count++) {
-        uintptr_t number = (uintptr_t)queue_ring_pop(&flushed).what.packet;
+    for (; carried_ring_count(&flushed); count++) {
+        uintptr_t number = (uintptr_t)carried_ring_pop(&flushed).packet;
 
         if (count < room)
             numbers[count] = number;
     }
-    queue_ring_free(&flushed);
+    carried_ring_free(&flushed);
     return count;
 }
 
@@ -106,8 +116,8 @@ int receive_poll_number(receive *self, int64_t now, uintptr_t *number)
     return 1;
 }
 
-transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int late,
-                       int64_t buffer_packets, int64_t discard, int64_t lead)
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
+                       int early, int64_t buffer_packets, int64_t discard, int64_t lead)
 {
     transmit *self = zeroed(1, sizeof(*self));
 
@@ -116,7 +126,8 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->header = header;
     self->legs = legs;
     self->split = split;
-    self->late = late;
+    self->waits = self->follows = waits;
+    self->early = early;
     self->buffer_packets = buffer_packets;
     self->discard = discard;
     self->wake = NEVER;
@@ -126,9 +137,15 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     }
     for (int i = 0; i < legs; i++) {
         self->states[i] = states[i];
-        near_leg_begin(&self->access[i], states[i], header, lead);
+        bearer_leg_begin(&self->access[i], states[i], header, lead);
     }
     return self;
+}
+
+void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random)
+{
+    self->access[leg].distant = distant_new(control, random, self->states[leg], self->header);
+    self->follows = 1;
 }
 
 void transmit_free(transmit *self)

@@ -1,8 +1,9 @@
 """Which rows of a comparison are set against each other, so that a reader gets few sentences.
 
-Of one stack these are: the best row of Dual Connectivity and the best of multipath; the best row
-of another split and that of the papers' split; the shortest and the longest t-Reordering of the
-best split; each row of Dual Connectivity and the better leg alone, for a warning.
+Of one stack these are: the deployable Dual Connectivity (else the best row of it) and the best of
+multipath; the best row of another split and that of the papers' split; the shortest and the longest
+t-Reordering of the best split; each row of Dual Connectivity and the better leg alone, for a
+warning.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class RowPair(NamedTuple):
     stack: str
     first: str
     second: str
-    """The names of the rows: `DC (least-delay)`, `MP-QUIC`, `one leg alone`."""
+    """The names of the rows: `DC (ideal)`, `MP-QUIC`, `one leg alone`."""
     runs: pd.DataFrame
     """A line a seed, with the columns of the first row as `NAME_x`, of the second as `NAME_y`."""
     warning: bool
@@ -69,11 +70,16 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
     modes = ("dc", "multipath", "sc")
     dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
     if dual and several:
-        yield _best(dual, score), _best(several, score), False
+        yield _best(_deployable(dual) or dual, score), _best(several, score), False
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
     for row in dual.items() if alone else ():
         yield row, _best(alone, score), True
+
+
+def _deployable(dual: Rows) -> Rows:
+    """Return the rows that can be deployed, by their names (`Scenario.dc_name`)."""
+    return {name: runs for name, runs in dual.items() if name.startswith("DC (deployable")}
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:

@@ -1,0 +1,206 @@
+"""Three Dual Connectivities by name: the PDCP fields that each has over the legs of a bearer.
+
+* `papers`: what the DC papers measured.
+* `deployable`: what two nodes over Xn can do by the standards: flow control of TS 38.425, timers
+  that RRC configures, and an uplink that is split by ul-DataSplitThreshold.
+* `ideal`: a split that sees every leg at once, and a receiver that learns from its legs. Nobody can
+  deploy it.
+
+RLC is a leg's, not PDCP's: none of them changes a leg.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, get_args
+
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.link import DelayModel
+from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
+from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
+from minitopo_dc.scenario.layer2 import RlcSettings
+from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.pdcp import FlowControlSettings
+from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+
+DualConnectivity = Literal["papers", "deployable", "ideal"]
+NAMES: tuple[DualConnectivity, ...] = get_args(DualConnectivity)
+FIELDS = ("pdcp", "split_uplink", "uplink_pdcp")
+"""Of a scenario, which a name stands for."""
+XN_MS = 5.0
+"""Of Xn one way: the most of TR 36.842's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
+STATUS_MS = 5.0
+"""From one DL DELIVERY STATUS to the next, as `FlowControlSettings` has it by default."""
+GRANT_MS = 2.0
+"""What a UE gives a leg beforehand: the slot that it sends, and the one that it prepares."""
+JITTER_DEVIATIONS = 3.0
+"""A normal jitter is within so many standard deviations in 99.7 % of all packets."""
+QUEUES = 2.0
+"""discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
+PACKET_BITS = 8 * 1500
+MEAN_S = 60
+"""For how long a trace is read to know a leg's mean rate."""
+
+
+def dual_connectivity(
+    name: DualConnectivity | str, legs: Sequence[Leg], xn_ms: float = XN_MS
+) -> dict[str, Any]:
+    """Return the fields of a scenario that make a Dual Connectivity, each of them plainly.
+
+    Args:
+        name: one of `NAMES`.
+        legs: those of the bearer, the one at the node that splits first.
+        xn_ms: the delay (ms, one way) between that node and the others; of `deployable`.
+
+    Raises:
+        SettingsError, TraceError: there is no such name, or a trace is missing or wrong.
+    """
+    if name == "papers":
+        pdcp = {"split": "batch", "batch": 100, "numbering": "early", "t_reordering_ms": 200.0}
+        return {"pdcp": pdcp, "split_uplink": False, "uplink_pdcp": None}
+    if name == "deployable":
+        downlink, uplink = _downlink(legs, xn_ms), _uplink(legs, xn_ms)
+        return {"pdcp": downlink, "split_uplink": True, "uplink_pdcp": uplink}
+    if name == "ideal":
+        both = {
+            "split": "least-delay",
+            "numbering": "late",
+            "t_reordering_ms": "adaptive",
+            "legs_keep_order": _keep_order(legs),
+        }
+        return {"pdcp": both, "split_uplink": True, "uplink_pdcp": dict(both)}
+    raise SettingsError(f"Dual Connectivity {name!r}; allowed: {', '.join(NAMES)}")
+
+
+def table_name(name: DualConnectivity, xn_ms: float) -> str:
+    """Return the name of a Dual Connectivity in tables: `papers'`, `deployable, Xn 5 ms`."""
+    words = {"papers": "papers'", "deployable": f"deployable, Xn {xn_ms:g} ms"}
+    return words.get(name, name)
+
+
+def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
+    """Return PDCP of the node that splits, which knows of its legs what DDDS tells."""
+    backhaul_ms = [0.0, *[xn_ms] * (len(legs) - 1)]
+    control = {"interval_ms": STATUS_MS, "backhaul_ms": backhaul_ms}
+    nodes = FlowControlSettings.check(control, "flow_control").of_legs(len(legs))
+    held_ms = [node.desired_ns / NS_PER_MS for node in nodes]
+    return {
+        "split": "least-delay",
+        # SDUs wait here until a node wants them. With a number or without, they leave in the same
+        # order: late numbers are those that early ones would be, but that one is never discarded.
+        "numbering": "late",
+        "flow_control": control,
+        **_timers([leg.downlink for leg in legs], xn_ms, held_ms),
+    }
+
+
+def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
+    """Return PDCP of the UE, which knows its own queues.
+
+    That a grant takes a scheduling request and a buffer status report is not modelled, nor that
+    PDUs by the other legs take Xn to the node that reorders: t-Reordering allows for it.
+    """
+    return {
+        "split": "threshold",
+        "parameters": {"primary": 1, "threshold_bytes": 51_200},
+        "numbering": "late",
+        **_timers([leg.uplink for leg in legs], xn_ms, [GRANT_MS] * len(legs)),
+    }
+
+
+def _timers(
+    radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequence[float]
+) -> dict[str, Any]:
+    timer = t_reordering_ms(radios, xn_ms, held_ms)
+    return {
+        "sn_bits": 18,
+        "t_reordering_ms": timer,
+        "discard_timer_ms": discard_timer_ms(radios, timer),
+    }
+
+
+def t_reordering_ms(radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequence[float]) -> float:
+    """Return the least t-Reordering of TS 38.331 (ms) that waits for the latest PDU of any leg.
+
+    A PDU is latest by its leg's greatest delay, jitter, Xn, the time in the node's queue and the
+    retransmissions of HARQ and RLC; earliest by the least delay of all legs, without Xn, whose
+    delay is a bound. Both are known to an operator who knows the legs. Beyond all values of the
+    standard it is the greatest one.
+
+    Args:
+        radios: one direction of the bearer's legs, the one at the node that splits first.
+        xn_ms: the delay of Xn one way, of all legs but the first.
+        held_ms: the time in which each leg sends what its node asks for.
+    """
+    delays = [_delays_ms(radio) for radio in radios]
+    latest = max(
+        max(delay) + (xn_ms if place else 0.0) + _most_held_ms(radio, held) + _repeats_ms(radio.rlc)
+        for place, (radio, delay, held) in enumerate(zip(radios, delays, held_ms, strict=True))
+    )
+    return float(_least(T_REORDERING_MS, latest - min(map(min, delays))) or T_REORDERING_MS[-1])
+
+
+def discard_timer_ms(radios: Sequence[LegSettings], timer_ms: float) -> float | str:
+    """Return the least discardTimer of TS 38.331 (ms) that drops nothing which is still of use.
+
+    It is not below t-Reordering, and above `QUEUES` times the time in which all queues of the legs
+    drain at their mean rates; `infinity` beyond all values and of queues without a limit.
+    """
+    drain_ms = 1000 * sum(map(queue_bits, radios)) / sum(map(_mean_bps, radios))
+    return _least(DISCARD_TIMER_MS, max(timer_ms, QUEUES * drain_ms)) or "infinity"
+
+
+def _least(values: Sequence[int], least: float) -> float | None:
+    """Return the least of ascending values that is not below another; None: all are."""
+    return next((float(value) for value in values if value >= least), None)
+
+
+def _delays_ms(radio: LegSettings) -> tuple[float, float]:
+    """Return the least and the greatest propagation delay of a leg's direction, with jitter."""
+    stages = [radio, *(stage for _, stage in radio.stages())]
+    spread = JITTER_DEVIATIONS if radio.jitter == "normal" else 1.0
+    delays = [
+        (delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms)
+        for stage in stages
+        for delay in ([stage.delay_model()] if radio.delay_curve is None else _curve(radio))
+    ]
+    return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
+
+
+def _curve(radio: LegSettings) -> Iterator[DelayModel]:
+    return (delay for _, delay in radio.delays())
+
+
+def _most_held_ms(radio: LegSettings, held_ms: float) -> float:
+    """Return how long a node's queue lasts: a node wants two packets at least (`LegNode`)."""
+    return max(held_ms, 1000 * MIN_PACKETS * PACKET_BITS / _mean_bps(radio))
+
+
+def _repeats_ms(rlc: RlcSettings | None) -> float:
+    """Return what all retransmissions of HARQ take, of `am` with one of RLC that needs them, too.
+
+    A second one by RLC is rarer than a loss.
+    """
+    if rlc is None:
+        return 0.0
+    harq_ms = rlc.harq_retransmissions * rlc.harq_rtt_ms
+    return harq_ms if rlc.mode == "um" else max(rlc.status_ms, harq_ms) + harq_ms
+
+
+def _mean_bps(radio: LegSettings) -> float:
+    """Return the mean capacity over the first `MEAN_S` s, at least 1 bit/s."""
+    return max(1.0, radio.capacity().bits_between(0, MEAN_S * NS_PER_S) / MEAN_S)
+
+
+def queue_bits(radio: LegSettings) -> float:
+    """Return what a leg's queue holds; infinity without a limit."""
+    limit = radio.queue_limit_bytes()
+    return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.inf)
+
+
+def _keep_order(legs: Sequence[Leg]) -> bool:
+    """Return whether all legs deliver in order, so that a receiver can tell losses by it."""
+    radios = [radio for leg in legs for radio in (leg.downlink, leg.uplink)]
+    return not any(radio.reorder or (radio.rlc and not radio.rlc.in_order) for radio in radios)

@@ -1,0 +1,103 @@
+"""The named Dual Connectivities: valid over any legs, with timers of the standard by a rule."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
+from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.presets import (
+    NAMES,
+    DualConnectivity,
+    discard_timer_ms,
+    t_reordering_ms,
+)
+
+LEGS = [
+    Leg(rate_mbps=20, delay_ms=10),
+    Leg(rate_mbps=30, delay_ms=40),
+    Leg(rate_mbps=1, delay_ms=5),
+]
+
+
+def scenario(*legs: Leg) -> Scenario:
+    return Scenario(transport="tcp", mode="sc", legs=legs, clock="virtual")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_named_one_is_valid_known_by_its_fields_and_survives_a_file(
+    name: DualConnectivity, number: int
+) -> None:
+    made = scenario(*LEGS[:number]).with_dc(name, xn_ms=3)
+    words = {"papers": "papers'", "deployable": "deployable, Xn 3 ms"}.get(name, name)
+    assert (made.mode, made.dc_name) == ("dc", words)
+    assert Scenario.check(made.model_dump(mode="json"), "file").dc_name == words
+
+
+def test_one_with_a_changed_field_has_no_name() -> None:
+    made = scenario(*LEGS).with_dc("deployable")
+    assert made.evolve(pdcp={"t_reordering_ms": 300}).dc_name == ""
+
+
+def test_what_a_scenario_had_of_pdcp_is_replaced_but_its_legs() -> None:
+    base = scenario(*LEGS).evolve(pdcp={"legs": [3, 1], "sn_bits": 12}, split_uplink=True)
+    papers = base.with_dc("papers")
+    assert (papers.pdcp.legs, papers.pdcp.sn_bits, papers.split_uplink) == ((3, 1), 18, False)
+    control = base.with_dc("deployable", xn_ms=7).pdcp.flow_control
+    assert control is not None
+    assert control.backhaul_ms == (0, 7)
+
+
+def test_legs_that_reorder_tell_no_loss_by_their_order() -> None:
+    made = scenario(LEGS[0], LEGS[1].evolve(reorder=True)).with_dc("ideal")
+    assert not made.pdcp.legs_keep_order
+
+
+def test_an_unknown_name_is_one_error() -> None:
+    with pytest.raises(SettingsError, match="'best'; allowed: papers, deployable, ideal"):
+        scenario(*LEGS).with_dc("best")  # type: ignore[arg-type]
+
+
+DELAYS = st.floats(0, 1500)
+
+
+def timer(delays: list[float], xn_ms: float = 0.0, jitter_ms: float = 0.0) -> float:
+    radios = [LegSettings(rate_mbps=50, delay_ms=each, jitter_ms=jitter_ms) for each in delays]
+    return t_reordering_ms(radios, xn_ms, [5.0] * len(radios))
+
+
+@given(first=DELAYS, second=DELAYS, xn_ms=st.floats(0, 100), more=st.floats(0, 500))
+def test_t_reordering_is_the_standard_s_and_grows_with_xn_jitter_and_skew(
+    first: float, second: float, xn_ms: float, more: float
+) -> None:
+    found = timer([first, second], xn_ms)
+    assert found in T_REORDERING_MS
+    assert found >= abs(first - second)
+    assert timer([first, second], xn_ms + more) >= found
+    assert timer([first, second], xn_ms, jitter_ms=more) >= found
+    least, greatest = sorted((first, second))
+    order = [least, greatest + more] if first <= second else [greatest + more, least]
+    assert timer(order, xn_ms) >= found
+
+
+def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
+    radios = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
+    assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
+
+
+@pytest.mark.parametrize(
+    ("queue_packets", "timer_ms", "expected"),
+    [(100, 30, 150), (100, 200, 200), (10, 30, 30), (5000, 30, "infinity"), (None, 30, "infinity")],
+)
+def test_discard_timer_outlasts_t_reordering_and_twice_the_queues(
+    queue_packets: int | None, timer_ms: float, expected: float | str
+) -> None:
+    radios = [LegSettings(rate_mbps=20, queue_packets=queue_packets) for _ in range(2)]
+    found = discard_timer_ms(radios, timer_ms)
+    assert found == expected
+    assert found in (*DISCARD_TIMER_MS, "infinity")
