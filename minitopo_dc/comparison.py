@@ -147,8 +147,8 @@ class RowCampaign:
             }
             write_whole(root / ASKED, json.dumps(asked, indent=1))
             return
-        has_runs = any(root.glob("*/result.json"))
-        if has_runs and data_model.check_version(root) != data_model.VERSION:
+        has_version = (root / data_model.FILE).exists() or any(root.glob("*/result.json"))
+        if has_version and data_model.check_version(root) != data_model.VERSION:
             raise ValueError("its runs have another version of the data model than this program's")
         before = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
         if differences := self._differences(before):

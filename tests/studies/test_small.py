@@ -22,7 +22,7 @@ RUNS = {
     "examples/campaigns/latency.py": ("f29cee57a0a585be", "e96187765ba4eb5d"),
     "examples/campaigns/own_program.py": ("5e11a2b5bbdcd3b4", "4f3a954d33faf0b5"),
     "examples/campaigns/page_load.py": ("36b23bc3d4e328b5", "c3854f4726ecddb4"),
-    "examples/campaigns/path_script.py": ("8a6c0498b523a541", "c5db9bc8020f2d89"),
+    "examples/campaigns/path_script.py": ("d58103adf7e151d1", "d72e35993447b5ec"),
     "examples/campaigns/t_reordering.py": ("51a00d8246300e73", "6b0e2588b2c3df7b"),
 }
 """By file the digests of its runs' identities, full and quick: recorded results stay joined."""
