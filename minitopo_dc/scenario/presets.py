@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from minitopo_dc.fields import SettingsError
@@ -41,7 +42,7 @@ QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
 PACKET_BITS = 8 * 1500
 MEAN_S = 60
-"""For how long a trace is read to know a leg's mean rate."""
+"""For how long a trace is read to know a leg's mean rate and its delays."""
 
 
 def dual_connectivity(
@@ -170,7 +171,9 @@ def _delays_ms(radio: LegSettings) -> tuple[float, float]:
 
 
 def _curve(radio: LegSettings) -> Iterator[DelayModel]:
-    return (delay for _, delay in radio.delays())
+    """Yield the delays of the first `MEAN_S` s: a trace that starts again has no last one."""
+    early = takewhile(lambda step: step[0] < MEAN_S * NS_PER_S, radio.delays())
+    return (delay for _, delay in early)
 
 
 def _most_held_ms(radio: LegSettings, held_ms: float) -> float:

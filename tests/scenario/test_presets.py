@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +91,15 @@ def test_t_reordering_is_the_standard_s_and_grows_with_xn_jitter_and_skew(
 def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
     radios = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
     assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
+
+
+def test_delays_of_a_trace_that_starts_again_are_bounded(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,mbps\n0,20\n1,5\n2,20\n")
+    radio = LegSettings(trace=trace, delay_curve="power", jitter_ms=0)
+    delays_ms = [delay.mean_ns / 1e6 for _, delay in islice(radio.delays(), 4)]
+    spread_ms = max(delays_ms) - min(delays_ms)
+    assert 0 < spread_ms <= t_reordering_ms([radio, radio], 0, [0, 0])
 
 
 @pytest.mark.parametrize(
