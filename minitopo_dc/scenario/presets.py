@@ -30,7 +30,7 @@ NAMES: tuple[DualConnectivity, ...] = get_args(DualConnectivity)
 FIELDS = ("pdcp", "split_uplink", "uplink_pdcp")
 """Of a scenario, which a name stands for."""
 XN_MS = 5.0
-"""Of Xn one way: the most of TR 36.842's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
+"""Of Xn one way: the most of TR 36.932's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
 STATUS_MS = 5.0
 """From one DL DELIVERY STATUS to the next, as `FlowControlSettings` has it by default."""
 GRANT_MS = 2.0
