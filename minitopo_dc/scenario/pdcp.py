@@ -101,7 +101,7 @@ class FlowControlSettings(Settings):
     """DL DATA DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul (Xn).
 
     The backhaul's values are one for all legs, or one per leg of the bearer. By default the leg is
-    at the node that splits. TR 36.842 table 6.1-1 has typical delays of non-ideal backhauls: 2 to
+    at the node that splits. TR 36.932 table 6.1-1 has typical delays of non-ideal backhauls: 2 to
     5 ms (fibre) up to 60 ms (DSL), with 10 Mbit/s to 10 Gbit/s.
     """
 

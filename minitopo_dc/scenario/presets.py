@@ -31,7 +31,7 @@ NAMES: tuple[DualConnectivity, ...] = get_args(DualConnectivity)
 FIELDS = ("pdcp", "split_uplink", "uplink_pdcp")
 """Of a scenario, which a name stands for."""
 XN_MS = 5.0
-"""Of Xn one way: the most of TR 36.842's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
+"""Of Xn one way: the most of TR 36.932's class "fibre access 3", 2 to 5 ms (table 6.1-1)."""
 STATUS_MS = 5.0
 """From one DL DELIVERY STATUS to the next, as `FlowControlSettings` has it by default."""
 GRANT_MS = 2.0
@@ -41,10 +41,8 @@ JITTER_DEVIATIONS = 3.0
 QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
 PACKET_BITS = 8 * 1500
-CURVE_S = 600
-"""For how long a capacity is read to know the delays that follow it: ten minutes of a drive."""
 MEAN_S = 60
-"""For how long a trace is read to know a leg's mean rate."""
+"""For how long a trace is read to know a leg's mean rate and its delays."""
 
 
 def dual_connectivity(
@@ -173,8 +171,8 @@ def _delays_ms(radio: LegSettings) -> tuple[float, float]:
 
 
 def _curve(radio: LegSettings) -> Iterator[DelayModel]:
-    """Yield the delays of `CURVE_S` by the capacity; a trace that loops has no last one."""
-    steps = takewhile(lambda step: step[0] < CURVE_S * NS_PER_S, radio.delays())
+    """Yield the delays of the first `MEAN_S` s: a trace that starts again has no last one."""
+    steps = takewhile(lambda step: step[0] < MEAN_S * NS_PER_S, radio.delays())
     return (delay for _, delay in steps)
 
 
