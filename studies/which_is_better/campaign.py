@@ -148,6 +148,22 @@ def legs(point: Point, *, rlc: bool = False, up_jitter_ms: float = 0, **air: Any
     return made
 
 
+def fields_of(point: Point, **air: Any) -> Fields:
+    """Return what all ways have in common at a point; `air` is of `legs`."""
+    asked = "answer_kb" in point
+    return {
+        "transport": "quic-picoquic",
+        "options": {"receive_buffer_bytes": 33_554_432},  # the papers' large one
+        "mode": "dc",
+        "clock": "virtual",
+        "timeout_s": 3600,
+        "congestion_control": point["control"],
+        "trace_offset_s": start_s(point),
+        "legs": legs(point, **air),
+        "workload": requests(point) if asked else dc.Download(size_mb=point["size_mb"]),
+    }
+
+
 def at_points(
     experiment: str,
     points: Iterable[Point],
@@ -159,19 +175,7 @@ def at_points(
 ) -> Iterator[Case]:
     """Yield each point with each way; `labels` tell what `air` and `ways` have of their own."""
     for point in points:
-        asked = "answer_kb" in point
-        work = requests(point) if asked else dc.Download(size_mb=point["size_mb"])
-        common: Fields = {
-            "transport": "quic-picoquic",
-            "options": {"receive_buffer_bytes": 33_554_432},  # the papers' large one
-            "mode": "dc",
-            "clock": "virtual",
-            "timeout_s": 3600,
-            "congestion_control": point["control"],
-            "trace_offset_s": start_s(point),
-            "legs": legs(point, **air),
-            "workload": work,
-        }
+        common = fields_of(point, **air)
         for name, way in ways.items():
             told = {"experiment": experiment, "way": name, **point, **(labels or {})}
             for seed in seeds:
