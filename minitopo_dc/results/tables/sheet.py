@@ -1,7 +1,8 @@
 """A table for a terminal of any width, in which nothing is cut.
 
-The widest column of text is broken at blanks. Where the columns do not fit even so, each row is a
-record: its name, then each number with its head and unit.
+The widest column of text is broken at blanks; where that is not enough, the next one, too. Where
+the columns do not fit even so, each row is a record: its name, then each number with its head and
+unit.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-GAPS = (1, 0)
-"""Blanks behind a column, beside the one between two: the first that fits is taken."""
+LAYOUTS = ((1, 1), (0, 1), (0, 2))
+"""Blanks behind a column, beside the one between two, and the number of columns that are broken:
+the first that fits is taken."""
 INDENT = 4
 """The indentation of a record below its name."""
 
@@ -67,7 +69,7 @@ class Sheet:
         """Yield what a terminal shows."""
         if self.title:
             yield Text(self.title)
-        tables = map(self._table, GAPS)
+        tables = (self._table(gap, breaks) for gap, breaks in LAYOUTS)
         fitting = (
             table for table in tables if _least(table, console, options) <= options.max_width
         )
@@ -77,7 +79,7 @@ class Sheet:
             yield from self._records()
         yield from map(Text, self.notes)
 
-    def _table(self, gap: int) -> Table:
+    def _table(self, gap: int, breaks: int) -> Table:
         table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, gap, 0, 0), pad_edge=False)
         columns = [[str(row[place]) for row in self.rows] for place in range(len(self.heads))]
         widths = [
@@ -85,16 +87,17 @@ class Sheet:
             for head, cells in zip(self.heads, columns, strict=True)
         ]
         texts = [place for place, head in enumerate(self.heads) if head.text]
-        broken = max(texts, key=widths.__getitem__, default=None)
+        broken = sorted(texts, key=widths.__getitem__)[-breaks:]
         above = max(len(head.lines) for head in self.heads)
         for place, (head, cells) in enumerate(zip(self.heads, columns, strict=True)):
             words = [word for text in (*head.lines, *cells) for word in text.split()]
+            longest = max(map(len, words)) if place in broken else widths[place]
             table.add_column(
                 "\n".join([""] * (above - len(head.lines)) + head.lines),
                 justify="left" if head.text else "right",
                 header_style="",
-                width=None if place == broken else widths[place],
-                min_width=max(map(len, words)) if place == broken else None,
+                width=None if place in broken[-1:] else longest,
+                min_width=longest,
             )
         for row in self.rows:
             table.add_row(*(cell if isinstance(cell, Text) else Text(cell) for cell in row))
