@@ -35,7 +35,7 @@ from minitopo_dc.pdcp.policies.policy import (
     split_policy,
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
-from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
 from minitopo_dc.pdcp.statistics import (
@@ -78,6 +78,7 @@ __all__ = [
     "HoldingStatistics",
     "LeastDelayPolicy",
     "LegFailures",
+    "LegQueue",
     "LegReception",
     "LegReport",
     "LegState",

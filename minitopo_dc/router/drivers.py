@@ -176,7 +176,12 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
             self._put(self.entity.poll(now), now)
 
     def handle(self, now: int) -> None:
-        """Put on the legs as many PDUs as they take now."""
+        """Put on the legs as many PDUs as they take now; first take back what lost legs hold."""
+        for position in self.entity.lost_legs(now):
+            flushed = self._legs[position].flush(self._is_own, now)
+            for pdu in flushed:
+                pdu.drop()
+            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
         while pdus := self.entity.poll(now):
             self._put(pdus, now)
         for sdu in self.entity.dropped():
@@ -184,14 +189,8 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
 
     def legs_changed(self, now: int) -> None:
         """React to legs that went down or up or got another rate, or to the receiver's report."""
-        if not self._follows:
-            return
-        for position in self.entity.lost_legs(now):
-            flushed = self._legs[position].flush(self._is_own, now)
-            for pdu in flushed:
-                pdu.drop()
-            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
-        self._submit(now)
+        if self._follows:
+            self._submit(now)
 
     def _submit(self, now: int) -> None:
         self.handle(now)

@@ -296,6 +296,11 @@ class ElementSettings(Settings):
         limits = [queue for queue in queues if queue is not None]
         return sum(limits) if len(limits) == len(bearer.legs) else None
 
+    def backhaul_seeds(self, bearer: TransmitBearer) -> list[str]:
+        """Return what seeds jitter and loss of the backhaul of each leg of a bearer."""
+        seeds = {leg.leg: leg.seed for leg in self.legs}
+        return [f"{seeds.get(leg, leg)}-xn-{bearer.bearer}" for leg in bearer.legs]
+
 
 def wifi_paths(hosts: Iterable[ElementSettings]) -> dict[int, WifiPath]:
     """Return the path of each leg over WiFi that both its directions share, by the leg's number.

@@ -19,13 +19,14 @@ from minitopo_dc.fields.ranges import (
     MillisecondsAbove,
     Number,
     Percent,
+    Rate,
 )
 from minitopo_dc.pdcp import (
     SMALL_BYTES,
     DuplicationRule,
     FlowControl,
     LegFailures,
-    LegState,
+    LegQueue,
     PolicyError,
     ReceivingEntity,
     Recovery,
@@ -38,6 +39,7 @@ from minitopo_dc.pdcp import (
     make_policy,
     policy_names,
     policy_needs,
+    sees_legs,
     sn_format,
 )
 from minitopo_dc.registry import load_entry_points
@@ -92,36 +94,78 @@ class DuplicationSettings(Settings):
         )
 
 
+PerLeg = TypeVar("PerLeg")
+
+
 class FlowControlSettings(Settings):
-    """DL DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul."""
+    """DL DATA DELIVERY STATUS of TS 38.425 from each leg's node, over a backhaul (Xn).
+
+    The backhaul's values are one for all legs, or one per leg of the bearer. By default the leg is
+    at the node that splits. TR 36.842 table 6.1-1 has typical delays of non-ideal backhauls: 2 to
+    5 ms (fibre) up to 60 ms (DSL), with 10 Mbit/s to 10 Gbit/s.
+    """
 
     interval_ms: Interval = 5.0
     """The time from one status to the next, at least a slot of 1 ms. TS 38.425 leaves it to the
-    node that polls; 5 ms is this project's choice, a quarter of the papers' round trip."""
-    backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
-    """The one-way delay of PDUs and statuses: one for all legs, or one per leg of the bearer. 0:
-    the leg is at the node that splits."""
+    node that polls; 5 ms is this project's choice, a quarter of the papers' round trip. A node is
+    polled at most so often, when its leg's credit is used up."""
+    status_bytes: LeftOut[Bytes | None] = None
+    """A status is sent whenever a leg has sent so many bytes since the latest one, too; none: not
+    so."""
     desired_ms: MillisecondsAbove | None = None
     """What a node wants to have, in ms of its leg's rate; none: what a status and its answer take,
-    `interval_ms` + 2 `backhaul_ms` + 2 ms."""
+    `interval_ms` + 2 (`backhaul_ms` + `jitter_ms`) + 2 ms."""
+    backhaul_ms: Milliseconds | tuple[Milliseconds, ...] = 0.0
+    """The one-way delay of PDUs and statuses."""
+    jitter_ms: LeftOut[Milliseconds | tuple[Milliseconds, ...]] = 0.0
+    """What the backhaul takes beyond `backhaul_ms` at most, uniform; the order is kept."""
+    rate_mbps: LeftOut[Rate | tuple[Rate, ...] | None] = None
+    """The rate of the backhaul, in each direction; none: no limit."""
+    loss_percent: LeftOut[Percent | tuple[Percent, ...]] = 0.0
+    """The share of frames, with PDUs or statuses, that the backhaul loses."""
 
-    def of_legs(self, legs: int) -> tuple[FlowControl, ...]:
+    def of_legs(self, legs: int, seeds: Sequence[str] = ()) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
+        Args:
+            legs: their number.
+            seeds: of jitter and loss, one per leg; none: the numbers of the legs.
+
         Raises:
-            PolicyError: there are not as many delays as legs.
+            PolicyError: a field has not as many values as there are legs.
         """
-        delays = self.backhaul_ms
-        if not isinstance(delays, tuple):
-            delays = (delays,) * legs
-        if len(delays) != legs:
-            raise PolicyError(
-                f"flow_control.backhaul_ms: {len(delays)} values, must be one, or one for each of "
-                f"{legs} legs"
-            )
         desired = None if self.desired_ms is None else round(self.desired_ms * NS_PER_MS)
-        interval = round(self.interval_ms * NS_PER_MS)
-        return tuple(FlowControl(interval, round(delay * NS_PER_MS), desired) for delay in delays)
+        values = zip(
+            _per_leg("backhaul_ms", self.backhaul_ms, legs),
+            _per_leg("jitter_ms", self.jitter_ms, legs),
+            _per_leg("rate_mbps", self.rate_mbps, legs),
+            _per_leg("loss_percent", self.loss_percent, legs),
+            seeds or map(str, range(legs)),
+            strict=True,
+        )
+        return tuple(
+            FlowControl(
+                interval=round(self.interval_ms * NS_PER_MS),
+                delay=round(delay * NS_PER_MS),
+                desired=desired,
+                status_bytes=self.status_bytes,
+                jitter=round(jitter * NS_PER_MS),
+                rate_bps=None if rate is None else round(rate * 1_000_000),
+                loss=loss / 100,
+                seed=seed,
+            )
+            for delay, jitter, rate, loss, seed in values
+        )
+
+
+def _per_leg(name: str, value: PerLeg | tuple[PerLeg, ...], legs: int) -> tuple[PerLeg, ...]:
+    if not isinstance(value, tuple):
+        return (value,) * legs
+    if len(value) != legs:
+        raise PolicyError(
+            f"flow_control.{name}: {len(value)} values, must be one, or one for each of {legs} legs"
+        )
+    return value
 
 
 class Pdcp(Settings):
@@ -210,12 +254,15 @@ class Pdcp(Settings):
 
     @model_validator(mode="after")
     def _check_waiting(self) -> Self:
-        late = self.numbering == "late"
-        if self.buffer_packets is not None and not late:
-            raise ValueError("buffer_packets: needs numbering: late, else nothing waits")
-        if self.discard_timer_ms != "infinity" and not (late or self.data_recovery):
+        waits = self.numbering == "late" or self.flow_control is not None
+        if self.buffer_packets is not None and not waits:
             raise ValueError(
-                "discard_timer_ms: needs numbering: late or data_recovery: true, else nothing waits"
+                "buffer_packets: needs numbering: late or flow_control, else nothing waits"
+            )
+        if self.discard_timer_ms != "infinity" and not (waits or self.data_recovery):
+            raise ValueError(
+                "discard_timer_ms: needs numbering: late, flow_control or data_recovery: true, "
+                "else nothing waits"
             )
         return self
 
@@ -276,7 +323,12 @@ class Pdcp(Settings):
         return make_policy(self.split, legs=legs, **parameters)
 
     def transmitter(
-        self, legs: int, states: Sequence[LegState] = (), *, queue_packets: int | None = None
+        self,
+        legs: int,
+        states: Sequence[LegQueue] = (),
+        *,
+        queue_packets: int | None = None,
+        seeds: Sequence[str] = (),
     ) -> TransmittingEntity[Any]:
         """Return a transmitting entity for a bearer over `legs` legs.
 
@@ -284,22 +336,27 @@ class Pdcp(Settings):
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
             queue_packets: the packets that the legs' queues hold together; None: any number.
+            seeds: of the legs' backhauls.
 
         Raises:
             PolicyError: legs have to be seen, and `states` has not one for each.
         """
         numbers = sn_format(self.sn_bits)
         discard_timer = Timer.discard(self.discard_timer_ms).ns
+        policy = self.policy(legs)
         return TransmittingEntity(
             numbers,
-            self.policy(legs),
+            policy,
             legs=legs,
             states=states,
             reports=self.report_ms is not None,
             waiting=SduBuffer(self.buffer_packets or queue_packets, discard_timer)
-            if self.numbering == "late"
+            if self.sdus_wait(policy)
             else None,
-            flow_control=() if self.flow_control is None else self.flow_control.of_legs(legs),
+            early=self.numbering == "early",
+            flow_control=()
+            if self.flow_control is None
+            else self.flow_control.of_legs(legs, seeds),
             duplication=None
             if self.duplication is None
             else SelectiveDuplication(self.duplication.rule(), legs),
@@ -308,6 +365,15 @@ class Pdcp(Settings):
             else None,
             failures=self._leg_failures(legs),
         )
+
+    def sdus_wait(self, policy: SplitPolicy) -> bool:
+        """Return whether SDUs wait at the node that splits until a leg takes them.
+
+        With flow control they do even with early numbering, but for policies that do not see
+        their legs: such a policy sends a batch on one while the others must not run dry.
+        """
+        behind = self.flow_control is not None and sees_legs(policy)
+        return self.numbering == "late" or behind
 
     def _leg_failures(self, legs: int) -> LegFailures | None:
         if self.leg_failure_ms is None or self.report_ms is None:

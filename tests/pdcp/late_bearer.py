@@ -75,6 +75,10 @@ class Bearer:
         return taken
 
     def submit(self) -> None:
+        """As a driver does: with data recovery the queue of a lost leg is taken back."""
+        for lost in self.entity.lost_legs(self.now):
+            flushed = self.legs[lost].flush(self.now)
+            self.entity.leg_lost(lost, [sn for _, sn, _ in flushed], self.now)
         while pdus := self.entity.poll(self.now):
             for pdu in pdus:
                 self.sent.append((pdu.leg, pdu.count, pdu.sdu))
@@ -93,11 +97,7 @@ class Bearer:
         self.now = until
 
     def set_up(self, leg: int, up: bool) -> None:
-        """As a driver does: with data recovery the queue of a leg that goes down is taken back."""
         self.legs[leg].set_up(up, self.now)
-        for lost in self.entity.lost_legs(self.now):
-            flushed = self.legs[lost].flush(self.now)
-            self.entity.leg_lost(lost, [sn for _, sn, _ in flushed], self.now)
         self.submit()
 
     def _next(self) -> int | None:

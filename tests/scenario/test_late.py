@@ -27,7 +27,10 @@ BASE: dict[str, Any] = {
         ({"numbering": "never"}, "pdcp.numbering: never; allowed: 'early' or 'late'"),
         ({"buffer_packets": 5}, "pdcp: buffer_packets: needs numbering: late"),
         ({"numbering": "late", "buffer_packets": 0}, "pdcp.buffer_packets: .*allowed: 1 to"),
-        ({"discard_timer_ms": 100}, "pdcp: discard_timer_ms: needs numbering: late or data_rec"),
+        (
+            {"discard_timer_ms": 100},
+            "pdcp: discard_timer_ms: needs numbering: late, flow_control or data_rec",
+        ),
         (
             {"numbering": "late", "discard_timer_ms": 55},
             "pdcp.discard_timer_ms: discardTimer 55.0 ms: must be one of 10, 20, .*, infinity",

@@ -1,12 +1,12 @@
 """The view of a leg that a split policy gets.
 
-A base station that splits a bearer knows what the node of a leg reports: how much more data it
-wants (TS 38.425 clause 5.4.2, the desired buffer size and data rate of DL DELIVERY STATUS) and what
-was delivered. It also knows the delay of its own backhaul. Here backlog, room and rate are read
-from the leg itself and are current. The receiver's reports travel as packets and are delayed.
+A policy gets a `LegView` of each leg of its bearer. It does not know which `LegState` it is:
 
-A policy gets a `LegView` of each leg of its bearer. Behind it stands the leg itself, a `LegState`:
-each leg of `minitopo_dc.link` is one, though neither package imports the other.
+- The leg itself (each of `minitopo_dc.link` is one, though neither package imports the other). All
+  is current. No base station can know so much of another node's leg: it is the upper bound `ideal`.
+- With flow control an estimate (`LegEstimate`), from what the leg's node reports over its backhaul.
+
+The receiver's reports travel as packets and are delayed.
 """
 
 from __future__ import annotations
@@ -47,11 +47,7 @@ class LegReport:
 
 
 class LegState(Protocol):
-    """What a leg shows of itself and of its queue (each `minitopo_dc.link.AnyLeg` does).
-
-    Of the whole leg, which other bearers and traffic without a bearer share. Asking changes
-    nothing. Packets are numbered from 1 as they join its queue, which they leave in that order.
-    """
+    """What is known of a leg. Asking changes nothing."""
 
     @property
     def is_up(self) -> bool:
@@ -73,6 +69,17 @@ class LegState(Protocol):
         None where no time is known: the leg is down or has the rate 0.
         """
 
+    def rate_bps(self, *, now: int) -> int:
+        """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
+
+
+class LegQueue(LegState, Protocol):
+    """What a leg itself shows of it and of its queue (each `minitopo_dc.link.AnyLeg` does).
+
+    Of the whole leg, which other bearers and traffic without a bearer share. Packets are numbered
+    from 1 as they join its queue, which they leave in that order.
+    """
+
     @property
     def joined_packets(self) -> int:
         """Return the number of the latest packet that joined the leg's queue, counted from 1."""
@@ -80,15 +87,12 @@ class LegState(Protocol):
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that has left the queue by `now` (ns)."""
 
-    def rate_bps(self, *, now: int) -> int:
-        """Return the rate at `now` in bit/s; 0 also when it is down or has ended."""
-
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns); None: none is being served."""
 
 
 class LegView(ABC):
-    """One leg as a policy sees it: what the leg shows, and what this bearer did on it.
+    """One leg as a policy sees it: what is known of it, and what this bearer did on it.
 
     Nothing is kept here. A leg that has failed is to a policy as one that is down.
     """

@@ -8,7 +8,8 @@ Each SDU passes these steps (TS 38.323 clause 5.2.1):
    with the same COUNT, in the order of the legs.
 
 With early numbering all steps happen when the SDU arrives. With late numbering SDUs wait, and the
-first one takes the steps when its leg accepts it.
+first one takes the steps when its leg accepts it. Behind backhauls an SDU may get its COUNT when it
+arrives, and wait with it until its leg's node wants it (TS 38.425 clause 5.4.2).
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import Generic, TypeVar
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.codec import SnFormat
 from minitopo_dc.pdcp.policies.policy import PolicyError, SplitPolicy, checked_split, sees_legs
-from minitopo_dc.pdcp.policies.view import LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
+from minitopo_dc.pdcp.transmitting.distant_leg import DistantLeg
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
-from minitopo_dc.pdcp.transmitting.flow_control import FlowControl, LegNode
+from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
 from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
@@ -48,13 +50,14 @@ class Pdu(Generic[T]):
 class TransmittingEntity(Generic[T]):
     """Data transfer of TS 38.323 clause 5.2.1 for SDUs of any type.
 
-    Early numbering keeps nothing. With late numbering (`waiting`):
+    Without `waiting` nothing is kept. With it (late numbering, but for `early`):
 
     - The policy is asked for the first SDU only. If it answers `()`, it is asked again when an SDU
       arrives or a leg serves a packet.
     - All SDUs wait until the named leg accepts the first one. If the policy names several legs, one
       that accepts is enough; the others get their copies into their queues.
-    - An SDU that has waited for discardTimer is discarded and gets no number.
+    - An SDU that has waited for discardTimer is discarded. It gets no number, or leaves a gap
+      (clause 5.3).
 
     With late numbering, `recovery` or `failures`, the entity does not use a leg that is down: a PDU
     for it takes the leg that is up and expected to deliver first. If no leg is up, early numbering
@@ -69,8 +72,17 @@ class TransmittingEntity(Generic[T]):
     """
 
     __slots__ = (
-        *("_answer", "_duplication", "_failures", "_first_count", "_legs", "_mask", "_ready"),
-        *("_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
+        *(
+            "_answer",
+            "_duplication",
+            "_early",
+            "_failures",
+            "_first_count",
+            "_legs",
+            "_lost",
+            "_mask",
+        ),
+        *("_ready", "_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
         "follows_legs",
     )
 
@@ -81,9 +93,10 @@ class TransmittingEntity(Generic[T]):
         *,
         legs: int,
         first_count: int = 0,  # clause 7.1: initial value of TX_NEXT
-        states: Sequence[LegState] = (),
+        states: Sequence[LegQueue] = (),
         reports: bool = False,
         waiting: SduBuffer[T] | None = None,
+        early: bool = False,
         flow_control: Sequence[FlowControl] = (),
         recovery: Recovery[T] | None = None,
         duplication: SelectiveDuplication | None = None,
@@ -98,7 +111,8 @@ class TransmittingEntity(Generic[T]):
             first_count: COUNT of the first SDU.
             states: the legs themselves, for what has to see them.
             reports: whether the receiver's reports are made use of (`feedback`).
-            waiting: where SDUs wait, for late numbering; None: early numbering.
+            waiting: where SDUs wait until a leg takes them; None: they do not.
+            early: whether SDUs that wait have a number already.
             flow_control: of each leg's backhaul; none: the legs are beside the entity.
             recovery: what is kept for data recovery; None: nothing, and there is none.
             duplication: which SDUs take more legs than the policy names; None: none does.
@@ -113,6 +127,8 @@ class TransmittingEntity(Generic[T]):
         self._tx_next = first_count
         self._ready: list[Pdu[T]] = []
         self._waiting = waiting
+        self._early = early
+        self._lost: list[T] = []  # SDUs that a backhaul loses
         self._recovery = recovery
         self._duplication = duplication
         self._failures = failures
@@ -131,10 +147,10 @@ class TransmittingEntity(Generic[T]):
                 f"{len(states)} are shown"
             )
 
-        def make(leg: int, state: LegState, bearer: BearerLegs[Pdu[T]]) -> BearerLeg[Pdu[T]]:
+        def make(leg: int, queue: LegQueue, bearer: BearerLegs[Pdu[T]]) -> BearerLeg[Pdu[T]]:
             if flow_control:
-                return LegNode(leg, state, bearer, flow_control[leg])
-            return BearerLeg(leg, state, bearer)
+                return DistantLeg(leg, queue, bearer, flow_control[leg])
+            return BearerLeg(leg, queue, bearer)
 
         self._legs = BearerLegs(
             states,
@@ -182,7 +198,12 @@ class TransmittingEntity(Generic[T]):
         if self._waiting is not None:
             if self._waiting.is_full(self._legs.held):
                 self._legs.settle(now)  # legs have fewer since they were looked at
-            return self._waiting.push(sdu, size, now, facts=facts, on_legs=self._legs.held)
+            count = self._tx_next if self._early else None
+            taken = self._waiting.push(
+                sdu, size, now, facts=facts, on_legs=self._legs.held, count=count
+            )
+            self._tx_next += taken and self._early
+            return taken
         legs = self._split(now=now, size=size, views=self._views)
         if self.follows_legs:
             legs = self._legs.select_up_legs(legs, now=now, size=size) or legs
@@ -190,7 +211,7 @@ class TransmittingEntity(Generic[T]):
             legs = self._duplication.legs(
                 legs, now=now, size=size, views=self._legs.legs, facts=facts
             )
-        self._number(sdu, size, now, legs, now)
+        self._send_on(legs, SentPdu(self._take_count(), sdu, size, now), now)
         return bool(legs)
 
     def poll(self, now: int) -> list[Pdu[T]]:
@@ -200,20 +221,18 @@ class TransmittingEntity(Generic[T]):
             PolicyError: as `push` does.
         """
         if self.follows_legs:
-            self._legs.settle(now)
-            if self._recovery is not None:
-                self._send_again(self._recovery, now)
-            if self._waiting is not None:
-                self._send_waiting(self._waiting, now)
-            self._ready += self._legs.arrived(now)
-            self._wake = self._next_occasion(now)
+            self._poll_legs(now)
+            while not self._ready and self._wake is not None and self._wake <= now:
+                self._poll_legs(now)  # a node has answered at once
         ready, self._ready = self._ready, []
         return ready
 
     def dropped(self) -> list[T]:
-        """Return the SDUs, since the last call, that are not sent or not again: mostly too old."""
-        expired = [] if self._waiting is None else self._waiting.take_expired()
-        return expired if self._recovery is None else expired + self._recovery.take_given_up()
+        """Return the SDUs, since the last call, that reach no leg, or are not sent again."""
+        dropped, self._lost = self._lost, []
+        if self._waiting is not None:
+            dropped += self._waiting.take_expired()
+        return dropped if self._recovery is None else dropped + self._recovery.take_given_up()
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll; None: at the next `push`."""
@@ -222,12 +241,11 @@ class TransmittingEntity(Generic[T]):
     def lost_legs(self, now: int) -> list[int]:
         """Return the legs that are newly lost; empty their queues and call `leg_lost` for each.
 
-        Call it when a leg has changed or a report came.
+        Call it when a leg has changed, a report came, or before `poll`: a node tells of its leg.
         """
         if self._recovery is None:
             return []
-        if self._failures is not None:
-            self._legs.settle(now)
+        self._legs.settle(now)
         return self._legs.lost()
 
     def leg_lost(self, leg: int, flushed: Sequence[int], now: int) -> None:
@@ -241,8 +259,7 @@ class TransmittingEntity(Generic[T]):
         if self._recovery is None:
             return
         lost = self._legs.legs[leg]
-        withdrawn = {pdu.count for pdu in lost.withdraw(now)}
-        counts = withdrawn.union(map(self._latest_count, flushed))
+        counts = {*lost.withdraw(now), *map(self._latest_count, flushed)}
         delay = 0 if lost.has_failed else lost.mean_delay_ns
         self._recovery.leg_lost(leg, counts, now + delay)
 
@@ -269,32 +286,49 @@ class TransmittingEntity(Generic[T]):
             probes=None if failures is None else failures.probes,
         )
 
-    def _number(self, sdu: T, size: int, arrived: int, legs: tuple[int, ...], now: int) -> None:
-        count = self._tx_next
-        self._tx_next = count + 1
-        for leg in legs:
-            self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
-            if self._recovery is not None:
-                self._recovery.sent(leg, SentPdu(count, sdu, size, arrived))
+    def _poll_legs(self, now: int) -> None:
+        self._legs.settle(now)
+        if self._recovery is not None:
+            self._send_again(self._recovery, now)
+        if self._waiting is not None:
+            self._send_waiting(self._waiting, now)
+        self._ready += self._legs.arrived(now)
+        self._wake = self._next_occasion(now)
+
+    def _take_count(self) -> int:
+        self._tx_next += 1
+        return self._tx_next - 1
+
+    def _send_on(self, legs: tuple[int, ...], sent: SentPdu[T], now: int) -> None:
+        reached = [self._send(self._pdu(leg, sent), sent.size, now) for leg in legs]
+        if legs and not any(reached):
+            self._lost.append(sent.sdu)
+        if self._recovery is not None:
+            for leg in legs:
+                self._recovery.sent(leg, sent)
         if self._failures is not None and legs:
             # Copies only, so data recovery does not count on them.
-            for leg in self._legs.legs_to_probe(legs, size, now):
+            for leg in self._legs.legs_to_probe(legs, sent.size, now):
                 self._failures.probed(leg, now)
-                self._send(Pdu(leg, count, count & self._mask, sdu), size, now)
+                self._send(self._pdu(leg, sent), sent.size, now)
 
-    def _send(self, pdu: Pdu[T], size: int, now: int) -> None:
+    def _pdu(self, leg: int, sent: SentPdu[T], *, again: bool = False) -> Pdu[T]:
+        return Pdu(leg, sent.count, sent.count & self._mask, sent.sdu, again)
+
+    def _send(self, pdu: Pdu[T], size: int, now: int) -> bool:
+        """Send a PDU; False: it will not reach its leg."""
         leg, bearer = pdu.leg, self._legs
         bearer.sent_pdus[leg] += 1
         bearer.sent_bytes[leg] += size
         if self.feedback is not None:
             self.feedback.sent(leg, pdu.count)
         if self.follows_legs:
-            bearer.legs[leg].send(pdu, now=now, size=size, count=pdu.count)
-        else:
-            self._ready.append(pdu)
+            return bearer.legs[leg].send(pdu, now=now, size=size, count=pdu.count)
+        self._ready.append(pdu)
+        return True
 
     def _send_waiting(self, waiting: SduBuffer[T], now: int) -> None:
-        """Give SDUs their numbers in order of arrival, for as long as their legs take them."""
+        """Send SDUs in order of arrival, for as long as their legs take them."""
         bearer = self._legs
         waiting.expire(now)
         while (first := waiting.first()) is not None:
@@ -309,7 +343,8 @@ class TransmittingEntity(Generic[T]):
                 legs = self._duplication.legs(
                     legs, now=now, size=size, views=bearer.legs, facts=first.facts
                 )
-            self._number(first.sdu, size, first.arrived, legs, now)
+            count = self._take_count() if first.count is None else first.count
+            self._send_on(legs, SentPdu(count, first.sdu, size, first.arrived), now)
 
     def _send_again(self, recovery: Recovery[T], now: int) -> None:
         """Send again what is to be recovered, in order of COUNT (clause 5.5)."""
@@ -320,8 +355,7 @@ class TransmittingEntity(Generic[T]):
             if leg is None or not self._legs.legs[leg].accepts(now=now, size=first.size):
                 return
             recovery.pop()
-            pdu = Pdu(leg, first.count, first.count & self._mask, first.sdu, again=True)
-            self._send(pdu, first.size, now)
+            self._send(self._pdu(leg, first, again=True), first.size, now)
             recovery.sent(leg, first)
 
     def _next_occasion(self, now: int) -> int | None:

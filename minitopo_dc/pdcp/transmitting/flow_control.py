@@ -1,29 +1,24 @@
-"""Flow control between a leg's node and the split point, over a backhaul (TS 38.425).
+"""Flow control of TS 38.425: what the node of a leg tells the node that hosts PDCP.
 
-The node of a leg (in NR a DU or the secondary node) tells the node that hosts PDCP how many bytes
-it wants, by DL DELIVERY STATUS (clauses 5.4.2 and 5.5.2.2). This desired buffer size counts from
-the highest PDCP SN that the leg's node has transmitted: the node that hosts PDCP may send that many
-bytes beyond it. PDUs and statuses are delayed by the backhaul.
+The node of a leg (in NR a DU or the secondary node) sends DL DATA DELIVERY STATUS (clauses 5.4.2
+and 5.5.2.2): how many bytes it wants, how fast it can send them, and what it has sent. It does so
+periodically, when it has sent a number of bytes, and when it is polled (DL USER DATA, clause
+5.5.2.1). The frames to it are numbered (NR-U sequence number), so it sees which ones are lost.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
-from minitopo_dc.pdcp.policies.view import LegState
+from minitopo_dc.pdcp.policies.view import LegQueue
 from minitopo_dc.pdcp.transmitting.legs import (
     LEAD_NS,
     MIN_PACKETS,
-    BearerLeg,
-    BearerLegs,
+    Outstanding,
     bytes_within,
-    is_empty,
     will_serve,
 )
-
-T = TypeVar("T")
 
 MIN_BYTES: Final = MIN_PACKETS * 1500
 """What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
@@ -31,151 +26,128 @@ MIN_BYTES: Final = MIN_PACKETS * 1500
 
 @dataclass(frozen=True, slots=True)
 class FlowControl:
-    """Flow control of one leg's node: how often, how late and how much it asks for.
+    """Flow control of one leg's node over a backhaul; both directions of that are alike.
 
     Attributes:
-        interval: ns from one status to the next.
+        interval: ns from one periodic status to the next, and from one poll to the next at least.
         delay: of the backhaul one way, ns.
         desired: ns of its leg's present rate that the node wants to have, None: what a status
-            and its answer take, so that the node does not run dry: `interval` + 2 `delay` and the
-            2 ms that a leg without a backhaul takes.
+            and its answer take, so that the node does not run dry: `interval`, the backhaul there
+            and back, and the 2 ms that a leg without a backhaul takes.
+        status_bytes: a status is sent after so many bytes of SDUs have left the node's queue, too;
+            None: not so.
+        jitter: ns that the backhaul takes beyond `delay` at most.
+        rate_bps: of the backhaul in bit/s; None: without limit.
+        loss: of the backhaul, the share of its frames from 0 to 1.
+        seed: of jitter and loss.
     """
 
     interval: int
     delay: int
     desired: int | None = None
+    status_bytes: int | None = None
+    jitter: int = 0
+    rate_bps: int | None = None
+    loss: float = 0.0
+    seed: str = ""
 
     @property
     def desired_ns(self) -> int:
-        """Return `desired` in ns, or what None stands for: `interval` + 2 `delay` + 2 ms."""
+        """Return `desired` in ns, or what None stands for."""
         if self.desired is not None:
             return self.desired
-        return self.interval + 2 * self.delay + LEAD_NS
+        return self.interval + 2 * (self.delay + self.jitter) + LEAD_NS
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the mean delay of the backhaul one way, without serialisation (ns)."""
+        return self.delay + self.jitter // 2
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryStatus:
-    """DL DELIVERY STATUS of one bearer (TS 38.425 clause 5.5.2.2).
+    """DL DATA DELIVERY STATUS of one bearer (TS 38.425 clause 5.5.2.2).
+
+    Highest delivered PDCP SN is missing: a leg's node does not hear what has arrived.
 
     Attributes:
         desired_bytes: desired buffer size, counted from what the leg has transmitted.
-        highest_count: highest COUNT transmitted by the leg, None: none yet. (The message has its
-            SN.)
-        gone_bytes: of SDUs that left the node's queue since the beginning. (The message has the
-            highest SN instead; which bytes lie below it the other node knows. Here it is said.)
-        lost_pdus: PDUs that the node's queue dropped.
-        is_up: whether the leg was up, and served what it had. (The message has a radio link outage
-            indication.)
+        desired_bps: desired data rate in bit/s: the leg's present one.
+        transmitted: up to this frame all have left the node's queue, by NR-U sequence numbers from
+            1 on; 0: none yet. (The message has their highest PDCP SN, and that of retransmissions
+            apart; which frames these were the other node knows.)
+        lost: ranges of frames, first and last, that the backhaul lost since the latest status.
+        is_up: whether the leg was up, and served what it had; False stands for the cause value
+            radio link outage.
     """
 
     desired_bytes: int
-    highest_count: int | None
-    gone_bytes: int
-    lost_pdus: int
+    desired_bps: int
+    transmitted: int
+    lost: tuple[tuple[int, int], ...]
     is_up: bool
 
 
-class LegNode(BearerLeg[T]):
-    """Both ends of one leg's backhaul for one bearer: the node, and what the other end knows of it.
+class LegNode:
+    """The node of a leg, for one bearer: it counts frames and makes statuses."""
 
-    Until the first status has come the other end assumes that the leg is up and wants two SDUs.
-    """
-
-    def __init__(
-        self, number: int, state: LegState, bearer: BearerLegs[T], control: FlowControl
-    ) -> None:
-        """Make both ends for leg `number` of a bearer."""
-        super().__init__(number, state, bearer)
+    def __init__(self, queue: LegQueue, inside: Outstanding, control: FlowControl) -> None:
+        """Make the node of a leg, where `inside` is what its queue has of this bearer."""
+        self._queue = queue
+        self._inside = inside
         self._control = control
-        self._due: int | None = None  # of the next status; None: the first settles it
-        self._statuses: deque[tuple[int, DeliveryStatus]] = deque()
-        self._line: deque[tuple[int, T, int, int]] = deque()  # due, PDU, size, COUNT
-        self._line_bytes = self._given_bytes = 0
-        self.status: DeliveryStatus | None = None
-        """The latest that arrived."""
+        self._due: int | None = None  # of the next periodic status; None: the first call settles it
+        self._reported_bytes = 0
+        self._received = 0
+        self._lost: list[tuple[int, int]] = []
 
-    @property
-    def held(self) -> int:
-        """Return the PDUs on the backhaul and in the leg's queue."""
-        return len(self._line) + len(self.inside)
-
-    @property
-    def serves(self) -> bool:
-        """Return whether the leg was up by the latest status."""
-        return self.status is None or self.status.is_up
-
-    def settle(self, now: int) -> None:
-        """Make the status that is due at `now` (ns), and take those that have arrived."""
-        self.inside.settle(now)
+    def settle(self, now: int) -> DeliveryStatus | None:
+        """Look how far the leg is at `now` (ns), and return the status that is due."""
+        self._inside.settle(now)
         if self._due is None or now >= self._due:
             begin = now if self._due is None else self._due
             interval = self._control.interval
             self._due = begin + interval * ((now - begin) // interval + 1)
-            self._statuses.append((now + self._control.delay, self._made(now)))
-        while self._statuses and self._statuses[0][0] <= now:
-            self.status = self._statuses.popleft()[1]
+            return self.status(now)
+        return self.status(now) if self._unreported_bytes_left() <= 0 else None
 
-    def credit_bytes(self, *, now: int) -> int:  # noqa: ARG002  (LegView's)
-        """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
-        if self.status is None:
-            return MIN_BYTES - self._given_bytes
-        return self.status.desired_bytes - (self._given_bytes - self.status.gone_bytes)
+    def receive(self, number: int, *, size: int) -> None:
+        """Take a frame with an SDU of `size` bytes, which goes on the leg at once; 0: a poll."""
+        if number > self._received + 1:
+            self._lost.append((self._received + 1, number - 1))
+        self._received = number
+        if size:
+            self._inside.put(size=size, count=number)
 
-    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:
-        """Put a PDU on the backhaul."""
-        self._line.append((now + self._control.delay, pdu, size, count))
-        self._line_bytes += size
-        self._given_bytes += size
+    def flush(self, number: int) -> None:
+        """Forget all frames up to `number`: they are withdrawn, and the leg's queue is emptied."""
+        self._inside.flushed()
+        self._received = number
 
-    def arrived(self, now: int) -> list[T]:
-        """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
-        arrived = []
-        while self._line and self._line[0][0] <= now:
-            _, pdu, size, count = self._line.popleft()
-            self._line_bytes -= size
-            self.inside.put(size=size, count=count)
-            arrived.append(pdu)
-        return arrived
+    def next_timeout(self, now: int) -> int | None:
+        """Return when the next status may be due (ns); None before the first."""
+        if self._due is None or self._control.status_bytes is None or not len(self._inside):
+            return self._due
+        end = self._queue.service_end(now=now)
+        return self._due if end is None else min(end, self._due)
 
-    def withdraw(self, now: int) -> list[T]:
-        """Take back the PDUs on the backhaul, as the loss of the leg is known at once."""
-        withdrawn = [pdu for _, pdu, _, _ in self._line]
-        self._given_bytes -= self._line_bytes
-        self._line_bytes = 0
-        self._line.clear()
-        self.inside.flushed()
-        self._statuses.clear()  # of before
-        self.status = self._made(now)
-        return withdrawn
-
-    def next_timeout(self, now: int, *, more: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
-        """Return when the next PDU or status arrives, or the next status is due (ns)."""
-        moments = [self._line[0][0]] if self._line else []
-        if self._statuses:
-            moments.append(self._statuses[0][0])
-        if self._due is not None:
-            moments.append(self._due)
-        return min(moments, default=None)
-
-    def _fits(self, now: int, size: int) -> bool:
-        """Return whether the leg's queue has room for it and all bytes that are on the backhaul."""
-        line = self._line_bytes + len(self._line) * self._bearer.header
-        if self._state.has_room(now=now, size=line + size + self._bearer.header):
-            return True
-        return not self._line and is_empty(self._state, now)
-
-    def _wants(self, now: int, size: int) -> bool:
-        """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
-        return self.credit_bytes(now=now) >= min(size, MIN_BYTES)
-
-    def _made(self, now: int) -> DeliveryStatus:
-        inside = self.inside
-        is_up = self._state.is_up and will_serve(self._state, now)
-        within = bytes_within(self._state, now=now, time=self._control.desired_ns) if is_up else 0
+    def status(self, now: int) -> DeliveryStatus:
+        """Return the status of `now` (ns), as of the last `settle`."""
+        queue, first = self._queue, self._inside.first_count
+        is_up = queue.is_up and will_serve(queue, now)
+        within = bytes_within(queue, now=now, time=self._control.desired_ns)
+        lost, self._lost = tuple(self._lost), []
+        self._reported_bytes = self._inside.gone_bytes
         return DeliveryStatus(
             desired_bytes=max(within, MIN_BYTES) if is_up else 0,
-            highest_count=inside.highest_count,
-            gone_bytes=inside.gone_bytes,
-            lost_pdus=inside.lost,
+            desired_bps=queue.rate_bps(now=now),
+            transmitted=self._received if first is None else first - 1,
+            lost=lost,
             is_up=is_up,
         )
+
+    def _unreported_bytes_left(self) -> int:
+        """Return how many bytes may still go until a status is due; 1: any number."""
+        if self._control.status_bytes is None:
+            return 1
+        return self._reported_bytes + self._control.status_bytes - self._inside.gone_bytes

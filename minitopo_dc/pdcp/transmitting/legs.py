@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from minitopo_dc.pdcp.policies.view import LegReport, LegState, LegView
+from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
@@ -41,8 +41,8 @@ class BearerLegs(Generic[T]):
 
     def __init__(
         self,
-        states: Sequence[LegState],
-        make: Callable[[int, LegState, BearerLegs[T]], BearerLeg[T]],
+        states: Sequence[LegQueue],
+        make: Callable[[int, LegQueue, BearerLegs[T]], BearerLeg[T]],
         *,
         legs: int,
         lead: int | None = None,
@@ -75,11 +75,9 @@ class BearerLegs(Generic[T]):
         The report is assumed to come back with the least mean delay of all legs.
         """
         for leg in self.legs:
-            before = leg.inside.passed
-            leg.settle(now)
-            if self.failures is not None and leg.inside.passed > before:
-                due = now + leg.mean_delay_ns
-                self.failures.expect_arrival(leg.number, due, leg.inside.highest_count)
+            count = leg.settle(now)
+            if self.failures is not None and count is not None:
+                self.failures.expect_arrival(leg.number, now + leg.mean_delay_ns, count)
         if self.failures is not None and self.feedback is not None:
             self.failures.take_report(self.feedback, min(leg.mean_delay_ns for leg in self.legs))
 
@@ -175,15 +173,16 @@ class BearerLeg(LegView, Generic[T]):
     """
 
     __slots__ = (
-        *("_bearer", "_failures", "_sent", "_serves", "_settled", "_waiting", "inside"),
-        "number",
+        *("_bearer", "_failures", "_queue", "_sent", "_serves", "_settled", "_waiting"),
+        *("inside", "number"),
     )
 
-    def __init__(self, number: int, state: LegState, bearer: BearerLegs[T]) -> None:
+    def __init__(self, number: int, queue: LegQueue, bearer: BearerLegs[T]) -> None:
         """Make the bearer's side of its leg `number`."""
-        super().__init__(state)
+        super().__init__(queue)
+        self._queue = queue
         self.number = number
-        self.inside = Outstanding(state)
+        self.inside = Outstanding(queue)
         """PDUs in its queue, as of the last `settle`."""
         self._bearer = bearer
         self._failures, self._waiting = bearer.failures, bearer.waiting
@@ -246,11 +245,17 @@ class BearerLeg(LegView, Generic[T]):
         """Return whether the leg is up and will serve its queue; it may have failed."""
         return self._serves and self._state.is_up
 
-    def settle(self, now: int) -> None:
-        """Look how far the leg is at `now` (ns), when all that `arrived` gave has reached it."""
+    def settle(self, now: int) -> int | None:
+        """Look how far the leg is at `now` (ns), when all that `arrived` gave has reached it.
+
+        Returns:
+            The highest COUNT that it has served, if it has served more; else None.
+        """
+        before = self.inside.passed
         self.inside.settle(now)
         self._settled = not self._sent
-        self._serves = not self._state.is_up or will_serve(self._state, now)
+        self._serves = not self._queue.is_up or will_serve(self._queue, now)
+        return self.inside.highest_count if self.inside.passed > before else None
 
     def accepts(self, *, now: int, size: int) -> bool:
         """Return whether an SDU of `size` bytes may be sent at `now` (ns); it may have failed.
@@ -261,27 +266,28 @@ class BearerLeg(LegView, Generic[T]):
             return self._fits(now, size)
         return self.serves and self._wants(now, size)
 
-    def send(self, pdu: T, *, now: int, size: int, count: int) -> None:  # noqa: ARG002  (of nodes)
-        """Send a PDU with an SDU of `size` bytes to the leg."""
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> bool:  # noqa: ARG002  (distant)
+        """Send a PDU with an SDU of `size` bytes to the leg; False: it will not reach it."""
         self._sent.append((pdu, size, count))
         self._settled = False
+        return True
 
-    def arrived(self, now: int) -> list[T]:  # noqa: ARG002  (of nodes)
+    def arrived(self, now: int) -> list[T]:  # noqa: ARG002  (of distant ones)
         """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
         sent, self._sent = self._sent, []
         for _, size, count in sent:
             self.inside.put(size=size, count=count)
         return [pdu for pdu, _, _ in sent]
 
-    def withdraw(self, now: int) -> list[T]:  # noqa: ARG002  (of nodes)
-        """Take back what has not reached the leg, which is lost and whose queue is emptied."""
+    def withdraw(self, now: int) -> list[int]:  # noqa: ARG002  (of distant ones)
+        """Take back what has not reached the leg, whose queue is emptied; return its COUNTs."""
         self.inside.flushed()
         sent, self._sent = self._sent, []
-        return [pdu for pdu, _, _ in sent]
+        return [count for _, _, count in sent]
 
     def next_timeout(self, now: int, *, more: bool) -> int | None:
         """Return when something arrives or, if more is to be sent, the leg may take it (ns)."""
-        return self._state.service_end(now=now) if more else None
+        return self._queue.service_end(now=now) if more else None
 
     def _fits(self, now: int, size: int) -> bool:
         """Return whether the queue has room, or is empty and would drop such an SDU anyway.
@@ -291,7 +297,7 @@ class BearerLeg(LegView, Generic[T]):
         if not self._settled:
             return False
         more = size + self._bearer.header
-        return self._state.has_room(now=now, size=more) or is_empty(self._state, now)
+        return self._queue.has_room(now=now, size=more) or is_empty(self._queue, now)
 
     def _wants(self, now: int, size: int) -> bool:
         """Return whether it serves all of the bearer within `lead` and its queue has room."""
@@ -300,15 +306,15 @@ class BearerLeg(LegView, Generic[T]):
             return False
         if lead is None or len(self.inside) < MIN_PACKETS:
             return True
-        return self.inside.bytes < bytes_within(self._state, now=now, time=lead)
+        return self.inside.bytes < bytes_within(self._queue, now=now, time=lead)
 
 
 class Outstanding:
     """PDUs of one bearer in a leg's queue, told from others' by the leg's packet numbers."""
 
-    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "lost", "passed")
+    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "passed")
 
-    def __init__(self, leg: LegState) -> None:
+    def __init__(self, leg: LegQueue) -> None:
         self._leg = leg
         self._inside: deque[tuple[int, int, int]] = deque()  # number, size, COUNT
         self.bytes = 0
@@ -317,14 +323,17 @@ class Outstanding:
         """Bytes of the SDUs that are not in the queue any more."""
         self.highest_count: int | None = None
         """The highest COUNT of those that were served."""
-        self.lost = 0
-        """PDUs that the queue did not take."""
         self.passed = 0
         """PDUs that were served."""
 
     def __len__(self) -> int:
         """Return how many PDUs of the bearer are in the queue."""
         return len(self._inside)
+
+    @property
+    def first_count(self) -> int | None:
+        """Return the COUNT of the first of them; None: there is none."""
+        return self._inside[0][2] if self._inside else None
 
     def put(self, *, size: int, count: int) -> None:
         """Note that a PDU joins the queue as its next packet, or is dropped there."""
@@ -338,7 +347,6 @@ class Outstanding:
         inside, joined = self._inside, self._leg.joined_packets
         while inside and inside[-1][0] > joined:
             self._remove_bytes(inside.pop()[1])
-            self.lost += 1
         served = self._leg.served_packets(now=now)
         while inside and inside[0][0] <= served:
             _, size, count = inside.popleft()
@@ -358,16 +366,16 @@ class Outstanding:
         self.gone_bytes += size
 
 
-def is_empty(leg: LegState, now: int) -> bool:
+def is_empty(leg: LegQueue, now: int) -> bool:
     """Return whether a leg's queue holds no packet of any bearer."""
     return leg.served_packets(now=now) == leg.joined_packets
 
 
-def will_serve(leg: LegState, now: int) -> bool:
+def will_serve(leg: LegQueue, now: int) -> bool:
     """Return whether a leg that is up will ever serve its queue; True if the queue is empty."""
     return leg.service_end(now=now) is not None or is_empty(leg, now)
 
 
-def bytes_within(leg: LegState, *, now: int, time: int) -> int:
+def bytes_within(leg: LegQueue, *, now: int, time: int) -> int:
     """Return the bytes that a leg serves in `time` (ns) at the rate of `now`; 0 if unknown."""
     return leg.rate_bps(now=now) * time // (8 * NS_PER_S)

@@ -1,4 +1,4 @@
-"""The buffer of late numbering: SDUs that wait for a number, with a limit and discardTimer."""
+"""The buffer of SDUs that wait until a leg takes them, with a limit and discardTimer."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ class Waiting(Generic[T]):
     size: int
     arrived: int
     facts: PacketFacts | None
+    count: int | None
+    """Its COUNT; None: it gets one when it is sent."""
 
 
 class SduBuffer(Generic[T]):
@@ -28,7 +30,7 @@ class SduBuffer(Generic[T]):
         packets: the most that may wait here and in the legs' queues together, None: any number.
             One more is dropped as it arrives.
         discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
-            the call that is the first at or after that moment; it never gets a number.
+            the call that is the first at or after that moment.
     """
 
     __slots__ = (
@@ -57,18 +59,25 @@ class SduBuffer(Generic[T]):
         """The most SDUs that ever waited."""
 
     def __len__(self) -> int:
-        """Return how many SDUs wait for a number."""
+        """Return how many SDUs wait."""
         return len(self._waiting)
 
     def push(
-        self, sdu: T, size: int, now: int, *, facts: PacketFacts | None = None, on_legs: int = 0
+        self,
+        sdu: T,
+        size: int,
+        now: int,
+        *,
+        facts: PacketFacts | None = None,
+        on_legs: int = 0,
+        count: int | None = None,
     ) -> bool:
         """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
         self.expire(now)
         if self.is_full(on_legs):
             self.dropped += 1
             return False
-        self._waiting.append(Waiting(sdu, size, now, facts))
+        self._waiting.append(Waiting(sdu, size, now, facts, count))
         self.bytes += size
         self.most = max(self.most, len(self._waiting))
         return True

@@ -175,9 +175,10 @@ class Sdu:
             self.packet.accept()
 
     def drop(self) -> None:
-        """Discard the kernel's packet, if it still waits here."""
-        if self.packet is not None:
-            self.packet.drop()
+        """Discard the kernel's packet, if it still waits here; a copy may yet be sent."""
+        packet, self.packet = self.packet, None
+        if packet is not None:
+            packet.drop()
 
 
 class OnLeg(drivers.PduOnLeg):

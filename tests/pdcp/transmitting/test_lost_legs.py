@@ -88,6 +88,7 @@ def test_with_recovery_a_lost_leg_s_node_gets_nothing_until_it_is_up_and_has_sai
     bearer.push(*range(20))
     bearer.run(30 * MS)
     bearer.set_up(0, up=False)
+    bearer.run(45 * MS)  # the next status and the backhaul
     given = bearer.entity.statistics().pdus[0]
     bearer.push(*range(20, 40))
     bearer.run(150 * MS)

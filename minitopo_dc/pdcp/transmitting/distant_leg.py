@@ -1,0 +1,225 @@
+"""A leg behind a backhaul (Xn), and what the node that splits can know of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from minitopo_dc.pdcp.policies.view import LegQueue
+from minitopo_dc.pdcp.transmitting.backhaul import Backhaul
+from minitopo_dc.pdcp.transmitting.flow_control import (
+    MIN_BYTES,
+    DeliveryStatus,
+    FlowControl,
+    LegNode,
+)
+from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
+from minitopo_dc.units import NS_PER_S
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class InFlight:
+    """A PDU that no status has reported as gone."""
+
+    number: int
+    size: int
+    """Of its SDU, in bytes."""
+    count: int
+    due: int
+    """When it is expected at the leg's node, ns."""
+
+
+class LegEstimate:
+    """The state of a leg as the node that splits estimates it, from statuses and what it has sent.
+
+    Extrapolated is only this: since a status was made, the leg has served without pause, at the
+    rate that the status reports, what was at its node. What is still on the backhaul it serves when
+    that has arrived. A status is taken to be as old as the backhaul's mean delay.
+
+    Before the first status the leg counts as up, its rate as unknown, and it wants two SDUs.
+    """
+
+    def __init__(self, control: FlowControl, *, radio_ns: int, header: int) -> None:
+        """Know nothing but the leg's mean delay `radio_ns` and a PDU's `header` bytes."""
+        self._delay = control.mean_delay_ns
+        self._header = header
+        self._status: DeliveryStatus | None = None
+        self._sent: deque[InFlight] = deque()
+        self._sent_bytes = 0  # of their SDUs
+        self._idle = 0  # when the node has served all of them, by this estimate
+        self.mean_delay_ns = radio_ns + self._delay
+        """The configured mean delay of the leg, and of the backhaul before it (ns)."""
+
+    def __len__(self) -> int:
+        """Return how many PDUs the leg has, or the backhaul, as far as is known."""
+        return len(self._sent)
+
+    @property
+    def is_up(self) -> bool:
+        """Return whether the latest status has no radio link outage."""
+        return self._status is None or self._status.is_up
+
+    def rate_bps(self, *, now: int) -> int:  # noqa: ARG002  (LegState's)
+        """Return the rate of the latest status in bit/s; 0 where it is down or unknown."""
+        return self._status.desired_bps if self._status is not None and self.is_up else 0
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes with headers sent and not yet served by the leg, at least 0."""
+        sent = self._sent_bytes + len(self._sent) * self._header
+        rate = self.rate_bps(now=now)
+        if not rate:
+            return sent
+        return min(sent, max(0, self._idle - now) * rate // (8 * NS_PER_S))
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """Return how long the leg takes, from when what is sent now gets to it, to serve that.
+
+        That are `more` bytes, and what is left before them by then.
+        """
+        rate = self.rate_bps(now=now)
+        if not rate:
+            return None
+        return max(0, self._idle - now - self._delay) + _service_ns(more, rate)
+
+    def has_room(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegState's)
+        """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
+        return self.credit_bytes() >= min(size, MIN_BYTES)
+
+    def credit_bytes(self) -> int:
+        """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
+        desired = MIN_BYTES if self._status is None else self._status.desired_bytes
+        return desired - self._sent_bytes
+
+    def sent(self, number: int, *, size: int, count: int, now: int) -> None:
+        """Note a PDU with an SDU of `size` bytes that is sent at `now` (ns) as frame `number`."""
+        pdu = InFlight(number, size, count, now + self._delay)
+        self._sent.append(pdu)
+        self._sent_bytes += size
+        self._serve(pdu)
+
+    def take(self, status: DeliveryStatus, now: int) -> int | None:
+        """Take a status that came at `now` (ns); return the highest COUNT that it says is gone."""
+        self._status = status
+        gone = [pdu for pdu in self._sent if pdu.number <= status.transmitted]
+        ranges = status.lost
+        self._sent = deque(
+            pdu
+            for pdu in self._sent
+            if pdu.number > status.transmitted
+            and not any(first <= pdu.number <= last for first, last in ranges)
+        )
+        self._sent_bytes = sum(pdu.size for pdu in self._sent)
+        self._idle = now - self._delay
+        for pdu in self._sent:
+            self._serve(pdu)
+        return max((pdu.count for pdu in gone), default=None)
+
+    def withdraw(self) -> list[int]:
+        """Forget all PDUs, and return their COUNTs."""
+        counts = [pdu.count for pdu in self._sent]
+        self._sent.clear()
+        self._sent_bytes = self._idle = 0
+        return counts
+
+    def _serve(self, pdu: InFlight) -> None:
+        rate = self._status.desired_bps if self._status is not None else 0
+        if rate:
+            begin = max(self._idle, pdu.due)
+            self._idle = begin + _service_ns(pdu.size + self._header, rate)
+
+
+def _service_ns(size: int, rate: int) -> int:
+    return -(-size * 8 * NS_PER_S // rate)
+
+
+class DistantLeg(BearerLeg[T]):
+    """A leg behind a backhaul: its node, and all that the bearer knows of it without seeing it.
+
+    The node is polled when the leg's credit is used up.
+    """
+
+    def __init__(
+        self, number: int, queue: LegQueue, bearer: BearerLegs[T], control: FlowControl
+    ) -> None:
+        """Make both ends for leg `number` of a bearer."""
+        super().__init__(number, queue, bearer)
+        self._estimate = LegEstimate(control, radio_ns=queue.mean_delay_ns, header=bearer.header)
+        self._state = self._estimate
+        self._node = LegNode(queue, self.inside, control)
+        rng = Random(control.seed)
+        self._down = Backhaul[tuple[int, int, T | None]](control, rng)  # number, size, PDU
+        self._up = Backhaul[DeliveryStatus](control, rng)
+        self._number = 0
+        self._interval = control.interval
+        self._polled: int | None = None
+
+    @property
+    def held(self) -> int:
+        """Return the PDUs that the leg has, or the backhaul, as far as is known."""
+        return len(self._estimate)
+
+    def settle(self, now: int) -> int | None:
+        """Send the status that is due at `now` (ns), and take those that have arrived."""
+        status = self._node.settle(now)
+        if status is not None:
+            self._up.send(status, size=0, now=now)
+        counts = [self._estimate.take(status, now) for status in self._up.arrived(now)]
+        self._poll_if_used_up(now)
+        return max((count for count in counts if count is not None), default=None)
+
+    def credit_bytes(self, *, now: int) -> int:  # noqa: ARG002  (LegView's)
+        """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
+        return self._estimate.credit_bytes()
+
+    def send(self, pdu: T, *, now: int, size: int, count: int) -> bool:
+        """Send a PDU with an SDU of `size` bytes; False: the backhaul will lose it."""
+        self._number += 1
+        self._estimate.sent(self._number, size=size, count=count, now=now)
+        frame = self._number, size, pdu
+        sent = self._down.send(frame, size=size + self._bearer.header, now=now)
+        self._poll_if_used_up(now)
+        return sent
+
+    def arrived(self, now: int) -> list[T]:
+        """Return the PDUs that reach the leg by `now` (ns), to be given to it at once."""
+        arrived = []
+        for number, size, pdu in self._down.arrived(now):
+            self._node.receive(number, size=size)
+            if pdu is None:
+                self._up.send(self._node.status(now), size=0, now=now)
+            else:
+                arrived.append(pdu)
+        return arrived
+
+    def withdraw(self, now: int) -> list[int]:  # noqa: ARG002  (BearerLeg's)
+        """Take back all that is not known to have been served; the leg's queue is emptied."""
+        self._down.clear()
+        self._node.flush(self._number)
+        return self._estimate.withdraw()
+
+    def next_timeout(self, now: int, *, more: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
+        """Return when the next PDU or status arrives, or the next status is due (ns)."""
+        moments = (
+            self._down.next_arrival(),
+            self._up.next_arrival(),
+            self._node.next_timeout(now),
+        )
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _fits(self, now: int, size: int) -> bool:
+        return self._estimate.has_room(now=now, size=size)
+
+    _wants = _fits
+
+    def _poll_if_used_up(self, now: int) -> None:
+        """Poll the node for a status unless it has been polled within the latest interval."""
+        recent = self._polled is not None and now - self._polled < self._interval
+        if self._estimate.credit_bytes() > 0 or recent:
+            return
+        self._polled = now
+        self._number += 1
+        self._down.send((self._number, 0, None), size=0, now=now)
