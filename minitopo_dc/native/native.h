@@ -110,17 +110,32 @@ policy *policy_proportional(int legs, double time_constant, double floor);
  * the entity does no more. Before that `shown` is filled in, one for each leg; NULL: it does not see them. */
 policy *policy_asked(int (*ask)(void *policy, int64_t now, int size, int *answer), void *handle, leg_view *shown,
                      int legs);
-int view_takes(transmit *of, int leg, int64_t now, int size);
 
-/* The entity frees the policy. `late`: SDUs wait for a number, `buffer_packets` at most, for `discard` ns
- * at most; `lead` as NearLeg has it, NEVER: none. */
-transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int late,
-                       int64_t buffer_packets, int64_t discard, int64_t lead);
+/* What is known of a leg: it may be behind a backhaul. */
+int view_takes(transmit *of, int leg, int64_t now, int size);
+int view_has_room(transmit *of, int leg, int64_t now, int size);
+int64_t view_backlog(transmit *of, int leg, int64_t now);
+int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more);
+int64_t view_mean_delay(const transmit *of, int leg);
+int64_t view_credit(const transmit *of, int leg);
+
+/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate. */
+typedef struct {
+    int64_t interval, delay, desired, status_bytes, jitter, rate_bps;
+    double loss;
+} flow_control;
+
+/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` at most, for `discard` ns at most, with a
+ * number if `early`; `lead` as BearerLeg has it, NEVER: none. */
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
+                       int early, int64_t buffer_packets, int64_t discard, int64_t lead);
+/* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
+void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
 void transmit_free(transmit *self);
 int64_t transmit_next_timeout(const transmit *self);
 void transmit_count(const transmit *self, transmit_counters *found);
 int transmit_push_number(transmit *self, uintptr_t number, int size, int64_t now);
-/* Find what the legs are to get now; with late numbering again until it gives nothing. */
+/* Find what the legs are to get now; where it follows its legs, again until it gives nothing. */
 void transmit_settle(transmit *self, int64_t now);
 /* The next PDU found: its leg, COUNT and SDU; 0: there is none. */
 int transmit_poll_number(transmit *self, int *leg, int64_t *count, uintptr_t *number);

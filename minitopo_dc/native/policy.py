@@ -7,7 +7,7 @@ from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.models import NotNativeError, from_c_time
 from minitopo_dc.pdcp import (
     BatchPolicy,
     DuplicatePolicy,
@@ -110,7 +110,7 @@ class NativeLegView(LegView):
     __slots__ = ("_leg", "_lib", "_may_wait", "_number", "_report", "_shown")
 
     def __init__(self, leg: int, state: NativeLeg, shown: Any, *, may_wait: bool) -> None:
-        """Show what C's `leg_view` of `leg` (from 0) holds, beside what the leg itself shows."""
+        """Show what C's `leg_view` of `leg` (from 0) holds, and what is known of the leg."""
         super().__init__(state)
         self._leg = leg
         self._lib = library().lib
@@ -118,6 +118,23 @@ class NativeLegView(LegView):
         self._may_wait = may_wait
         self._number = 0
         self._report: LegReport | None = None
+
+    @property
+    def mean_delay_ns(self) -> int:
+        """Return the configured mean one-way delay behind queue and serialisation, in ns."""
+        return int(self._lib.view_mean_delay(self._shown.of, self._leg))
+
+    def backlog_bytes(self, *, now: int) -> int:
+        """Return the bytes of IP packets, with PDCP headers, not serialised yet at `now` (ns)."""
+        return int(self._lib.view_backlog(self._shown.of, self._leg, now))
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the leg's queue would take a packet of `size` bytes; else it drops it."""
+        return bool(self._lib.view_has_room(self._shown.of, self._leg, now, size))
+
+    def drain_ns(self, *, now: int, more: int = 0) -> int | None:
+        """Return how long the backlog and `more` bytes behind it take; None: no time is known."""
+        return from_c_time(self._lib.view_drain(self._shown.of, self._leg, now, more))
 
     @property
     def is_up(self) -> bool:
@@ -139,8 +156,8 @@ class NativeLegView(LegView):
         return self._may_wait
 
     def credit_bytes(self, *, now: int) -> int | None:  # noqa: ARG002  (LegView's)
-        """Return None, as the native core has no flow control."""
-        return None
+        """Return how many bytes the leg's node still wants; None where it does not say."""
+        return from_c_time(self._lib.view_credit(self._shown.of, self._leg))
 
     @property
     def pending_bytes(self) -> int:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
 
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NEVER, from_c_time, native_limit, to_c_time
+from minitopo_dc.native.models import (
+    NEVER,
+    from_c_time,
+    native_limit,
+    random_state,
+    to_c_time,
+)
 from minitopo_dc.native.policy import AskedPolicy, has_twin, native_policy
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.pdcp import (
     FeedbackStatistics,
+    FlowControl,
     HoldingStatistics,
     Pdu,
     PduError,
@@ -29,8 +38,8 @@ TAKEN, STALE, IMPOSSIBLE = range(3)
 class NativeTransmitter:
     """The counterpart of `minitopo_dc.pdcp.TransmittingEntity` in C, for SDUs that are numbers.
 
-    It has neither data recovery, selective duplication, flow control nor leg failures. A split
-    policy without a twin in C is asked by a call.
+    It has neither data recovery, selective duplication nor leg failures. A split policy without a
+    twin in C is asked by a call.
 
     Raises:
         NotNativeError: too many legs.
@@ -43,28 +52,33 @@ class NativeTransmitter:
         *,
         sn_bits: int,
         reports: bool = False,
-        late: bool = False,
+        waits: bool = False,
+        early: bool = False,
         buffer_packets: int | None = None,
         discard_timer: int | None = None,
+        flow_control: Sequence[FlowControl] = (),
     ) -> None:
-        """Make an entity over legs; with `late`, SDUs wait for a number as in `SduBuffer`."""
+        """Make an entity over legs; if it `waits`, SDUs wait for a leg as in `SduBuffer`."""
         check_legs(len(states))
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
         self._states = tuple(states)  # they have to live as long
-        self._late = late
+        self._follows = waits or bool(flow_control)
         numbers = sn_format(sn_bits)
         self._mask = numbers.modulus - 1
-        self.asked = None if has_twin(policy) else AskedPolicy(policy, states, may_wait=late)
+        self.asked = None if has_twin(policy) else AskedPolicy(policy, states, may_wait=waits)
         """A split policy that C asks; None: it is in C."""
         split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
         made = self._lib.transmit_new(
             *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
-            *(split, reports, late, native_limit(buffer_packets)),
+            *(split, reports, waits, early, native_limit(buffer_packets)),
             *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
         """The entity itself."""
+        for leg, control in enumerate(flow_control):
+            state = random_state(Random(control.seed))
+            self._lib.transmit_behind(self.pointer, leg, self._native(control), state)
         self.feedback = NativeFeedback(self, len(states)) if reports else None
         self._counters = self._ffi.new("transmit_counters *")
 
@@ -108,7 +122,7 @@ class NativeTransmitter:
         counters, legs = self._counters, len(self._states)
         self._lib.transmit_count(self.pointer, counters)
         counted = counters.sdus, tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
-        if not self._late:
+        if not self._follows:
             return TransmitStatistics(*counted)
         return HoldingStatistics(
             *counted,
@@ -120,6 +134,12 @@ class NativeTransmitter:
             not_resent=0,
             duplicated=0,
         )
+
+    def _native(self, control: FlowControl) -> Any:
+        rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
+        times = control.interval, control.delay, control.desired_ns
+        fields = *times, status_bytes, control.jitter, rate, control.loss
+        return self._ffi.new("flow_control *", fields)
 
     def _check(self) -> None:
         if self.asked is not None:

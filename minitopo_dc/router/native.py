@@ -24,7 +24,7 @@ from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings, TransmitBearer
 
 NO_PATHS: Mapping[int, WifiPath] = {}
-PYTHON_ONLY = ("data_recovery", "duplication", "flow_control", "leg_failure_ms")
+PYTHON_ONLY = ("data_recovery", "duplication", "leg_failure_ms")
 """Fields of a bearer that the native core lacks."""
 
 
@@ -103,15 +103,18 @@ def native_transmitter(
     settings: ElementSettings, bearer: TransmitBearer, legs: Sequence[NativeLeg]
 ) -> NativeTransmitter:
     """Return the transmitting entity of a bearer over these legs."""
-    pdcp = bearer.pdcp
+    pdcp, control = bearer.pdcp, bearer.pdcp.flow_control
+    policy, seeds = pdcp.policy(len(legs)), settings.backhaul_seeds(bearer)
     return NativeTransmitter(
-        pdcp.policy(len(legs)),
+        policy,
         legs,
         sn_bits=pdcp.sn_bits,
         reports=pdcp.report_ms is not None,
-        late=pdcp.numbering == "late",
+        waits=pdcp.sdus_wait(policy),
+        early=pdcp.numbering == "early",
         buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
         discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
+        flow_control=() if control is None else control.of_legs(len(legs), seeds),
     )
 
 

@@ -86,7 +86,10 @@ class InPython:
         bearer, other = wanted.transmit[0], wanted.receive[0]
         numbers = sn_format(bearer.pdcp.sn_bits)
         entity = bearer.pdcp.transmitter(
-            2, [leg.leg for leg in self.legs], queue_packets=wanted.queue_packets(bearer)
+            2,
+            [leg.leg for leg in self.legs],
+            queue_packets=wanted.queue_packets(bearer),
+            seeds=wanted.backhaul_seeds(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
         self.transmit = TransmitDriver(1, entity, numbers, outlets, self._loop)

@@ -61,7 +61,7 @@ static int at_once(transmit *shown, int64_t now, int size)
 
         if (delay == NEVER)
             continue;
-        is_full = !leg_has_room(shown->states[leg], now, size);
+        is_full = !view_has_room(shown, leg, now, size);
         if (!found || is_full < best_is_full || (is_full == best_is_full && delay < least)) {
             found = 1;
             best = leg;

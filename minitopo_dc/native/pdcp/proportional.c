@@ -109,7 +109,7 @@ static void observe(proportional *self, transmit *shown, int64_t now)
     int64_t at = 0;
 
     for (int leg = 0; leg < self->legs; leg++) {
-        if (leg_backlog_bytes(shown->states[leg], now) == 0)
+        if (view_backlog(shown, leg, now) == 0)
             self->idle[leg] = 1;
         if (view_drain(shown, leg, now, 0) == NEVER)
             self->stood[leg] = 1;

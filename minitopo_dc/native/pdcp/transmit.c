@@ -15,7 +15,7 @@ void transmit_end(transmit *self)
     while (pdu_ring_count(&self->ready))
         release_packet(&self->hooks, pdu_ring_pop(&self->ready).sdu);
     for (int leg = 0; leg < self->legs; leg++)
-        near_leg_end(&self->access[leg]);
+        bearer_leg_end(&self->access[leg], &self->hooks);
     if (self->heard != NULL)
         feedback_end(self->heard);
     free(self->heard);
@@ -34,28 +34,36 @@ static void drop_late(transmit *self, void *sdu)
         self->hooks.release(sdu);
 }
 
-static void send(transmit *self, pdu what)
+/* 0: it will not reach its leg. */
+static int send(transmit *self, pdu what, int64_t now)
 {
     self->counters.pdus[what.leg]++;
     self->counters.bytes[what.leg] += what.size;
     if (self->heard != NULL)
         feedback_sent(self->heard, what.leg, what.count);
-    if (self->late)
-        near_leg_send(&self->access[what.leg], what);
-    else
-        pdu_ring_push(&self->ready, what);
+    if (self->follows)
+        return bearer_leg_send(&self->access[what.leg], what, now);
+    pdu_ring_push(&self->ready, what);
+    return 1;
 }
 
-static void number(transmit *self, void *sdu, int size, const int *legs, int count)
+static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t now)
 {
-    int64_t next = self->next++;
+    int reached = 0;
 
-    for (int i = 1; i < count; i++)
-        keep_packet(&self->hooks, sdu);
-    for (int i = 0; i < count; i++)
-        send(self, (pdu){sdu, next, legs[i], size});
-    if (count == 0)
-        release_packet(&self->hooks, sdu);
+    for (int i = 1; i < legs_count; i++)
+        keep_packet(&self->hooks, what.sdu);
+    for (int i = 0; i < legs_count; i++) {
+        what.leg = legs[i];
+        if (send(self, what, now))
+            reached = 1;
+        else
+            release_packet(&self->hooks, what.sdu);
+    }
+    if (legs_count == 0)
+        release_packet(&self->hooks, what.sdu);
+    else if (!reached && self->hooks.release == NULL)
+        sdu_ring_push(&self->expired, what.sdu);
 }
 
 /* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
@@ -65,7 +73,7 @@ static int64_t on_legs(const transmit *self)
     int64_t count = 0;
 
     for (int leg = 0; leg < self->legs; leg++)
-        count += near_leg_count(&self->access[leg]);
+        count += bearer_leg_count(&self->access[leg]);
     return count;
 }
 
@@ -100,7 +108,7 @@ static void expire(transmit *self, int64_t now)
 static void settle_legs(transmit *self, int64_t now)
 {
     for (int leg = 0; leg < self->legs; leg++)
-        near_leg_settle(&self->access[leg], now);
+        bearer_leg_settle(&self->access[leg], now);
 }
 
 static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
@@ -115,7 +123,7 @@ static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
         release_packet(&self->hooks, sdu);
         return 0;
     }
-    waiting_ring_push(&self->waiting, (waiting_sdu){sdu, now, size});
+    waiting_ring_push(&self->waiting, (waiting_sdu){sdu, now, size, self->early ? self->next++ : 0});
     self->waiting_bytes += size;
     count = (int64_t)waiting_ring_count(&self->waiting);
     self->counters.waiting_maximum = later(self->counters.waiting_maximum, count);
@@ -129,7 +137,7 @@ static int soonest(const transmit *self, int64_t now, int size)
     int found = -1;
 
     for (int leg = 0; leg < self->legs; leg++) {
-        int64_t expected = near_leg_is_up(&self->access[leg]) ? view_expected(self, leg, now, size) : NEVER;
+        int64_t expected = bearer_leg_is_up(&self->access[leg]) ? view_expected(self, leg, now, size) : NEVER;
 
         if (expected < least) {
             least = expected;
@@ -140,14 +148,14 @@ static int soonest(const transmit *self, int64_t now, int size)
 }
 
 /* Those of the policy's answer that are up, or in their place the leg that is soonest; their number. */
-static int select_up_legs(const transmit *self, int64_t now, int size, int *legs)
+static int select_up_legs(const transmit *self, const int *answer, int answered, int64_t now, int size, int *legs)
 {
     int count = 0;
 
-    for (int i = 0; i < self->answered; i++)
-        if (near_leg_is_up(&self->access[self->answer[i]]))
-            legs[count++] = self->answer[i];
-    if (count || !self->answered)
+    for (int i = 0; i < answered; i++)
+        if (bearer_leg_is_up(&self->access[answer[i]]))
+            legs[count++] = answer[i];
+    if (count || !answered)
         return count;
     legs[0] = soonest(self, now, size);
     return legs[0] >= 0;
@@ -156,7 +164,7 @@ static int select_up_legs(const transmit *self, int64_t now, int size, int *legs
 static int can_send(transmit *self, const int *legs, int count, int64_t now, int size)
 {
     for (int i = 0; i < count; i++)
-        if (near_leg_takes(&self->access[legs[i]], now, size))
+        if (bearer_leg_takes(&self->access[legs[i]], now, size))
             return 1;
     return 0;
 }
@@ -169,7 +177,7 @@ static int ask(transmit *self, int64_t now, int size, int *legs, int *count)
     return !self->failed;
 }
 
-/* Number SDUs, first come first, as long as their legs take them. */
+/* Send SDUs, first come first, as long as their legs take them. */
 static void send_waiting(transmit *self, int64_t now)
 {
     int legs[MAX_LEGS], count;
@@ -177,52 +185,65 @@ static void send_waiting(transmit *self, int64_t now)
     expire(self, now);
     while (waiting_ring_count(&self->waiting)) {
         int size = waiting_ring_at(&self->waiting, 0)->size;
+        waiting_sdu first;
 
         if (!self->answered && !ask(self, now, size, self->answer, &self->answered))
             return;
-        count = select_up_legs(self, now, size, legs);
+        count = select_up_legs(self, self->answer, self->answered, now, size, legs);
         if (!can_send(self, legs, count, now, size))
             return;
         self->answered = 0;
-        number(self, pop_waiting(self).sdu, size, legs, count);
+        first = pop_waiting(self);
+        if (!self->early)
+            first.count = self->next++;
+        send_on(self, legs, count, (pdu){first.sdu, first.count, 0, size}, now);
     }
 }
 
 static int64_t next_occasion(transmit *self, int64_t now)
 {
     int64_t moment = discard_end(self);
+    int more = waiting_ring_count(&self->waiting) > 0;
 
-    if (waiting_ring_count(&self->waiting))
-        for (int leg = 0; leg < self->legs; leg++)
-            moment = earlier(moment, leg_service_end(self->states[leg], now));
+    for (int leg = 0; leg < self->legs; leg++)
+        moment = earlier(moment, bearer_leg_next_timeout(&self->access[leg], now, more));
     return moment;
 }
 
 int transmit_push(transmit *self, void *sdu, int size, int64_t now)
 {
-    int legs[MAX_LEGS], count;
+    int answer[MAX_LEGS], legs[MAX_LEGS], answered, count = 0;
 
-    if (self->late && !self->failed)
+    if (self->waits && !self->failed)
         return push_waiting(self, sdu, size, now);
-    if (self->failed || !ask(self, now, size, legs, &count)) {
+    if (self->failed || !ask(self, now, size, answer, &answered)) {
         release_packet(&self->hooks, sdu);
         return 0;
     }
-    number(self, sdu, size, legs, count);
-    return count > 0;
+    if (self->follows)
+        count = select_up_legs(self, answer, answered, now, size, legs);
+    send_on(self, count ? legs : answer, count ? count : answered, (pdu){sdu, self->next++, 0, size}, now);
+    return answered > 0;
 }
 
-void transmit_settle(transmit *self, int64_t now)
+static void poll_legs(transmit *self, int64_t now)
 {
-    if (!self->late || self->failed)
-        return;
     settle_legs(self, now);
     send_waiting(self, now);
     if (self->failed)
         return;
     for (int leg = 0; leg < self->legs; leg++)
-        near_leg_arrived(&self->access[leg], &self->ready);
+        bearer_leg_arrived(&self->access[leg], &self->ready, now);
     self->wake = next_occasion(self, now);
+}
+
+void transmit_settle(transmit *self, int64_t now)
+{
+    if (!self->follows || self->failed)
+        return;
+    do /* again where a node has answered at once */
+        poll_legs(self, now);
+    while (!self->failed && !pdu_ring_count(&self->ready) && self->wake <= now);
 }
 
 int64_t transmit_next_timeout(const transmit *self)

@@ -1,17 +1,18 @@
 /* The transmitting PDCP entity (TS 38.323 clause 5.2.1): the twin of pdcp/transmitting/entity.py, which
- * has the rules, without data recovery, selective duplication, flow control and leg failures. */
+ * has the rules, without data recovery, selective duplication and leg failures. */
 #ifndef MINITOPO_TRANSMIT_H
 #define MINITOPO_TRANSMIT_H
 
 #include "../base/packet.h"
 #include "feedback.h"
-#include "near_leg.h"
+#include "bearer_leg.h"
 #include "policy.h"
 
 typedef struct {
     void *sdu;
     int64_t arrived;
     int size;
+    int64_t count; /* with early numbering */
 } waiting_sdu;
 
 DEFINE_RING(waiting_ring, waiting_sdu)
@@ -19,13 +20,15 @@ DEFINE_RING(sdu_ring, void *)
 
 struct transmit {
     packet_hooks hooks;
-    int legs, header, late;
+    int legs, header;
+    int waits, early; /* SDUs wait until a leg takes them; those have a number */
+    int follows;      /* what its legs do: it waits for them, or they are behind backhauls */
     int failed; /* the policy has: nothing is done any more */
     int64_t mask, next, wake;
     policy *split;
     feedback *heard; /* NULL: no reports */
     leg *states[MAX_LEGS];
-    near_leg access[MAX_LEGS];
+    bearer_leg access[MAX_LEGS];
     waiting_ring waiting;
     int64_t buffer_packets, discard, waiting_bytes;
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */

@@ -2,19 +2,44 @@
 
 int view_takes(transmit *of, int leg, int64_t now, int size)
 {
-    if (of->late)
-        return near_leg_takes(&of->access[leg], now, size);
-    return leg_has_room(of->states[leg], now, size);
+    if (of->waits)
+        return bearer_leg_takes(&of->access[leg], now, size);
+    return bearer_leg_has_room(&of->access[leg], now, size);
 }
 
 int view_is_up(const transmit *of, int leg)
 {
-    return of->late ? near_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
+    return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
 }
 
 int view_may_wait(const transmit *of)
 {
-    return of->late;
+    return of->waits;
+}
+
+int64_t view_backlog(transmit *of, int leg, int64_t now)
+{
+    return bearer_leg_backlog(&of->access[leg], now);
+}
+
+int view_has_room(transmit *of, int leg, int64_t now, int size)
+{
+    return bearer_leg_has_room(&of->access[leg], now, size);
+}
+
+int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)
+{
+    return bearer_leg_drain(&of->access[leg], now, more);
+}
+
+int64_t view_mean_delay(const transmit *of, int leg)
+{
+    return bearer_leg_mean_delay(&of->access[leg]);
+}
+
+int64_t view_credit(const transmit *of, int leg)
+{
+    return bearer_leg_credit(&of->access[leg]);
 }
 
 int64_t view_pending_bytes(const transmit *of)
@@ -57,7 +82,7 @@ unsigned candidates(transmit *of, int64_t now, int size)
         up |= (unsigned)view_is_up(of, leg) << leg;
     }
     found = moving ? taking & moving : taking & up;
-    if (found || of->late)
+    if (found || of->waits)
         return found;
     return moving ? moving : (1u << of->legs) - 1;
 }

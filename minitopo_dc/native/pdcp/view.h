@@ -17,17 +17,12 @@ void view_show(const transmit *of, int leg, leg_view *shown);
 /* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/view.py. */
 unsigned candidates(transmit *of, int64_t now, int size);
 
-static inline int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)
-{
-    return leg_drain_ns(of->states[leg], now, more);
-}
-
 /* Time until an SDU is expected at the leg's end; NEVER: none is known. */
 static inline int64_t view_expected(const transmit *of, int leg, int64_t now, int64_t size)
 {
     int64_t drain = view_drain(of, leg, now, size);
 
-    return drain == NEVER ? NEVER : drain + leg_mean_delay(of->states[leg]);
+    return drain == NEVER ? NEVER : drain + view_mean_delay(of, leg);
 }
 
 #endif

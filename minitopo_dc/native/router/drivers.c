@@ -105,7 +105,7 @@ void transmit_driver_begin(transmit_driver *self, router *of, transmit *entity, 
 void transmit_driver_push(transmit_driver *self, void *sdu, int size)
 {
     transmit_push(self->entity, sdu, size, self->of->now);
-    if (self->entity->late)
+    if (self->entity->follows)
         submit(self);
     else
         put_on_legs(self);
@@ -114,7 +114,7 @@ void transmit_driver_push(transmit_driver *self, void *sdu, int size)
 void transmit_driver_changed(transmit_driver *self, int64_t now)
 {
     self->of->now = now;
-    if (self->entity->late)
+    if (self->entity->follows)
         submit(self);
 }
 

@@ -106,8 +106,8 @@ int receive_poll_number(receive *self, int64_t now, uintptr_t *number)
     return 1;
 }
 
-transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int late,
-                       int64_t buffer_packets, int64_t discard, int64_t lead)
+transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
+                       int early, int64_t buffer_packets, int64_t discard, int64_t lead)
 {
     transmit *self = zeroed(1, sizeof(*self));
 
@@ -116,7 +116,8 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->header = header;
     self->legs = legs;
     self->split = split;
-    self->late = late;
+    self->waits = self->follows = waits;
+    self->early = early;
     self->buffer_packets = buffer_packets;
     self->discard = discard;
     self->wake = NEVER;
@@ -126,9 +127,15 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     }
     for (int i = 0; i < legs; i++) {
         self->states[i] = states[i];
-        near_leg_begin(&self->access[i], states[i], header, lead);
+        bearer_leg_begin(&self->access[i], states[i], header, lead);
     }
     return self;
+}
+
+void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random)
+{
+    self->access[leg].distant = distant_new(control, random, self->states[leg], self->header);
+    self->follows = 1;
 }
 
 void transmit_free(transmit *self)

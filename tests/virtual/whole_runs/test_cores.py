@@ -25,6 +25,7 @@ LATE = {
     "legs_keep_order": True,
 }
 SLOW = leg(rate_mbps=6, delay_ms=30, loss_percent=0.5)
+XN = {"backhaul_ms": [0, 5], "jitter_ms": 2, "rate_mbps": 50, "loss_percent": 0.2}
 SCENARIOS: dict[str, dict[str, Any]] = {
     "batch": {"pdcp": {"batch": 10, "ratio": [7, 3]}},
     "losses": {"legs": [leg(loss_percent=1), leg(burst_loss={"p": 0.005, "r": 0.3})]},
@@ -55,6 +56,17 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "opportunities": {"legs": [{"downlink": {"trace": "opportunities.mahi"}}, leg()]},
     "flows": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc", "leg": 2}]},
     "aioquic": {"transport": "quic", "virtual": {"processing_delay_ms": 1, "packet_trace": True}},
+    "backhaul": {
+        "pdcp": LATE | {"flow_control": {"backhaul_ms": 10, "status_bytes": 6000}},
+        "legs": [leg(outages=[[0.1, 0.15]]), SLOW],
+    },
+    "backhaul and early numbers": {
+        "pdcp": {"split": "proportional", "flow_control": XN, "discard_timer_ms": 100},
+        "legs": [leg(), SLOW],
+        "split_uplink": True,
+    },
+    "credit": {"pdcp": {"split": "credit", "flow_control": XN}, "legs": [leg(), SLOW]},
+    "batch and backhaul": {"pdcp": {"batch": 10, "flow_control": XN}, "legs": [leg(), SLOW]},
     "key frames": {
         "pdcp": LATE,
         "workload": {"kind": "realtime", "duration_s": 1, "key_frame_dscp": 46},
@@ -165,7 +177,6 @@ def check_equality(fields: dict[str, Any], tmp_path: Path) -> None:
     ("fields", "reason"),
     [
         ({"legs": [leg(rlc={"mode": "am"}), leg()]}, "leg 1 has rlc"),
-        ({"pdcp": {"split": "credit", "flow_control": {}}}, "pdcp has flow_control"),
         ({"pdcp": {"data_recovery": True, "report_ms": 20}}, "pdcp has data_recovery"),
     ],
 )
