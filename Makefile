@@ -52,7 +52,7 @@ lint-imports:
 # Each study by itself: several have a module of the same name.
 lint-types:
 	$(BIN)/mypy --num-workers 2
-	@printf '%s\n' studies/*/ examples/campaigns/ | \
+	@printf '%s\n' studies/*/ studies/thesis/quic_of_2020/ examples/campaigns/ | \
 	xargs --max-procs 2 --replace={} sh -c '$(BIN)/mypy --no-error-summary {}*.py'
 
 unit: setup-tests ## the tests that need no root

@@ -1,6 +1,7 @@
 """What it costs, against a baseline of the same call: `make benchmark` (root, a quiet machine).
 
-Without a NAME all are measured but `backends`, whose legs of the kernel need netem.
+Without a NAME all are measured but `backends`, whose legs of the kernel need netem, and
+`estimates`, which compares results and not times.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import cores, downloads, elements, planning
+from benchmarks import cores, downloads, elements, estimates, planning
 
 BENCHMARKS = {
     "elements": (elements.add_options, elements.measure),
     "pdcp": (downloads.add_repetitions, downloads.with_pdcp),
     "cores": (cores.add_options, cores.measure),
     "planning": (planning.add_options, planning.measure),
+    "estimates": (estimates.add_options, estimates.measure),
     "backends": (downloads.add_options, downloads.backends),
 }
 """What adds the options of each, and what measures with them."""

@@ -21,9 +21,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from minitopo_dc.real.machine.run_registry import registered
 from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.real.run_registry import registered
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 

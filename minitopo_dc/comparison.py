@@ -21,12 +21,12 @@ from minitopo_dc.campaign.store import Store
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text, write_whole
+from minitopo_dc.results.kept_scenario import file_digests
 from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.identity import file_digests
 
 ASKED = "comparison.json"
 MAX_LISTED = 5
@@ -147,8 +147,8 @@ class RowCampaign:
             }
             write_whole(root / ASKED, json.dumps(asked, indent=1))
             return
-        has_version = (root / data_model.FILE).exists()
-        if has_version and data_model.check_version(root) != data_model.VERSION:
+        has_runs = any(root.glob("*/result.json"))
+        if has_runs and data_model.check_version(root) != data_model.VERSION:
             raise ValueError("its runs have another version of the data model than this program's")
         before = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
         if differences := self._differences(before):

@@ -167,20 +167,6 @@ def _left_s(until: float) -> float | None:
     return None if math.isinf(until) else max(0.0, until - time.monotonic())
 
 
-def in_processes(
-    call: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], number: int
-) -> Iterator[Ended]:
-    """Make a call with each of the arguments, `number` at a time (`Pool.results`).
-
-    Args:
-        call: a function of a module, which the processes import.
-        arguments: the arguments of each call.
-        number: the number of processes, at most.
-    """
-    with Pool(call, number) as pool:
-        yield from pool.results(arguments)
-
-
 @contextmanager
 def _held_signals() -> Iterator[None]:
     """Block the signals in processes started meanwhile, until those can ignore them."""

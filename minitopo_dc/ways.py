@@ -27,9 +27,8 @@ from matplotlib.axes import Axes
 
 from minitopo_dc import plots, statistics
 from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.clocks import run_scenario
+from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import InputError
-from minitopo_dc.first_use import build_missing
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
 from minitopo_dc.results.kept_scenario import load_as_run
@@ -37,6 +36,12 @@ from minitopo_dc.results.measures.congestion import congestion_series
 from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.measures.verdict import Ratio, difference_sentence
 from minitopo_dc.results.run_result import NUMBERS, RunResult
+from minitopo_dc.results.tables.columns import (
+    is_better_low,
+    label_of,
+    main_measure,
+    name_and_unit,
+)
 from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.scenario import Scenario
 
@@ -141,7 +146,7 @@ class Run:
     def _facts(self) -> dict[str, str]:
         known = self.result.measures
         names = [*NUMBERS, *(name for name in known if name.startswith("leg_bytes_"))]
-        return {plots.label_of(name): significant(known[name]) for name in names if name in known}
+        return {label_of(name): significant(known[name]) for name in names if name in known}
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +161,7 @@ class Comparison:
     @property
     def measure(self) -> str:
         """Return the name of the main measure: goodput, or that of the ways' workload."""
-        return plots.main_measure(self.runs, ["way"])
+        return main_measure(self.runs, ["way"])
 
     @property
     def table(self) -> pd.DataFrame:
@@ -177,20 +182,20 @@ class Comparison:
         ratio, interval, pairs = statistics.paired_ratio(
             self.runs, "way", first, second, measure=self.measure, pairs=["seed"]
         )
-        name, unit = plots.name_and_unit(self.measure)
+        name, unit = name_and_unit(self.measure)
         what = difference_sentence(
             (first, second),
             (self._means()[first], self._means()[second]),
             unit,
             Ratio(ratio, interval.low, interval.high, pairs, self.runs["seed"].nunique()),
             _better(self.measure),
-            low_is_better=plots.is_better_low(self.measure),
+            low_is_better=is_better_low(self.measure),
         )
         return what if self.measure == "goodput_mbps" else f"{name.capitalize()}: {what}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
-        return plots.comparison(self.runs, by="way", ax=ax)
+        return plots.comparison(self.runs, ax=ax)
 
     def __repr__(self) -> str:
         """Return the table, the sentence and what failed, as a terminal shows them."""
@@ -207,7 +212,7 @@ class Comparison:
 
     def _means(self) -> pd.Series[float]:
         """Return the mean of each way that has one, the best first."""
-        low = plots.is_better_low(self.measure)
+        low = is_better_low(self.measure)
         return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
 
     def _best_two(self) -> list[str]:
@@ -294,7 +299,7 @@ def _better(measure: str) -> str:
     """Return the word for what is better in a measure."""
     if measure == "goodput_mbps":
         return "faster"
-    return "lower" if plots.is_better_low(measure) else "higher"
+    return "lower" if is_better_low(measure) else "higher"
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
@@ -302,7 +307,7 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
     texts = list(map(with_reach, table[measure], reach))
-    columns = {plots.label_of(measure): texts, "runs ok": table["runs"]}
+    columns = {label_of(measure): texts, "runs ok": table["runs"]}
     return pd.DataFrame(columns, table.index).rename_axis(None)
 
 

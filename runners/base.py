@@ -158,6 +158,10 @@ class Host(Protocol):
         """Start a process in this host; its pid is that of the command, not of a wrapper."""
 
 
+Builder = Callable[[Callable[[str], None]], Path]
+"""Makes a part and returns its path; it is given what tells the user the next step, a line each."""
+
+
 class Runner(ABC):
     """One transport: commands, set-up of hosts, and how the outcome is read."""
 
@@ -186,6 +190,7 @@ class Runner(ABC):
     tools: ClassVar[tuple[Tool, ...]] = ()  # the programs that it runs
     packages: ClassVar[tuple[str, ...]] = ()  # Python distributions whose versions matter
     set_up: ClassVar[bool] = False  # the project's own set-up gets all that it needs
+    builds: ClassVar[Mapping[str, Builder]] = {}  # what `minitopo-dc build NAME` makes for it
     essential: ClassVar[bool] = False  # no comparison makes sense without it
     # It tells what each of its paths carried, in `details["paths"]` (`PathReport`).
     checks_paths: ClassVar[bool] = False
@@ -399,7 +404,6 @@ AnyRunner = TypeVar("AnyRunner", bound=type[Runner])
 STACKS = (
     "tcp.runner",
     "aioquic.runner",
-    "aioquic.v0_8.runner",
     "ngtcp2",
     "mptcp.runner",
     "tquic",

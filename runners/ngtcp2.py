@@ -22,13 +22,11 @@ from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.guest_programs import ProgramsFlow
-from minitopo_dc.runners.processes.process import last_json, log_tail
-from minitopo_dc.runners.processes.source_address import source_address, user_of
+from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.runners.quic import DatagramRunner
-from minitopo_dc.runners.site import download_directory, downloaded_file, website
+from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
 from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.units import NS_PER_S

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import Settings, SettingsError
-from minitopo_dc.suggestions import did_you_mean
 
 MOST = 2**62 - 1
 """Of every size: what QUIC can write (RFC 9000, section 16)."""

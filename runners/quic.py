@@ -1,18 +1,20 @@
-"""Common parts of the QUIC stacks: options, datagram sizes, this project's programs, reports."""
+"""Common parts of the QUIC stacks: options, datagram sizes, programs, reports, files to serve."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.defaults import RECEIVE_BUFFER_BYTES
-from minitopo_dc.runners.base import Runner, Transfer
+from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.workloads import Realtime, Workload, WorkloadField
+from minitopo_dc.workloads.content import write_content
 
 MEBIBYTE = 1024 * 1024
 
@@ -134,3 +136,39 @@ class BuiltInQuicRunner(DatagramRunner):
 def _qlog_directory(transfer: Transfer, role: str) -> Path:
     # Both stacks name both ends' files by the connection: one directory would lose one.
     return transfer.directory / "qlog" / role
+
+
+@contextmanager
+def website(transfer: Transfer) -> Iterator[None]:
+    """Give directories `www`, with a file named by its size, and `download`, for a block."""
+    size = transfer.download.requested_bytes
+    with _directory(transfer.directory / "www") as www, download_directory(transfer):
+        write_content(www / str(size), size)
+        yield
+
+
+def download_directory(transfer: Transfer) -> AbstractContextManager[Path]:
+    """Give directory `download` alone, for a block."""
+    return _directory(transfer.directory / "download")
+
+
+@contextmanager
+def _directory(path: Path) -> Iterator[Path]:
+    shutil.rmtree(path, ignore_errors=True)  # of an earlier run that was killed
+    try:
+        path.mkdir()
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def downloaded_file(transfer: Transfer) -> Path:
+    """Return the file that the client wrote.
+
+    Raises:
+        TransferFailed: it wrote none, or more than one.
+    """
+    files = list((transfer.directory / "download").iterdir())
+    if len(files) != 1:
+        raise TransferFailed(f"client wrote {len(files)} files, not one")
+    return files[0]

@@ -34,7 +34,7 @@ from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.minitopo import experiment, topology
-from minitopo_dc.minitopo.path_at import PATH_AT
+from minitopo_dc.minitopo.path_parameters import PATH_AT
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime

@@ -77,7 +77,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly or os.geteuid() != 0 or in_worker:
         return
     if any(item.get_closest_marker("root") for item in session.items):
-        from minitopo_dc.real.machine.preflight import check
+        from minitopo_dc.real.machine import check
 
         missing = [finding for finding in check() if finding.status == "missing"]
         if missing:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc import first_use
+from minitopo_dc import clocks
+from minitopo_dc.clocks import PARTS, build_missing
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.first_use import PARTS, build_missing
 
 BASE = dc.Scenario(
     legs=[dc.Leg(rate_mbps=20)], transport="quic-picoquic", mode="sc", clock="virtual"
@@ -31,7 +31,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     for name in PARTS:
         monkeypatch.setitem(PARTS, name, lacking(name))
-    first_use._build_once.cache_clear()
+    clocks._build_once.cache_clear()
     return names
 
 
@@ -79,6 +79,6 @@ def test_a_run_and_a_comparison_build_first(use: Any, monkeypatch: pytest.Monkey
     def stop(name: str) -> None:
         raise OSError(name)
 
-    monkeypatch.setattr(first_use, "_build_once", stop)
+    monkeypatch.setattr(clocks, "_build_once", stop)
     with pytest.raises(OSError, match="native core"):
         use(BASE)

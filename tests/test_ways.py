@@ -178,8 +178,8 @@ def test_the_sentence_says_which_of_the_best_is_better(
 def test_the_sentence_of_a_delay_prefers_the_lower_one() -> None:
     compared = table_of(a=[10.0, 11.0, 12.0], b=[20.0, 22.0, 24.0])
     runs = compared.runs.rename(columns={"goodput_mbps": "delay_p95_ms"})
-    found = Comparison(runs, compared.ways, Path()).sentence
-    assert re.fullmatch(r"Delay.*: a is 50 % lower \(the same with 3 seeds\)\.", found)
+    sentence = Comparison(runs, compared.ways, Path()).sentence
+    assert re.fullmatch(r"Delay.*: a is 50 % lower \(the same with 3 seeds\)\.", sentence)
 
 
 def test_a_failed_run_is_named_below_the_table() -> None:

@@ -30,7 +30,7 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
     sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
     __package__ = "topologies"
 
-from .bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg
+from .bearer_end import LEG_MTU, MAX_LEGS, BearerEnd, Bearers, Leg, addresses, neighbours, segment
 from .element_process import (
     ElementProcess,
     ElementProcessError,
@@ -39,7 +39,6 @@ from .element_process import (
 from .host import TestbedHost, run, words
 from .parameter_values import in_json
 from .radio_link import RadioLinkError, radio_settings
-from .reach import addresses, neighbours, segment
 
 Parameters = Mapping[str, Any]
 """Of a leg: those of a radio link; `uplink` and `downlink` have what differs there."""

@@ -1,7 +1,7 @@
 """An element's process on a Mininet host, and the place of its files.
 
 As every process of a run it carries the run's id, and the run is registered, so that `minitopo-dc
-clean` finds what a killed program left (`minitopo_dc.real.machine.run_registry`).
+clean` finds what a killed program left (`minitopo_dc.real.run_registry`).
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def attempt(kind: str, seed: int, directory: Path) -> Case:
             for _ in steps:
                 is_loaded = True
     except REFUSALS as error:
-        return _judged(entry.told(str(error)), kind, directory)._replace(is_loaded=is_loaded)
+        return _judged(entry.printable(str(error)), kind, directory)._replace(is_loaded=is_loaded)
     except SystemExit as ended:
         message = caught.getvalue()
         if ended.code not in (0, 2):

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from benchmarks.hostile import Report
-from minitopo_dc.real.machine.run_registry import clean
 from minitopo_dc.real.network.cpu_limit import cpu_limit
+from minitopo_dc.real.run_registry import clean
 
 COMMAND = (sys.executable, "-c", "from minitopo_dc.cli import main; raise SystemExit(main())")
 """As the installed script; behind `-m` Python itself may end by SIGINT."""

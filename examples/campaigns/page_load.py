@@ -20,7 +20,7 @@ CONTROL = ["--congestion-control", "{congestion_control}"]
 
 def page(*options: str) -> dict[str, list[str]]:
     """Return the programs that serve and load the page with these options."""
-    module = "minitopo_dc.page_load"
+    module = "examples.page_load"
     server = ["{python}", "-m", f"{module}.server", *options, *CONTROL]
     return {"server": server, "client": ["{python}", "-m", module, *options]}
 

@@ -22,7 +22,7 @@ from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.statistics import look_confidence, mean_interval, outcome
 
 SHOWN = 2

@@ -1,12 +1,7 @@
 """Campaigns: many scenarios times seeds, interrupted and resumed, as one table.
 
-A case goes this way, from a user's lines to the table:
-
-* `plan` checks each case and makes a row of it for each seed, with the digest of its scenario;
-* `campaign.Campaign` gives the runs that are missing to `executors` (or `cluster`), and each
-  `RunResult` to `store`;
-* `table` makes of both one table, and reads it again;
-* `program` loads a campaign's file; `designs` has the points of space-filling designs.
+`plan` makes a row of a case and a seed, `executors` or `cluster` run what is missing, `store` keeps
+it, and `table` makes one table. `program` loads a file, `designs` have points over many factors.
 """
 
 from __future__ import annotations

@@ -22,16 +22,15 @@ import pandas as pd
 
 from minitopo_dc.campaign.executors import Workers, executed, local
 from minitopo_dc.campaign.plan import Case, Plan
-from minitopo_dc.campaign.progress import Bar, expected_s
+from minitopo_dc.campaign.progress import Bar
 from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
-from minitopo_dc.clocks import chosen_jobs, require_clock
+from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
-from minitopo_dc.first_use import build_missing
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import DETAILS, RunResult
-from minitopo_dc.runs.attempts import Retries, check_retries
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.runs.perform import Retries, check_retries
+from minitopo_dc.scenario import Scenario
 
 __all__ = ["Campaign", "Retries"]
 
@@ -112,11 +111,11 @@ class Campaign:
             missing = self._missing(rows)
             self._save(rows)
             try:
-                with registrations_kept(), Bar(missing, len(rows), shown=progress) as bar:
+                with registrations_kept(), Bar(len(missing), len(rows), shown=progress) as bar:
                     for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
                         rows[name] = row_of(recorded)
-                        bar.end(name, recorded)
+                        bar.end(recorded)
             finally:
                 self._save(rows)
         return self._table(rows)
@@ -131,15 +130,9 @@ class Campaign:
         """Return a table without rows, which has the columns that are known before a run."""
         return self._table({}, DETAILS).iloc[:0]
 
-    def expected_s(self) -> dict[Clock, tuple[int, float]]:
-        """Return the number of runs that are not done by their clock, and their rough time in s.
-
-        On the virtual clock the time is that of the network, which passes faster.
-        """
-        times: dict[Clock, list[float]] = {}
-        for scenario in self._missing(self._store.names).values():
-            times.setdefault(scenario.clock, []).append(expected_s(scenario))
-        return {clock: (len(seconds), sum(seconds)) for clock, seconds in times.items()}
+    def missing(self) -> list[Scenario]:
+        """Return the scenarios of the runs that are not done."""
+        return [*self._missing(self._store.names).values()]
 
     @property
     def label_values(self) -> frozenset[str]:
@@ -169,8 +162,7 @@ class Campaign:
             if isinstance(executor, Executor):
                 executor = partial(executed, executor)
             return nullcontext(executor)
-        done = () if again else self._store.names
-        missing = self._missing(done).values()
+        missing = self._plan.scenarios.values() if again else self.missing()
         build_missing(missing)
         clocks = {scenario.clock for scenario in missing}
         for clock in clocks:

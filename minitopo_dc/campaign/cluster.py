@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from minitopo_dc.campaign.executors import GONE, Results, Scenarios, received, submitted
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Clock
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,6 @@ Factor = tuple[float, float] | tuple[float, float, str] | list[Any]
 Point = dict[str, Any]
 Shares = NDArray[np.float64]
 """A row for each point, of the share (0 to 1) of each factor's range."""
-T = TypeVar("T")
 MAX_BYTES = 100_000_000
 """The most bytes of a file of points: far above 10,000 points of a thousand factors."""
 DIGITS = 6
@@ -40,10 +39,8 @@ CANDIDATES_PER_POINT = 40
 _HALVINGS = 12
 """Halvings of the interval that holds WSP's distance, until it is below the scatter of how many
 points it leaves."""
-_STEP = 5e-4
-"""The relative step of the search below the distance, which changes the number of points by a
-few."""
-_STEPS = 20
+_STEP, _STEPS = 5e-4, 20
+"""Relative steps of the search below the distance; each changes the number of points by a few."""
 
 
 def grid(**factors: Iterable[Any]) -> Iterator[Point]:
@@ -172,7 +169,7 @@ def _numbers(rows: pd.DataFrame, name: str, low: float, high: float) -> list[flo
     return [float(number) for number in numbers]
 
 
-def spread(points: Sequence[T], kept: int) -> list[T]:
+def spread(points: Sequence[Any], kept: int) -> list[Any]:
     """Return so many of the points, evenly chosen: for a quick version."""
     count = len(points)
     return [points[index * count // kept] for index in range(kept)] if kept < count else [*points]

@@ -26,13 +26,12 @@ from minitopo_dc.clocks import attempt, clean_killed
 from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries, tried
+from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.script_plugins import plugin_files, restored
 from minitopo_dc.scenario import Scenario
 
 MAX_KILLS = 3
-"""The most times that the process of one run may be killed; Dask's own default (`allowed-failures`)
-is 3, too."""
+"""The most times that the process of one run may be killed, as Dask's `allowed-failures`."""
 Results = Iterator[tuple[str, RunResult]]
 """The identity and the result of each run, as it ends."""
 Scenarios = Mapping[str, Scenario]
@@ -151,27 +150,22 @@ def received(
         StoreError: runs are lost; raised when all others have ended.
     """
     lost: dict[str, BaseException] = {}
-    for future in _ended(waiting, watch):
-        name = waiting.pop(future)
-        try:
-            result, packed = future.result()
-        except (Exception, *GONE) as error:
-            watch(error)
-            lost[name] = error
-        else:
-            with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-                archive.extractall(working / name)
-            yield name, result
-    for cause in lost.values():
-        raise _lost([*lost], f"the executor lost them: {type(cause).__name__}: {cause}")
-
-
-def _ended(waiting: Mapping[Future[Packed], str], watch: Watch) -> Iterator[Future[Packed]]:
-    """Yield futures as they end, until none is left; whoever gets one removes it."""
     while waiting:
         with suppress(TimeoutError):
-            yield from as_completed(waiting, WATCH_S)
+            for future in as_completed([*waiting], WATCH_S):
+                name = waiting.pop(future)
+                try:
+                    result, packed = future.result()
+                except (Exception, *GONE) as error:
+                    watch(error)
+                    lost[name] = error
+                else:
+                    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+                        archive.extractall(working / name)
+                    yield name, result
         watch(None)
+    for cause in lost.values():
+        raise _lost([*lost], f"the executor lost them: {type(cause).__name__}: {cause}")
 
 
 def _lost(names: Sequence[str], why: str) -> StoreError:

@@ -24,10 +24,9 @@ from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.errors import InputError
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.installation import PACKAGE, checkout
-from minitopo_dc.suggestions import did_you_mean
 
 FILE = "campaign.py"
 """The campaign of a study that has one only, named like its folder."""

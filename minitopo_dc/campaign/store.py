@@ -169,8 +169,7 @@ class Store:
 FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
 """Error numbers of a full disk and of a used-up quota, with their words."""
 FLOOR_BYTES = 1 << 20
-"""With less free space than this, a failed run counts as failed for want of space: one log may be
-so long."""
+"""With less free space a failed run counts as failed for want of it: one log may be so long."""
 LOG_END_BYTES = 10_000
 """The size of a log's end, in which a process says why it ended."""
 

@@ -34,7 +34,7 @@ from minitopo_dc.linux_guest.build import SERIES
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.build import build as build_native
 from minitopo_dc.picoquic.build import build as build_picoquic
-from minitopo_dc.runners.aioquic.v0_8.library import build as build_aioquic_2020
+from minitopo_dc.runners.base import Builder, all_runners
 from minitopo_dc.runners.tquic import CACHE
 
 HELP = "build the native core, picoquic, the Linux guest or TQUIC, or get aioquic of 2020"
@@ -61,19 +61,24 @@ def build_tquic(_say: Callable[[str], None]) -> Path:
     return root / CACHE / "bin"
 
 
-TARGETS: dict[str, Callable[[Callable[[str], None]], Path]] = {
+TARGETS: dict[str, Builder] = {
     "picoquic": build_picoquic,
     "native": build_native,
-    "aioquic-2020": build_aioquic_2020,
     "linux": build_linux,
     "tquic": build_tquic,
 }
 
 
+def targets() -> dict[str, Builder]:
+    """Return what can be built, by name: `TARGETS`, and what runners need."""
+    return TARGETS | {name: made for kind in all_runners() for name, made in kind.builds.items()}
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's argument and its option."""
+    names = targets()
     parser.add_argument(
-        "target", choices=TARGETS, metavar="TARGET", help=f"one of {', '.join(TARGETS)}"
+        "target", choices=names, metavar="TARGET", help=f"one of {', '.join(names)}"
     )
     parser.add_argument(
         "--source",
@@ -86,7 +91,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the target is built, 1 when it could not be."""
-    target = TARGETS[arguments.target]
+    target = targets()[arguments.target]
     if arguments.source is not None:
         if arguments.target != "linux":
             raise SettingsError("--source: only linux is built from sources that one names")

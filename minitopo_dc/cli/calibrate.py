@@ -102,10 +102,10 @@ def _table(quantities: Iterable[Quantity]) -> Sheet:
     heads = [Head("", text=True), Head("downlink", text=True), Head("unit", text=True)]
     sheet = Sheet([*heads, *map(Head, ("asked", "ideal leg", "measured", "error"))])
     for quantity in quantities:
-        asked = "-" if quantity.asked is None else significant(quantity.asked)
+        setting = "-" if quantity.asked is None else significant(quantity.asked)
         numbers = (quantity.ideal, quantity.measured, quantity.error)
         name = (f"leg {quantity.leg}", quantity.name, quantity.unit)
-        sheet.add(*name, asked, *map(significant, numbers))
+        sheet.add(*name, setting, *map(significant, numbers))
         if (lost := quantity.losses) is not None:
             expected = expected_count(lost.mean, lost.variance)
             sheet.notes.append(
@@ -175,7 +175,7 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
     for label, runs in [*sorted(groups.items()), ("all disturbances", every)]:
         wrong = [is_detected for error, is_detected in runs if error > OFF]
         share = Proportion(sum(wrong), len(wrong))
-        alarms = Proportion(sum(told for error, told in runs if error <= OFF), len(runs))
+        alarms = Proportion(sum(alarm for error, alarm in runs if error <= OFF), len(runs))
         table.append(
             {
                 "disturbance": label,
@@ -188,7 +188,7 @@ def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]
                 "alarms": alarms.count,
                 "alarms_share": alarms.share,
                 "alarms_high": alarms.high,
-                "worst_untold": max((e for e, told in runs if e > OFF and not told), default=0.0),
+                "worst_untold": max((e for e, alarm in runs if e > OFF and not alarm), default=0.0),
             }
         )
     return table

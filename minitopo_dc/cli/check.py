@@ -17,10 +17,10 @@ from rich.text import Text
 from minitopo_dc.cli.screen import StatusLine
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.native.library import missing
-from minitopo_dc.real.machine.machine import NEEDS_ROOT
-from minitopo_dc.real.machine.preflight import (
+from minitopo_dc.real.machine import (
     ELEMENT,
     KERNEL_BACKEND,
+    NEEDS_ROOT,
     SEE_DETAIL,
     Finding,
     Status,
@@ -49,8 +49,8 @@ def execute(arguments: argparse.Namespace) -> int:
     findings = check()
     findings += transfers(findings)
     if arguments.json:
-        found = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
-        print(json.dumps(found, indent=1))  # noqa: T201
+        machine = {"facts": facts(), "findings": [asdict(finding) for finding in findings]}
+        print(json.dumps(machine, indent=1))  # noqa: T201
     else:
         console = Console()
         console.print(report(findings, console.width), soft_wrap=True)
@@ -61,7 +61,7 @@ def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:
     """Use each transport on each clock that the other findings allow; yield what came of it."""
     allowed = {finding.name for finding in findings if finding.status == "ok"}
     if all(finding.status == "ok" for finding in findings if finding.enables == ELEMENT):
-        runners = [each for each in all_runners() if transport(each.name) in allowed]
+        runners = [runner for runner in all_runners() if transport(runner.name) in allowed]
         with StatusLine("a small transfer of each transport on the real clock") as _:
             yield from (_transfer(runner, "real", runner.name) for runner in runners)
     yield from virtual_transfers()
@@ -80,9 +80,9 @@ def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
     result = _run(_smallest(runner, clock))
     reason = "" if result.status in ("ok", "disturbed") else result.reason
     kind = result.workload
-    found = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
+    outcome = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
     return as_finding(
-        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=found
+        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=outcome
     )
 
 
@@ -91,7 +91,7 @@ def _smallest(runner: Runner, clock: Clock) -> Scenario:
         transport=runner.name,
         mode="multipath" if runner.multipath else "sc",
         legs=(LEG, LEG),
-        workload=next(each for each in SMALLEST if each.kind in runner.workloads),
+        workload=next(least for least in SMALLEST if least.kind in runner.workloads),
         congestion_control=runner.congestion_controls[0] if runner.congestion_controls else "cubic",
         clock=clock,
     )
@@ -150,7 +150,7 @@ def report(findings: Sequence[Finding], width: int) -> Text:
     sections: dict[str, list[Finding]] = {}
     for finding in sorted(findings, key=_place):
         sections.setdefault(_title(finding), []).append(finding)
-    lines = [line for title, found in sections.items() for line in page.section(title, found)]
+    lines = [line for title, rows in sections.items() for line in page.section(title, rows)]
     return Text("\n").join([*lines, Text(), *page.conclusion(findings)])
 
 
@@ -168,7 +168,7 @@ def _title(finding: Finding) -> str:
 
 def _labelled(name: str) -> str:
     """Return the name of a finding for display: that of a transport with its stack."""
-    labels = {transport(each.name): transport(each.label) for each in all_runners()}
+    labels = {transport(runner.name): transport(runner.label) for runner in all_runners()}
     return labels.get(name, name)
 
 
@@ -185,16 +185,16 @@ class _Page:
 
         An explanation that several findings in a row have comes once.
         """
-        worst = min((each.status for each in findings), key=list(MARKS).index)
-        own = [each for each in findings if each.name == title]
+        worst = min((finding.status for finding in findings), key=list(MARKS).index)
+        own = [finding for finding in findings if finding.name == title]
         label = _labelled(title)
         yield from self._line("", worst, label[0].upper() + label[1:], "".join(map(_status, own)))
-        for words in (words for each in own for words in _explanation(each)):
+        for words in (words for finding in own for words in _explanation(finding)):
             yield from self._wrapped(words, " " * 6, " " * 8)
-        others = [each for each in findings if each not in own]
+        others = [finding for finding in findings if finding not in own]
         for explanation, alike in groupby(others, key=_explanation):
-            for each in alike:
-                yield from self._line(" " * 4, each.status, each.name, _status(each))
+            for finding in alike:
+                yield from self._line(" " * 4, finding.status, finding.name, _status(finding))
             for words in explanation:
                 yield from self._wrapped(words, " " * 10, " " * 12)
 

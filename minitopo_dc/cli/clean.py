@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from minitopo_dc.real.machine.run_registry import clean
+from minitopo_dc.real.run_registry import clean
 
 HELP = "end the processes that killed runs left, and so remove their hosts, interfaces and rules"
 

@@ -38,8 +38,8 @@ from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runs.attempts import Retries, check_retries
 from minitopo_dc.runs.check import check_rows
+from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.scenario import Scenario
 
 MAX_REPETITIONS = 10_000

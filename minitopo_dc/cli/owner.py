@@ -38,14 +38,14 @@ def drop_privileges(directories: Sequence[Path]) -> None:
     """
     if os.geteuid() != 0:
         return
-    found = {directory: directory.stat() for directory in directories if directory.is_dir()}
-    owners = {each.st_uid for each in found.values()}
+    places = {directory: directory.stat() for directory in directories if directory.is_dir()}
+    owners = {facts.st_uid for facts in places.values()}
     if len(owners) > 1:
-        words = ", ".join(f"{path} ({_name(each.st_uid)}'s)" for path, each in found.items())
+        words = ", ".join(f"{path} ({_name(facts.st_uid)}'s)" for path, facts in places.items())
         raise SettingsError(f"several owners: {words}; give directories of one, or not as root")
     if owners <= {0}:
         return
-    directory, facts = next(iter(found.items()))
+    directory, facts = next(iter(places.items()))
     name = _name(facts.st_uid)
     try:
         _set_user(facts.st_uid, facts.st_gid)

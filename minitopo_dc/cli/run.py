@@ -27,6 +27,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import load_plugins
+from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Clock, Scenario
@@ -61,7 +62,7 @@ def execute(arguments: argparse.Namespace) -> int:
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
     scenario = with_assignments(_with_dc(scenario, arguments), arguments)
-    clock = arguments.clock or ("real" if interactive else _wanted_clock(scenario))
+    clock = arguments.clock or ("real" if interactive else _default_clock(scenario))
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)
     _check(scenario, arguments)
@@ -109,7 +110,7 @@ def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
     if bool(arguments.scenario) == bool(arguments.topology) or (arguments.scenario and any(files)):
         raise SettingsError("run: give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone")
     if arguments.scenario is not None:
-        return Scenario.load(arguments.scenario), False
+        return load_to_run(arguments.scenario), False
     run = read_minitopo(*files)
     for line in run.notes:
         note(line)
@@ -171,7 +172,7 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
     return sheet
 
 
-def _wanted_clock(scenario: Scenario) -> Clock:
+def _default_clock(scenario: Scenario) -> Clock:
     """Return the file's clock; if it names none, the one that this machine can run."""
     return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
 
@@ -183,7 +184,7 @@ def open_command_line(scenario: Scenario, directory: Path) -> int:
         0, or 1 when something of the network failed.
     """
     # Imported here, as the rest of the command line must work without Mininet.
-    from minitopo_dc.real.machine.machine import save_facts
+    from minitopo_dc.real.machine import save_facts
     from minitopo_dc.real.network.elements import ElementFailedError, stop_all
     from minitopo_dc.real.network.testbed import testbed
 

@@ -89,7 +89,7 @@ class Progress(StatusLine):
         super().__init__("starting")
         self._waiting = list(scenarios)
         self._before = self._done = before
-        self._told_reasons: set[str] = set()
+        self._printed_reasons: set[str] = set()
 
     def __enter__(self) -> Self:
         if self._before:
@@ -125,9 +125,9 @@ class Progress(StatusLine):
         reason = result.reason.splitlines()[0]
         if result.status != "unsupported":
             return reason
-        if reason in self._told_reasons:
+        if reason in self._printed_reasons:
             return "for a reason above"
-        self._told_reasons.add(reason)
+        self._printed_reasons.add(reason)
         return reason
 
     def _left(self) -> str:

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from minitopo_dc.clocks import run_scenario
+from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import Choice
-from minitopo_dc.first_use import build_missing
 from minitopo_dc.pool import Ended, Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms

@@ -1,1 +1,106 @@
-"""C code of this project as an extension of Python, made by cffi in a cache without root."""
+"""C code of this project as an extension of Python: sources, place, and how it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minitopo_dc.errors import MinitopoDcError
+from minitopo_dc.installation import checkout
+
+
+class NotBuiltError(MinitopoDcError, RuntimeError):
+    """Error: the extension is not here; the text says how to get it."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """One extension of Python that is compiled on this machine.
+
+    Attributes:
+        name: of its folder in the cache, and what `minitopo-dc build` is told.
+        module: its name as a Python module.
+        title: what a message calls it.
+        folder: where its own code is.
+        made_of: files below `folder` that change it.
+        salt: what else does.
+    """
+
+    name: str
+    module: str
+    title: str
+    folder: Path
+    made_of: tuple[str, ...]
+    salt: str = ""
+
+    @property
+    def command(self) -> str:
+        """Return the command that makes it."""
+        return f"minitopo-dc build {self.name}"
+
+    def build_directory(self) -> Path:
+        """Return the directory where it is to be."""
+        return build_directory(self.name)
+
+    def find(self) -> Path | None:
+        """Return its file, None when it is not here."""
+        return find_file(self.name, self.file_name())
+
+    def file_name(self) -> str:
+        """Return its file's name, which changes with its sources and with the Python it is for."""
+        parts = [self.salt.encode(), *((self.folder / name).read_bytes() for name in self.made_of)]
+        digest = hashlib.sha256(b"".join(parts)).hexdigest()[:16]
+        return f"{digest}/{self.module}{sysconfig.get_config_var('EXT_SUFFIX')}"
+
+    def missing(self) -> str | None:
+        """Return why it cannot be used here and what to do, None when it can."""
+        return None if self.find() else f"{self.title} is not built (get it: {self.command})"
+
+    def load(self) -> Any:
+        """Return the loaded extension, with `ffi` and `lib` of cffi.
+
+        Raises:
+            NotBuiltError: it is not here, or cannot be loaded.
+        """
+        path = self.find()
+        if path is None:
+            raise NotBuiltError(self.missing())
+        spec = importlib.util.spec_from_file_location(self.module, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except ImportError as error:  # the system's OpenSSL is another one now, for example
+            raise NotBuiltError(f"{path}: {error} (get it anew: {self.command})") from error
+        return module
+
+
+def build_directory(name: str) -> Path:
+    """Return where a thing is to be: in a writable checkout its `.cache`, else the user's."""
+    root = checkout()
+    if root is not None and os.access(root, os.W_OK):
+        return _of_checkout(root, name)
+    return _of_user(name)
+
+
+def find_file(name: str, file: str) -> Path | None:
+    """Return a file of a thing, also in another user's checkout; None when it is not here."""
+    root = checkout()
+    others = [] if root is None else [_of_checkout(root, name)]
+    places = [build_directory(name), _of_user(name), *others]
+    return next((place / file for place in places if (place / file).exists()), None)
+
+
+def _of_checkout(root: Path, name: str) -> Path:
+    return root / ".cache" / name
+
+
+def _of_user(name: str) -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "minitopo-dc" / name

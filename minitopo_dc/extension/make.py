@@ -1,26 +1,29 @@
 """Makes an extension: compiled and linked in a cache, and loaded once before it is kept.
 
-It needs a compiler and Python's headers, but no root.
+It needs a compiler and Python's headers, but no root. What pip has fetched once stays in a cache.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.extension.place import Extension
+from minitopo_dc.extension import Extension
 
 COMPILER = "cc"
 PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"
@@ -209,3 +212,67 @@ def run(
         said = [line.strip() for line in words if "error" in line.lower()] or words[-3:]
         end = f"exit code {done.returncode}"
         raise BuildError(f"{what}: {' | '.join(said[:3]) or end}")
+
+
+@dataclass(frozen=True)
+class SourceDistribution:
+    """One release of a package on PyPI.
+
+    Attributes:
+        requirement: its name and version, as pip writes them.
+        sha256: of its archive, in hexadecimal.
+        title: what a message calls its content.
+        metadata_from: packages that may be wheels, as pip asks them about this one.
+    """
+
+    requirement: str
+    sha256: str
+    title: str
+    metadata_from: Sequence[str] = ()
+
+    @property
+    def archive(self) -> str:
+        """Return the name of its archive."""
+        return f"{self.requirement.replace('==', '-')}.tar.gz"
+
+    def fetch(self, cache: Path, say: Callable[[str], None]) -> Path:
+        """Return the archive, fetched into the cache unless it is there.
+
+        Raises:
+            BuildError: pip could not get it, or what is there is something else.
+        """
+        kept = cache / self.archive
+        if not kept.exists():
+            say(f"getting the sources ({self.requirement}, by pip)")
+            self._download(cache)
+        if not kept.exists():
+            raise BuildError(f"pip has left no {kept}")
+        if hashlib.sha256(kept.read_bytes()).hexdigest() != self.sha256:
+            raise BuildError(f"{kept} is not the file whose hash is known: remove it")
+        return kept
+
+    def unpack(self, kept: Path, directory: Path) -> Path:
+        """Unpack the archive into a directory, and return the folder with all that it holds."""
+        with tarfile.open(kept) as tar:
+            # Python 3.11.4 and newer; before, the hash alone says that nothing leaves it.
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+            tar.extractall(directory)
+        return directory / self.archive.removesuffix(".tar.gz")
+
+    def _download(self, cache: Path) -> None:
+        """Download the sources by pip, which checks the hash.
+
+        The files that describe a package have no hash, so they are not kept.
+        """
+        requirements = cache / "requirements.txt"
+        requirements.write_text(
+            f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
+        )
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
+            *("--no-deps", "--ignore-requires-python", "--no-binary", ":all:"),
+            *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
+            *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
+        ]
+        run(command, f"pip could not get {self.title}'s sources, once (is there a network?)")
+        requirements.unlink()

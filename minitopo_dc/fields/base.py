@@ -21,11 +21,10 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_schema
 
-from minitopo_dc.errors import InputError
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.files import read_text
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
-from minitopo_dc.suggestions import did_you_mean
 
 MAX_BYTES = 2_000_000
 """The most bytes of a YAML file: as many as its characters may have in UTF-8."""

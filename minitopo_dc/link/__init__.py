@@ -24,7 +24,7 @@ from minitopo_dc.link.models.propagation import (
     curve_delay_ns,
     delay_steps,
 )
-from minitopo_dc.link.rlc.leg import RlcLeg
+from minitopo_dc.link.rlc.leg import RlcLeg, make_leg
 from minitopo_dc.link.rlc.parameters import RlcMode, RlcParameters, RlcStatistics
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
@@ -73,5 +73,6 @@ __all__ = [
     "exchange_ns",
     "goodput_bps",
     "make_capacity",
+    "make_leg",
     "saturated_bps",
 ]

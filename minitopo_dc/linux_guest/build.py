@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from minitopo_dc.extension import build_directory
 from minitopo_dc.extension.make import LOCK, BuildError, build_lock, remove_others, run
-from minitopo_dc.extension.place import build_directory
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,

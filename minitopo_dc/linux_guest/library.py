@@ -8,12 +8,12 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minitopo_dc.extension.place import NotBuiltError, find_file
+from minitopo_dc.extension import NotBuiltError, find_file
 
 COMMAND = "minitopo-dc build linux"
 """The command that makes a guest."""
 CACHE = "linux"
-"""The folder of caches that it is in (`extension.place`)."""
+"""The folder of caches that it is in (`extension`)."""
 KERNEL = "linux"
 RECORD = "made-of.json"
 """Beside the kernel: what it was made of (`build`)."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.minitopo.checkout import Checkout
-from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
+from minitopo_dc.minitopo.checkout import Checkout, ipv6_of
 from minitopo_dc.minitopo.topology import DUAL_CONNECTIVITY
 from minitopo_dc.real.network.elements import ElementProcess, running, stop_all
 from minitopo_dc.real.network.host_capture import captured

@@ -18,9 +18,9 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve, curve_delay_ns
 from minitopo_dc.minitopo.path_parameters import LONGEST_S, RATE_MBPS
-from minitopo_dc.scenario.handover import STEP_S, HandoverSettings
+from minitopo_dc.scenario.change import STEP_S, HandoverSettings
 from minitopo_dc.trace import Capacities, read_channels
-from minitopo_dc.trace.drives.handover import HandoverPlan, plan_handovers
+from minitopo_dc.trace.handover import HandoverPlan, plan_handovers
 from minitopo_dc.units import NS_PER_MS
 
 SHIPPED = ("residential", "road")

@@ -17,13 +17,12 @@ from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.minitopo.checkout import Checkout
+from minitopo_dc.minitopo.checkout import Checkout, add_ipv6
 from minitopo_dc.minitopo.checkout_classes import Context, make_classes
-from minitopo_dc.minitopo.checkout_ipv6 import add_ipv6
 from minitopo_dc.minitopo.experiment import NONE
 from minitopo_dc.minitopo.lines import ParameterError, ParameterFile
 from minitopo_dc.minitopo.mapping import MinitopoRun, paths_scenario, read_minitopo
-from minitopo_dc.minitopo.path_at import PATH_AT
+from minitopo_dc.minitopo.path_parameters import PATH_AT
 from minitopo_dc.minitopo.topology import (
     DETAILS,
     DUAL_CONNECTIVITY,
@@ -31,10 +30,10 @@ from minitopo_dc.minitopo.topology import (
     SWITCH,
     read_topology,
 )
-from minitopo_dc.real.machine.machine import probe_kernel, save_facts
-from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.machine import probe_kernel, save_facts
 from minitopo_dc.real.network.hosts import EmulatedHost, take_down
 from minitopo_dc.real.network.testbed import ipv6_obstacle
+from minitopo_dc.real.run_registry import registered
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import runner_names
 from minitopo_dc.runs.perform import RunFailedError

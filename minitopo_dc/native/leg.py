@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from random import Random
+from typing import Any
 
-from minitopo_dc.link import AnyLeg, Capacity, DelayModel, LegParameters, LegStatistics, LossModel
+from minitopo_dc.link import (
+    AnyLeg,
+    Capacity,
+    DelayModel,
+    LegParameters,
+    LegStatistics,
+    LossModel,
+    RlcParameters,
+    RlcStatistics,
+)
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import (
     from_c_time,
@@ -13,6 +25,7 @@ from minitopo_dc.native.models import (
     native_delay,
     native_limit,
     native_loss,
+    native_rlc,
     random_state,
 )
 
@@ -21,16 +34,22 @@ REFUSED, LOST, TAKEN = range(3)
 
 
 class NativeLeg(AnyLeg[int]):
-    """The counterpart of `minitopo_dc.link.Leg` in C, for packets that are numbers from 0 on.
+    """The counterpart of `minitopo_dc.link.make_leg` in C, for packets that are numbers from 0 on.
 
     Raises:
         NotNativeError: it has a model that the native core lacks.
     """
 
-    __slots__ = ("_counters", "_ffi", "_lib", "pointer")
+    __slots__ = ("_counters", "_ffi", "_lib", "_rlc", "pointer")
 
-    def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
-        """Draw two seeds from `rng`, as `Leg` does."""
+    def __init__(
+        self,
+        parameters: LegParameters,
+        capacity: Capacity,
+        rng: Random,
+        rlc: RlcParameters | None = None,
+    ) -> None:
+        """Draw seeds from `rng`, as `Leg` and `RlcLeg` do."""
         super().__init__()
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
@@ -47,6 +66,11 @@ class NativeLeg(AnyLeg[int]):
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
         self._counters = self._ffi.new("leg_counters *")
+        self._rlc = rlc
+        if rlc is not None:
+            block_rng = random_state(Random(rng.getrandbits(64)))
+            lib.leg_set_rlc(self.pointer, native_rlc(rlc), block_rng)
+            self._set_block_error(rlc, 0)
 
     def disown(self) -> None:
         """Leave the leg to other C code, which frees it."""
@@ -58,7 +82,11 @@ class NativeLeg(AnyLeg[int]):
 
     def poll(self, now: int) -> list[int]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
-        return list(self._arrived(now))
+        return list(self._numbers(partial(self._lib.leg_poll_number, self.pointer, now)))
+
+    def dropped(self) -> list[int]:
+        """Return packets promised by :meth:`push` that will not come, since the last call."""
+        return list(self._numbers(partial(self._lib.leg_dropped_number, self.pointer)))
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -75,7 +103,8 @@ class NativeLeg(AnyLeg[int]):
     def flush(self, now: int, which: Callable[[int], bool] = lambda _: True) -> list[int]:
         """Take packets out of the queue; return those that :meth:`push` had promised."""
         handle = self._ffi.new_handle(which)
-        room = self.statistics().queue_packets
+        statistics = self.statistics()
+        room = statistics.queue_packets + statistics.air_packets
         numbers = self._ffi.new("uintptr_t[]", max(room, 1))
         count = self._lib.leg_flush_numbers(
             self.pointer, now, self._lib.python_which, handle, numbers, room
@@ -89,8 +118,17 @@ class NativeLeg(AnyLeg[int]):
         capacity: Capacity | None = None,
         delay: DelayModel | None = None,
         loss: LossModel | None = None,
+        block_error: float | None = None,
     ) -> None:
-        """Change parameters without touching the queue; None leaves one as it is."""
+        """Change parameters without touching the queue; None leaves one as it is.
+
+        Raises:
+            ValueError: `block_error` is no probability.
+        """
+        if block_error is not None:
+            assert self._rlc is not None
+            self._rlc = replace(self._rlc, block_error=block_error)
+            self._set_block_error(self._rlc, now)
         if capacity is not None:
             self._lib.leg_set_capacity(self.pointer, native_capacity(capacity), now)
         if delay is not None:
@@ -141,12 +179,14 @@ class NativeLeg(AnyLeg[int]):
         """Return counters and gauges as of the last call."""
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
-        return LegStatistics(**{name: getattr(counters, name) for name in _COUNTERS})
+        kind = LegStatistics if self._rlc is None else RlcStatistics
+        return kind(**{name: getattr(counters, name) for name in kind.__dataclass_fields__})
 
-    def _arrived(self, now: int) -> Iterator[int]:
+    def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
+        wait = rlc.mean_harq_wait_ns()
+        self._lib.leg_set_block_error(self.pointer, rlc.block_error, wait, now)
+
+    def _numbers(self, following: Callable[[Any], int]) -> Iterator[int]:
         number = self._ffi.new("uintptr_t *")
-        while self._lib.leg_poll_number(self.pointer, now, number):
+        while following(number):
             yield number[0]
-
-
-_COUNTERS = tuple(LegStatistics.__dataclass_fields__)

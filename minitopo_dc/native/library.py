@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from minitopo_dc.extension.place import Extension, NotBuiltError
+from minitopo_dc.extension import Extension, NotBuiltError
 
 _HERE = Path(__file__).parent
 SOURCES = tuple(sorted(str(path.relative_to(_HERE)) for path in _HERE.glob("*/*.c")))

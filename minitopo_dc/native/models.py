@@ -18,6 +18,7 @@ from minitopo_dc.link import (
     NormalDelay,
     OpportunityCapacity,
     RateCapacity,
+    RlcParameters,
     UniformDelay,
 )
 from minitopo_dc.native.library import library
@@ -93,6 +94,23 @@ def native_loss(loss: LossModel | None) -> tuple[int, float, float, float, float
     if type(loss) is GilbertElliott:
         return 2, loss.p, loss.r, loss.h, loss.k
     raise NotNativeError(f"a loss model of class {type(loss).__name__}")
+
+
+def native_rlc(rlc: RlcParameters) -> Any:
+    """Return RLC's parameters in C, but for the block error; NotNativeError if one is too large."""
+    return library().ffi.new(
+        "rlc_parameters *",
+        {
+            "acknowledged": rlc.mode == "am",
+            "in_order": rlc.in_order,
+            "slot": _fitting(rlc.slot_ns),
+            "harq_rtt": _fitting(rlc.harq_rtt_ns),
+            "harq_retransmissions": _fitting(rlc.harq_retransmissions),
+            "status": _fitting(rlc.status_ns),
+            "max_retx_threshold": _fitting(rlc.max_retx_threshold),
+            "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
+        },
+    )
 
 
 def native_limit(limit: int | None) -> int:

@@ -13,7 +13,15 @@ typedef struct {
     int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
     int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
+    /* With RLC. */
+    int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
+
+/* RLC and HARQ; `discard` in ns, NEVER: not at all. */
+typedef struct {
+    int acknowledged, in_order;
+    int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
+} rlc_parameters;
 
 capacity *capacity_constant(int64_t rate_bps);
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
@@ -21,6 +29,9 @@ capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t d
 
 leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes);
 void leg_free(leg *self);
+/* For a leg that is new; its blocks' errors are set besides. */
+void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
+void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 void leg_limit(leg *self, int64_t packets, int64_t bytes);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
@@ -41,6 +52,7 @@ void leg_count(const leg *self, leg_counters *found);
 /* Packet by packet, for who drives a leg from Python; packets are numbers. */
 int leg_push_number(leg *self, uintptr_t number, int size, int64_t now);
 int leg_poll_number(leg *self, int64_t now, uintptr_t *number);
+int leg_dropped_number(leg *self, uintptr_t *number);
 /* Take out what `which` says; how many, of which `room` are told. */
 int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
                       uintptr_t *numbers, int room);

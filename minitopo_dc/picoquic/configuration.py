@@ -8,14 +8,15 @@ from typing import Literal
 
 COUPLED = ("lia", "olia")
 """Congestion controls coupled over all paths (`coupled.c`)."""
-RFC_CUBIC = "cubic-rfc9438"
+CUBIC = "cubic"
 """The congestion control of RFC 9438, on each path by itself (`cubic.c`)."""
+OWN_CUBIC = "cubic-picoquic"
+"""What picoquic calls `cubic`: it answers losses above 15 % only."""
 CONGESTION_CONTROLS = (
-    *("newreno", "cubic", "bbr", "bbr1", "fast", "prague", "c4", "dcubic"),
+    *("newreno", CUBIC, OWN_CUBIC, "bbr", "bbr1", "fast", "prague", "c4", "dcubic"),
     *COUPLED,
-    RFC_CUBIC,
 )
-"""By picoquic's own names, and this project's own ones."""
+"""By picoquic's own names, but for CUBIC's, and this project's own ones."""
 DemotedPaths = Literal["as-now", "linger", "refuse", "fall-back", "2022"]
 """What becomes of a path that is given up (docs/picoquic.md#paths-that-are-given-up)."""
 MAX_PATHS = 8

@@ -9,6 +9,7 @@
 #include "endpoint.h"
 
 #include "cc_common.h"
+#include "picoquic_cubic.h"
 
 typedef struct {
     picoquic_newreno_sim_state_t reno;
@@ -254,8 +255,11 @@ static picoquic_congestion_algorithm_t olia = {
 /* A congestion control by its name, also of picoquic's own; NULL: there is none. */
 picoquic_congestion_algorithm_t const *congestion_algorithm(const char *name)
 {
-    picoquic_congestion_algorithm_t const *own[] = {&lia, &olia, &cubic_rfc9438};
+    static picoquic_congestion_algorithm_t cubic_picoquic;
+    picoquic_congestion_algorithm_t const *own[] = {&lia, &olia, &cubic_rfc9438, &cubic_picoquic};
 
+    cubic_picoquic = *picoquic_cubic_algorithm;
+    cubic_picoquic.congestion_algorithm_id = "cubic-picoquic"; /* `cubic` is RFC 9438's */
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         if (strcmp(name, own[i]->congestion_algorithm_id) == 0)
             return own[i];

@@ -237,5 +237,5 @@ static void observe(picoquic_path_t *path, uint64_t *phase, uint64_t *threshold)
 
 /* Its number is picoquic's CUBIC's: acknowledgements are asked for as for that. */
 picoquic_congestion_algorithm_t const cubic_rfc9438 = {
-    "cubic-rfc9438", PICOQUIC_CC_ALGO_NUMBER_CUBIC, PICOQUIC_ECN_ECT_0, begin, notify, end, observe,
+    "cubic", PICOQUIC_CC_ALGO_NUMBER_CUBIC, PICOQUIC_ECN_ECT_0, begin, notify, end, observe,
 };

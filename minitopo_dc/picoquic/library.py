@@ -6,8 +6,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.extension.place import Extension
-from minitopo_dc.extension.sdist import SourceDistribution
+from minitopo_dc.extension import Extension
+from minitopo_dc.extension.make import SourceDistribution
 
 SOURCE = SourceDistribution(
     requirement="aiopquic==0.6.1",  # it wants Python 3.12, its C does not
@@ -19,10 +19,7 @@ SOURCE = SourceDistribution(
 used. It stays in the cache, so that a change of this project's helper needs no network."""
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
-HELPER = (
-    *("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "random.c"),
-    "streams.c",
-)
+HELPER = (*("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "streams.c"),)
 """The C code of this project's own: what lets Python use picoquic with few calls."""
 EXTENSION = Extension(
     name="picoquic",

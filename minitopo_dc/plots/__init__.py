@@ -9,39 +9,22 @@ DC, multipath), one colour a way in all figures, no colour needed to read them.
 
 from __future__ import annotations
 
-from minitopo_dc.plots.labels import (
-    ColumnError,
-    check_columns,
-    is_better_low,
-    label_of,
-    main_measure,
-    name_and_unit,
-)
-from minitopo_dc.plots.over_time import drive, legs, series, session, timeline
-from minitopo_dc.plots.tables import bars, cdf, comparison, curves
-from minitopo_dc.plots.tables import factor_map as map
-from minitopo_dc.plots.theme import Look, looks, ordered, save, style
-
-__all__ = [
-    "ColumnError",
-    "Look",
-    "bars",
-    "cdf",
-    "check_columns",
-    "comparison",
-    "curves",
-    "drive",
-    "is_better_low",
-    "label_of",
-    "legs",
-    "looks",
-    "main_measure",
-    "map",
-    "name_and_unit",
-    "ordered",
-    "save",
-    "series",
-    "session",
-    "style",
-    "timeline",
-]
+from minitopo_dc.plots.over_time import drive as drive
+from minitopo_dc.plots.over_time import legs as legs
+from minitopo_dc.plots.over_time import series as series
+from minitopo_dc.plots.over_time import session as session
+from minitopo_dc.plots.over_time import timeline as timeline
+from minitopo_dc.plots.tables import bars as bars
+from minitopo_dc.plots.tables import cdf as cdf
+from minitopo_dc.plots.tables import comparison as comparison
+from minitopo_dc.plots.tables import curves as curves
+from minitopo_dc.plots.tables import map as map
+from minitopo_dc.plots.theme import Look as Look
+from minitopo_dc.plots.theme import looks as looks
+from minitopo_dc.plots.theme import ordered as ordered
+from minitopo_dc.plots.theme import save as save
+from minitopo_dc.plots.theme import style as style
+from minitopo_dc.results.tables.columns import ColumnError as ColumnError
+from minitopo_dc.results.tables.columns import is_better_low as is_better_low
+from minitopo_dc.results.tables.columns import label_of as label_of
+from minitopo_dc.results.tables.columns import main_measure as main_measure

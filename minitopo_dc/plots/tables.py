@@ -14,20 +14,20 @@ finite value. All functions share these arguments, and raise ColumnError for a m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import CenteredNorm, LogNorm, Normalize
-from matplotlib.container import ErrorbarContainer
+from matplotlib.ticker import LogLocator, NullLocator
 
 from minitopo_dc import statistics
 from minitopo_dc.numbers import significant
-from minitopo_dc.plots import axes as decorated
 from minitopo_dc.plots import theme
-from minitopo_dc.plots.labels import (
+from minitopo_dc.plots.theme import Look, style
+from minitopo_dc.results.tables.columns import (
     check_columns,
     is_number,
     label_of,
@@ -35,21 +35,16 @@ from minitopo_dc.plots.labels import (
     value_name,
     way_names,
 )
-from minitopo_dc.plots.theme import Look, style
 
 Looks = Mapping[str, Look]
-MOST_NAMES = 9
-"""The most curves that are named at their ends; more names are higher than a figure."""
 MOST_CELLS = 12
 """The most values of a factor whose map has a cell, with its number, for each."""
-DODGE = 0.5
-"""The part of the distance of two categories over which their points stand beside each other."""
-ORDERS = 30.0
-"""The ratio of greatest to least mean from which on an axis of times is logarithmic."""
-BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.5, 0.7
+WIDE = 20.0
+"""The ratio of most values to the least from which on an axis is logarithmic."""
+LEAST_GAP = 0.08
+"""The part of an axis between two swept values from which on there is room for a number at each."""
+BAR_INCHES, FRAME_INCHES, GAP_BARS = 0.17, 0.6, 0.7
 """The height of a bar with its space, of what is around all, and of gaps between categories."""
-THICK_BARS, FRAME_BARS = 0.92, 1.2
-"""The part of its space that a bar fills, and the height of a frame around it."""
 
 
 @style()
@@ -61,43 +56,34 @@ def curves(
     *,
     ax: Axes | None = None,
     looks: Looks | None = None,
-    log_y: bool | None = None,
-    named: bool = True,
 ) -> Axes:
     """Draw a measure's mean over a factor, a curve for each way, with 95 % intervals over runs.
 
     >>> axes = plots.curves(runs, x="delay_ms", by="way")
     >>> axes.set_title("A second leg that is far away")
 
-    Numbers have their place on the axis `x`; other values stand beside each other, unjoined. The
-    names of ways stand beside their curves' ends, many in a legend, nowhere unless `named`. The
-    axis of times over orders of magnitude is logarithmic; `log_y` says otherwise.
+    The axis of times over orders of magnitude is logarithmic. A factor that has no numbers has
+    `bars`.
     """
     check_columns(runs, x, by, y)
-    y, axes, numeric = y or main_measure(runs, [x]), theme.axes_or_new(ax), is_number(runs[x])
-    shown, known = looks_of(runs, by, looks), runs.dropna(subset=[x]) if numeric else runs
-    names = known[x].map(value_name).unique()
-    places = known[x] if numeric else known[x].map(value_name).map(list(names).index)
-    table = _way_means(known, places.astype(float), by, y)
-    for number, (way, look) in enumerate(shown.items()):
-        shift = 0.0 if numeric else DODGE * ((number + 0.5) / len(shown) - 0.5)
-        curve = table[table["way"] == way].sort_values("x")
-        line = look.line | ({} if numeric else {"linestyle": ""}) | {"label": way or "_mean"}
+    if not is_number(runs[x]):
+        return bars(runs, x, by, y, ax=ax, looks=looks)
+    y, axes = y or main_measure(runs, [x]), theme.axes_or_new(ax)
+    table = _means(runs, runs[x].astype(float), by, y).dropna(subset="x").sort_values("x")
+    for way, look in _looks_of(_ways(runs, by), looks).items():
+        curve = table[table["way"] == way]
         if len(curve):
-            reach = curve["high"] - curve["mean"]
-            axes.errorbar(curve["x"] + shift, curve["mean"], reach, elinewidth=0.7, **line)
-    if numeric:
-        decorated.sweep_axis(axes, known[x].tolist())
-    else:
-        axes.set_xticks(range(len(names)), list(names))
-        axes.set_xlim(-0.5, max(1, len(names)) - 0.5)
-    if wants_log_y(table["mean"], y) if log_y is None else log_y:
-        decorated.log_axis(axes, "y")
-    elif table.empty or table["mean"].min() >= 0:
-        decorated.begin_at_0(axes, "y")
+            line = look.line | {"elinewidth": 0.7, "label": way or "_mean"}
+            axes.errorbar(curve["x"], curve["mean"], curve["reach"], **line)
+    _sweep_axis(axes, np.unique(runs[x].dropna()))
+    if y.endswith(("_s", "_ms")):
+        _log_if_wide(axes, "y", table["mean"])
+    if axes.get_yscale() == "linear" and not table["mean"].min() < 0:
+        axes.autoscale(axis="y")
+        axes.set_ylim(bottom=0)
     axes.set(xlabel=label_of(x), ylabel=label_of(y))
-    if by is not None and named:
-        _name_curves(axes, shown)
+    if by is not None:
+        theme.legend(axes)
     return axes
 
 
@@ -110,7 +96,6 @@ def bars(
     *,
     ax: Axes | None = None,
     looks: Looks | None = None,
-    named: bool = True,
 ) -> Axes:
     """Draw a measure's mean as horizontal bars by category, with 95 % intervals and numbers.
 
@@ -118,35 +103,38 @@ def bars(
     >>> plots.bars(runs, x="environment", by="way", y="completion_s")
 
     The categories `x` are from top to bottom; without `by` they are ways, in the order of these. A
-    new figure is as high as the bars need. A legend has the names of the ways if `named`.
+    new figure is as high as the bars need.
     """
     check_columns(runs, x, by, y)
-    y, axes = y or main_measure(runs, [x]), theme.axes_or_new(ax, bars_inches(runs, x, by))
-    rows = _rows(runs, x, by, y)
-    _draw_bars(axes, rows, looks_of(runs, by or x, looks))
+    y, axes = y or main_measure(runs, [x]), theme.axes_or_new(ax)
+    rows = _bar_rows(runs, x, by, y)
+    for way, look in _looks_of(_ways(runs, by or x), looks).items():
+        _draw_bars(axes, rows[rows["way"] == way], look, way if by else "")
     middles = rows.groupby("x", sort=False)["at"].mean()
-    axes.set_yticks(middles, list(middles.index))
+    axes.set_yticks(middles, [*middles.index])
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
-    axes.set(xlabel=label_of(y), ylim=(_height(rows) - 0.5, -0.5 - GAP_BARS / 2))
-    decorated.begin_at_0(axes, "x")
+    beyond = 0.5 + GAP_BARS / 2
+    axes.set(xlabel=label_of(y), ylim=(rows["at"].max() + beyond if len(rows) else 1, -beyond))
+    axes.autoscale(axis="x")
+    axes.set_xlim(left=0)
     if by is not None:
         axes.set_ylabel(label_of(x))
-        if named:
-            decorated.legend(axes, decorated.handles_of(axes))
+        theme.legend(axes)
+    if ax is None:
+        fit_bars(axes.get_figure(root=True))
     return axes
 
 
-def bars_inches(runs: pd.DataFrame, x: str, by: str | None = None) -> float:
-    """Return the height that bars of these runs need, with the legend of several ways."""
-    height = _height(_rows(runs, x, by)) + GAP_BARS / 2
-    return BAR_INCHES * height + FRAME_INCHES + 0.2 * (by is not None)
+def fit_bars(figure: Any, rows: int = 1) -> None:
+    """Make a figure with some rows of axes with bars as high as the bars need."""
+    most = max(np.ptp(axes.get_ylim()) for axes in figure.axes)
+    legend = sum(legend.get_window_extent().height for legend in figure.legends) / figure.dpi
+    figure.set_figheight(rows * (BAR_INCHES * most + FRAME_INCHES) + legend)
 
 
 @style()
-def comparison(
-    table: pd.DataFrame, *, by: str | None = None, y: str | None = None, ax: Axes | None = None
-) -> Axes:
+def comparison(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw a comparison: goodput by way with 95 % intervals, in frames of what legs could carry.
 
     >>> plots.comparison(load_results("results/compare"))
@@ -154,19 +142,19 @@ def comparison(
     The ways are those of the column `way`, else of `transport`, `mode` and `variant` together.
     There are frames if the table has `capacity_share`.
     """
-    if by is None and "way" not in table:
+    if "way" not in table:
         check_columns(table, "transport", "mode")
         parts = table.reindex(columns=["transport", "mode", "variant"]).fillna("").astype(str)
         table = table.assign(way=parts.agg(" ".join, axis=1).str.split().str.join(" "))
-    by, y = by or "way", y or main_measure(table)
-    axes = bars(table, by, y=y, ax=ax)
+    y = main_measure(table)
+    axes = bars(table, "way", y=y, ax=ax)
     if y == "goodput_mbps" and "capacity_share" in table:
         could = table.assign(**{y: table[y].astype(float) / table["capacity_share"].astype(float)})
-        frames = _rows(could, by, None, y)
-        frame: dict[str, Any] = {"facecolor": "none", "edgecolor": "0.55", "linewidth": 0.6}
-        axes.barh(frames["at"], frames["mean"], FRAME_BARS, zorder=0.95, **frame)
+        frames = _bar_rows(could, "way", None, y)
+        axes.autoscale(axis="x")
+        axes.barh(frames["at"], frames["mean"], 1.2, zorder=0.95, fc="none", ec="0.55", lw=0.6)
+        axes.set_xlim(left=0)
         axes.set_xlabel(f"{axes.get_xlabel()}\nframe: what the legs could carry")
-        decorated.begin_at_0(axes, "x")
     return axes
 
 
@@ -186,24 +174,23 @@ def cdf(
     """
     check_columns(runs, y, by)
     y, axes = y or main_measure(runs, [by] if by else ()), theme.axes_or_new(ax)
-    ways, values = way_names(runs[by]) if by else pd.Series("", index=runs.index), _values(runs, y)
-    for way, look in looks_of(runs, by, looks).items():
+    values, ways = _values(runs, y), _ways(runs, by)
+    for way, look in _looks_of(ways, looks).items():
         places = values[ways == way].dropna()
-        line: Any = {"color": look.colour, "linestyle": look.dash}
         if len(places):
-            axes.ecdf(places, label=f"{way} (n = {len(places)})", **line)
-    if _is_wide(values):
-        decorated.log_axis(axes, "x")
+            label = f"{way} (n = {len(places)})"
+            axes.ecdf(places, label=label, color=look.colour, linestyle=look.dash)
+    _log_if_wide(axes, "x", values)
     if level is not None:
         axes.axvline(level, color="0.4", linewidth=0.8, zorder=0.9)
     axes.set(xlabel=label_of(y), ylabel="cumulated share", ylim=(0, 1.01))
     if by is not None:
-        decorated.legend(axes, decorated.handles_of(axes))
+        theme.legend(axes)
     return axes
 
 
 @style()
-def factor_map(
+def map(
     runs: pd.DataFrame,
     x: str,
     y: str,
@@ -233,22 +220,19 @@ def factor_map(
     if (figure := axes.get_figure(root=True)) is not None and len(known):
         bar = figure.colorbar(colours, ax=axes, pad=0.02, aspect=25, label=label_of(z))
         if isinstance(colours.norm, LogNorm):
-            decorated.log_axis(bar.ax, "y")
+            _log_axis(bar.ax, "y")
     return axes
 
 
-def looks_of(runs: pd.DataFrame, by: str | None, given: Looks | None = None) -> dict[str, Look]:
-    """Return the looks of a table's ways; of one curve without a name, that of DC."""
-    if by is None:
-        return {"": theme.looks(["DC"])["DC"]}
-    own = theme.looks(way_names(runs[by]))
-    return {name: (given or {}).get(name, look) for name, look in own.items()}
+def _ways(runs: pd.DataFrame, by: str | None) -> pd.Series[str]:
+    """Return the names of the runs' ways; all are one without a name if there is no column."""
+    return way_names(runs[by]) if by else pd.Series("", index=runs.index)
 
 
-def wants_log_y(means: pd.Series[Any], y: str) -> bool:
-    """Return whether a measure is a time over orders of magnitude."""
-    least, most = means.min(), means.max()
-    return y.endswith(("_s", "_ms")) and bool(least > 0 and most > ORDERS * least)
+def _looks_of(ways: pd.Series[str], given: Looks | None) -> Looks:
+    """Return the looks of ways in their order; that without a name looks like DC."""
+    own = theme.looks(ways) | {"": theme.looks(["DC"])["DC"]} | dict(given or {})
+    return {name: own[name] for name in theme.ordered(ways)}
 
 
 def _values(runs: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -257,62 +241,60 @@ def _values(runs: pd.DataFrame, name: str) -> pd.Series[Any]:
     return values.where(np.isfinite(values) & statistics.ok(runs))
 
 
-def _way_means(runs: pd.DataFrame, x: Any, by: str | None, y: str) -> pd.DataFrame:
-    """Return `statistics.means` of a measure by `x` and `way`."""
-    way = way_names(runs[by]) if by else ""
-    table = pd.DataFrame({"x": x, "way": way, "y": _values(runs, y)}, index=runs.index)
-    return statistics.means(table, ["x", "way"], "y")
+def _means(runs: pd.DataFrame, x: pd.Series[Any], by: str | None, y: str) -> pd.DataFrame:
+    """Return a measure's `mean` by `x` and `way`, and the `reach` of its interval either way."""
+    table = pd.DataFrame({"x": x, "way": _ways(runs, by), "y": _values(runs, y)})
+    means = statistics.means(table, ["x", "way"], "y")
+    return means.assign(reach=means["high"] - means["mean"])
 
 
-def _name_curves(axes: Axes, shown: Looks) -> None:
-    """Write the names of the curves that were drawn beside their ends, or above the axes."""
-    drawn = {str(curve.get_label()): curve
-             for curve in axes.containers if isinstance(curve, ErrorbarContainer)}  # fmt: skip
-    if len(drawn) > MOST_NAMES:
-        decorated.legend(axes, drawn)
-    elif drawn:
-        ends = {name: np.ravel(curve.lines[0].get_ydata())[-1] for name, curve in drawn.items()}
-        decorated.name_ends(axes, {name: (end, shown[name].colour) for name, end in ends.items()})
-
-
-def _rows(runs: pd.DataFrame, x: str, by: str | None, y: str = "") -> pd.DataFrame:
+def _bar_rows(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFrame:
     """Return a row for each pair of category `x` and `way` that has runs: its place, its mean."""
     category = runs[x].map(value_name) if by else way_names(runs[x])
     rows = pd.DataFrame({"x": category, "way": way_names(runs[by or x])}).drop_duplicates()
-    order = {way: place for place, way in enumerate(looks_of(runs, by or x))}
-    rows = rows.assign(group=pd.factorize(rows["x"])[0] if by else rows["way"].map(order))
-    rows = rows.assign(order=rows["way"].map(order)).sort_values(["group", "order"])
+    order = rows["way"].map(theme.ordered(rows["way"]).index)
+    rows = rows.assign(group=pd.factorize(rows["x"])[0] if by else order, order=order)
+    rows = rows.sort_values(["group", "order"])
     rows["at"] = np.arange(len(rows)) + GAP_BARS * rows["group"].astype(float)
-    return rows.merge(_way_means(runs, category, by or x, y), "left", ["x", "way"])
+    return rows.merge(_means(runs, category, by or x, y), "left", ["x", "way"])
 
 
-def _height(rows: pd.DataFrame) -> float:
-    """Return where the last bar ends with half a gap, in bars."""
-    return float(rows["at"].max() + 1 + GAP_BARS / 2) if len(rows) else 1.0
-
-
-def _draw_bars(axes: Axes, rows: pd.DataFrame, shown: Looks) -> None:
+def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
     """Draw bars with their intervals, which one run has not, and their numbers beyond these."""
-    looks, reach = [shown[way] for way in rows["way"]], rows["high"] - rows["mean"]
     # White hatches are of what has hollow markers, so that bars can be told apart in grey.
-    hatches: Any = ["////" if look.hollow else "" for look in looks]
-    face: Any = {"color": [look.colour for look in looks], "edgecolor": "white", "linewidth": 0}
-    axes.barh(rows["at"], rows["mean"], THICK_BARS, label=[*rows["way"]], hatch=hatches, **face)
-    line: Any = {"fmt": "none", "ecolor": "#111111", "elinewidth": 0.8}
-    known = reach.notna()
-    axes.errorbar(rows["mean"][known], rows["at"][known], xerr=reach[known], **line)
-    beyond: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    for place, mean, end in zip(rows["at"], rows["mean"], reach.fillna(0.0), strict=True):
-        if np.isfinite(mean):
-            axes.annotate(significant(mean), (mean + end, place), **beyond)
-        else:  # no run is ok, or has the measure
-            axes.annotate("none", (0, place), color="0.5", **beyond)
+    face: Any = {"color": look.colour, "edgecolor": "white", "linewidth": 0, "label": label}
+    line = {"ecolor": "#111111", "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
+    reach, hatch = rows["reach"].fillna(0), "////" if look.hollow else ""
+    long = axes.barh(rows["at"], rows["mean"].fillna(0), 0.92, xerr=reach, hatch=hatch,
+                     error_kw=line, **face)  # fmt: skip
+    # Without a mean no run is ok, or has the measure.
+    texts = ["none" if np.isnan(mean) else significant(mean) for mean in rows["mean"]]
+    axes.bar_label(long, texts, padding=4)
 
 
-def _is_wide(values: pd.Series[Any]) -> bool:
-    """Return whether values are positive, and most of them over more than an order of magnitude."""
+def _sweep_axis(axes: Axes, places: Any) -> None:
+    """Give x a scale that tells swept values apart, and ticks at them if there is room."""
+    _log_if_wide(axes, "x", pd.Series(places))
+    shown = np.log(places) if axes.get_xscale() == "log" else places
+    if len(places) < 2 or np.diff(shown).min() > LEAST_GAP * np.ptp(shown):
+        axes.set_xticks(places, [value_name(place) for place in places.tolist()])
+        axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: pd.Series[Any]) -> None:
+    """Make an axis logarithmic if values are positive, and most are orders of magnitude apart."""
     least = values.min()
-    return bool(least > 0 and values.quantile(0.95) > decorated.WIDE * least)
+    if values.nunique() > 2 and least > 0 and values.quantile(0.95) > WIDE * least:
+        _log_axis(axes, which)
+
+
+def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers at 1, 2 and 5."""
+    axes.set(**{f"{which}scale": "log"})
+    axes.autoscale(axis=which)
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    locator = LogLocator(subs=(1, 2, 5), numticks=12)
+    axis.set(major_locator=locator, major_formatter="{x:g}", minor_formatter="")
 
 
 def _scale(
@@ -330,17 +312,17 @@ def _scale(
 
 def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:
     """Draw a cell with its number for each pair of values, at equal distances."""
+    look: Any = {"cmap": colours.cmap, "norm": colours.norm, "edgecolors": "white"}
     values = grid.to_numpy(dtype=float)
     edges = (np.arange(count + 1) - 0.5 for count in values.shape[::-1])
-    look: Any = {"cmap": colours.cmap, "norm": colours.norm, "edgecolors": "white"}
     axes.pcolormesh(*edges, np.ma.masked_invalid(values), linewidth=0.6, **look)
-    for (row, column), value in np.ndenumerate(values):
-        if np.isfinite(value):
-            light = np.dot(colours.to_rgba(value)[:3], (0.299, 0.587, 0.114))  # luma, ITU-R BT.601
-            ink: Any = {"color": "white" if light < 0.5 else "black"}
-            axes.text(column, row, significant(float(value), 2), ha="center", va="center", **ink)
-    axes.set_xticks(range(grid.shape[1]), [*map(value_name, grid.columns)])
-    axes.set_yticks(range(grid.shape[0]), [*map(value_name, grid.index)])
+    for row, column in np.argwhere(np.isfinite(values)):
+        value = values[row, column]
+        light = np.dot(colours.to_rgba(value)[:3], (0.299, 0.587, 0.114))  # luma, ITU-R BT.601
+        ink: Any = {"color": "white" if light < 0.5 else "black", "ha": "center", "va": "center"}
+        axes.text(column, row, significant(value, 2), **ink)
+    axes.set_xticks(range(grid.shape[1]), grid.columns.map(value_name))
+    axes.set_yticks(range(grid.shape[0]), grid.index.map(value_name))
     axes.grid(visible=False)
 
 
@@ -350,7 +332,5 @@ def _points(axes: Axes, known: pd.DataFrame, colours: ScalarMappable, level: flo
     look: Any = {"cmap": colours.cmap, "norm": colours.norm, "s": 14, "edgecolors": "0.3"}
     for marker, rows in (("o" if level is None else "^", known[above]), ("v", known[~above])):
         axes.scatter(rows["x"], rows["y"], c=rows["z"], marker=marker, linewidths=0.3, **look)
-    if _is_wide(known["x"].astype(float)):
-        decorated.log_axis(axes, "x")
-    if _is_wide(known["y"].astype(float)):
-        decorated.log_axis(axes, "y")
+    _log_if_wide(axes, "x", known["x"].astype(float))
+    _log_if_wide(axes, "y", known["y"].astype(float))

@@ -1,4 +1,4 @@
-"""How all figures look: one order and one colour a way, and a journal's type.
+"""How all figures look: one order and one colour a way, one legend, and a journal's type.
 
 A *way* is what a curve or a bar stands for. Its name tells its kind, and the kind its place, hue,
 dash and markers, so that a figure can be read in grey, too: one leg is grey and dotted, DC blue or
@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from minitopo_dc.files import replacing
 
@@ -27,15 +28,14 @@ STYLE: Final[Any] = mpl.rc_params_from_file(
 )
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of ways: how their names tell it, and their looks one after the other."""
 
     words: str
     colours: tuple[str, ...]
     dash: Any
     markers: str
-    known: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
     """Patterns of variants that have the first, second, ... colour in all figures."""
 
 
@@ -86,18 +86,18 @@ def looks(ways: Iterable[Any]) -> dict[str, Look]:
     their looks once: `curves(..., looks=looks(all_names))`.
     """
     names, places = ordered(ways), dict[tuple[Kind, int], str]()
-    for name in sorted(names, key=lambda name: _known_place(name) is None):
-        kind, place = kind_of(name), _known_place(name)
+    for name in sorted(names, key=lambda name: _variant(name) is None):
+        kind, place = kind_of(name), _variant(name)
         if place is None or (kind, place) in places:
             place = next(free for free in range(len(names)) if (kind, free) not in places)
         places[kind, place] = name
-    made = {name: _look(*place) for place, name in places.items()}
-    return {name: made[name] for name in names}
+    chosen = {name: _look(*place) for place, name in places.items()}
+    return {name: chosen[name] for name in names}
 
 
-def _known_place(way: str) -> int | None:
-    known = kind_of(way).known
-    return next((place for place, words in enumerate(known) if re.search(words, way.lower())), None)
+def _variant(way: str) -> int | None:
+    patterns = enumerate(kind_of(way).variants)
+    return next((place for place, words in patterns if re.search(words, way.lower())), None)
 
 
 def _look(kind: Kind, place: int) -> Look:
@@ -126,16 +126,39 @@ def grid_of(figure: Figure, rows: int = 1, columns: int = 1, **shared: Any) -> A
     return grid
 
 
-def new_axes(height: float, width: float, rows: int, columns: int = 1, **shared: Any) -> Any:
-    """Return the axes of a new figure of pyplot, which notebooks show (inches), as an array."""
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure of pyplot (inches), which notebooks show."""
     from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which reports need not)
 
-    return grid_of(pyplot.figure(figsize=(width, height)), rows, columns, **shared)
+    return pyplot.figure(figsize=(width, height))
 
 
-def axes_or_new(ax: Axes | None, height: float = 2.3) -> Axes:
+def axes_or_new(ax: Axes | None, height: float = 2.5) -> Axes:
     """Return the caller's axes, or those of a new figure of a column's width."""
-    return ax or new_axes(height, COLUMN_INCHES, 1)[0, 0]
+    return ax or grid_of(new_figure(COLUMN_INCHES, height))[0, 0]
+
+
+def legend(axes: Axes) -> None:
+    """Name what all axes of a figure show in one legend above them, ways in their order.
+
+    A figure that Matplotlib does not lay out has no room there: the legend is in these axes.
+    """
+    figure: Any = axes.get_figure(root=True)
+    pairs = (zip(*part.get_legend_handles_labels(), strict=True) for part in figure.axes)
+    handles = {name: handle for part in pairs for handle, name in part}
+    names = ordered(handles)
+    if not names:
+        return
+    shown = [handles[name] for name in names], names
+    if not isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        axes.legend(*shown)
+        return
+    for earlier in [*figure.legends]:
+        earlier.remove()
+    # The mean letter is 0.62 of its font's size wide, and a handle as wide as six of them.
+    letters = 72 * figure.get_figwidth() / (0.62 * mpl.rcParams["font.size"])
+    columns = int(letters // (max(map(len, names)) + 6))
+    figure.legend(*shown, loc="outside upper left", ncols=max(1, min(columns, len(names))))
 
 
 def save(
@@ -148,8 +171,9 @@ def save(
         ValueError: Matplotlib does not know the format.
     """
     times: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    paths = [directory / f"{name}.{suffix}" for suffix in formats]
-    for path, suffix in zip(paths, formats, strict=True):
+    box = "tight" if figure.get_layout_engine() is None else None
+    paths = [directory / f"{name}.{kind}" for kind in formats]
+    for path, kind in zip(paths, formats, strict=True):
         with replacing(path) as partial, style():
-            figure.savefig(partial, format=suffix, metadata=times.get(suffix))
+            figure.savefig(partial, format=kind, metadata=times.get(kind), bbox_inches=box)
     return paths

@@ -8,10 +8,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from io import BytesIO
 from pathlib import Path
-from textwrap import fill
 from typing import Any
 from urllib.parse import quote
 
@@ -22,21 +19,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from minitopo_dc.files import replacing, write_whole
-from minitopo_dc.numbers import significant
-from minitopo_dc.plots import check_columns, save, style
-from minitopo_dc.plots.labels import value_name
-from minitopo_dc.report.conditions import condition_tables
-from minitopo_dc.report.default import draw, mean_tables, varying
-
-__all__ = ["as_markdown", "write_report"]
+from minitopo_dc.plots import save
+from minitopo_dc.report.default import draw, varying
+from minitopo_dc.results.tables.columns import value_name
+from minitopo_dc.results.tables.conditions import condition_tables
+from minitopo_dc.results.tables.markdown import cell_text, paragraphs, with_index
+from minitopo_dc.results.tables.means import mean_tables
 
 PIXELS = 150
 """Pixels of the page per inch of a figure, by which its 7 points are as the page's 14 pixels."""
-WIDTH = 110
-"""The letters of a line of Markdown."""
 MOST_NAMED = 5
 """The most runs and values that are named of what is not ok for one reason."""
-Sections = Iterable[tuple[str, Any]]
+SUFFIXES = {"csv": ".csv", "latex": ".tex"}
+SPACE, LINK = Markup(" "), Markup('<a{0} class="{1}" title="{1} {2}">{3}</a>')
+Part = dict[str, Any]
+"""What the page's template shows: a `text`, a `picture` or a `table`, with its files."""
 
 
 def write_report(
@@ -45,70 +42,45 @@ def write_report(
     *,
     title: str,
     notes: str = "",
-    labels: Sequence[str] | None = None,
-    sections: Sections = (),
-    formats: Sequence[str] = ("svg",),
+    sections: Iterable[tuple[str, Any]] = (),
+    formats: Sequence[str] = (),
     tables: Sequence[str] = (),
-    default: bool = True,
 ) -> Path:
     """Write `report.html` of a table of runs; return its path.
 
-    >>> write_report("results/delay", runs, title="A far second leg", labels=["way", "delay_ms"])
+    >>> write_report("results/delay/report", dc.load("results/delay"), title="A far second leg")
 
     Args:
         directory: gets the page, and `figures/` and `tables/` beside it.
-        runs: a row a run: labels, `seed`, `status` (`ok`, `disturbed`, `failed`, `unsupported`,
-            `missing`), `reason`, `run` (its directory, relative to `runs.attrs["directory"]` or to
-            `directory`) and measures. With a label `experiment` each of its values has figures of
-            its own. It may be empty.
+        runs: a campaign's table, as `dc.load` returns it, also without rows. With a label
+            `experiment` each of its values has a figure and means of its own.
         title: of the page.
         notes: paragraphs below it, with an empty line between them; indented ones stay as they are.
-        labels: the columns that tell cases apart; None: those in `runs.attrs["labels"]`.
         sections: (title, content) pairs that come first; a content is a text, a DataFrame, a figure
             or axes of Matplotlib, or a list of them.
-        formats: of the figures' files: `svg`, `pdf`, `png`; none: there are only those in the page.
+        formats: of the figures' files beside `svg`: `pdf`, `png`.
         tables: of the tables' files: `csv`, `latex`.
-        default: whether each experiment has its figure and means, too.
 
     Raises:
-        ColumnError: a label is no column.
         OSError: a file cannot be written.
         TypeError: a content is something else.
     """
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    labels = [name for name in labels or runs.attrs.get("labels", ()) if name != "experiment"]
-    check_columns(runs, *labels)
-    runs, place = _whole(runs, labels), Path(runs.attrs.get("directory", directory))
+    labels = [name for name in runs.attrs.get("labels", ()) if name != "experiment"]
+    place = Path(runs.attrs.get("directory", directory))
+    runs = runs if "experiment" in runs else runs.assign(experiment="")
     writer = _Writer(directory, Path(os.path.relpath(place, directory)), formats, tables)
-    made = [(name, writer.parts(name, content)) for name, content in sections]
-    made += list(_experiments(writer, runs, labels)) if default else []
+    shown = [(name, writer.parts(name, content)) for name, content in sections]
+    shown += _experiments(writer, runs, labels)
     if len(not_ok := _not_ok(writer, runs, labels)):
-        made.append(("What is not ok", writer.parts("not-ok", not_ok)))
+        shown.append(("What is not ok", writer.parts("not-ok", not_ok)))
     if parts := writer.parts("conditions", list(condition_tables(place, runs, labels))):
-        made.append(("Conditions", parts))
+        shown.append(("Conditions", parts))
     counts = runs["status"].value_counts().to_dict()
-    page = _template("page.html.j2").render(title=title, notes=notes, counts=counts, sections=made)
+    page = _template().render(title=title, notes=notes, counts=counts, sections=shown)
     write_whole(directory / "report.html", page)
     return directory / "report.html"
-
-
-def as_markdown(title: str, notes: str, sections: Sections) -> str:
-    """Return a page of Markdown with the texts and tables of sections; figures are left out.
-
-    Args:
-        title: of the page.
-        notes: paragraphs below it.
-        sections: as `write_report` takes them.
-
-    Raises:
-        TypeError: a content is something else.
-    """
-    shown = [
-        (name, [part for part in _flat(name, content) if not isinstance(part, Figure)])
-        for name, content in sections
-    ]
-    return _template("page.md.j2").render(title=title, notes=notes, sections=shown)
 
 
 def _flat(name: str, content: Any) -> Iterator[str | pd.DataFrame | Figure]:
@@ -121,24 +93,15 @@ def _flat(name: str, content: Any) -> Iterator[str | pd.DataFrame | Figure]:
     elif isinstance(content, Axes):
         yield from _flat(name, content.get_figure(root=True))
     elif isinstance(content, pd.DataFrame):
-        yield content if isinstance(content.index, pd.RangeIndex) else content.reset_index()
+        yield with_index(content)
     else:
         kinds = "a text, a DataFrame, a figure or axes, or a list of them"
         raise TypeError(f"{name}: {type(content).__name__}; allowed: {kinds}")
 
 
-def _whole(runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Return the table with the columns that all tables have; labels that are lists as text."""
-    lists = [name for name in labels if runs[name].map(pd.api.types.is_list_like).any()]
-    runs = runs.assign(**{name: runs[name].map(value_name) for name in lists})
-    known: dict[str, Any] = {"experiment": "", "seed": 1, "status": "ok", "reason": "", "run": ""}
-    runs = runs.assign(**{name: value for name, value in known.items() if name not in runs})
-    return runs.fillna({"reason": ""})
-
-
 @dataclass
 class _Writer:
-    """Makes parts of contents as markup, and writes their figures and tables as files."""
+    """Makes the parts of the page, and writes their figures and tables as files."""
 
     directory: Path
     to_runs: Path
@@ -146,63 +109,59 @@ class _Writer:
     tables: Sequence[str]
     names: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def parts(self, name: str, content: Any, caption: str = "") -> list[Markup]:
+    def parts(self, name: str, content: Any, caption: str = "") -> list[Part]:
         """Return the parts of a section's content."""
         return [self._part(name, part, caption) for part in _flat(name, content)]
 
-    def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Markup:
+    def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Part:
         if isinstance(part, str):
-            return Markup(_macros().prose(part))
+            return {"text": part, "files": []}
         if isinstance(part, pd.DataFrame):
             return self.table(name, part)
-        picture, stem = BytesIO(), self._stem("figures", name, self.formats)
-        box = "tight" if part.get_layout_engine() is None else None
-        with style():
-            part.savefig(picture, format="svg", transparent=True, bbox_inches=box)
-        part.set_layout_engine("none")  # it keeps the places that it has now, in less time
-        paths, text = save(part, stem.parent, stem.name, self.formats), picture.getvalue()
-        width = round(PIXELS * part.get_figwidth())
-        return Markup(_macros().figure(name, b64encode(text).decode(), width, caption, paths))
+        stem = self._stem("figures", name)
+        files = save(part, stem.parent, stem.name, [*dict.fromkeys(["svg", *self.formats])])
+        text, width = b64encode(files[0].read_bytes()).decode(), round(PIXELS * part.get_figwidth())
+        return {"picture": text, "width": width, "caption": caption, "files": files}
 
-    def table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Markup:
-        """Return a table in the page, and write its files; that of CSV has the `numbers` of it."""
-        stem, paths = self._stem("tables", name, self.tables), []
+    def table(self, name: str, shown: pd.DataFrame, numbers: pd.DataFrame | None = None) -> Part:
+        """Return a table for the page, and write its files; that of CSV has its `numbers`."""
         texts = shown.drop(columns="runs", errors="ignore")
-        for kind in self.tables:
-            paths.append(stem.with_name(f"{stem.name}.{'tex' if kind == 'latex' else kind}"))
-            with replacing(paths[-1]) as file:
+        stem = self._stem("tables", name) if self.tables else Path()
+        files = [stem.with_suffix(SUFFIXES[kind]) for kind in self.tables]
+        for path, kind in zip(files, self.tables, strict=True):
+            with replacing(path) as file:
                 if kind == "csv":
                     (texts if numbers is None else numbers).to_csv(file, index=False)
                 else:
                     texts.to_latex(file, index=False, escape=True)
-        return Markup(_macros().table(shown, paths))
+        return {"table": shown, "files": files}
 
     def links(self, runs: pd.DataFrame) -> pd.Series[Any]:
         """Return for each run the link to its directory."""
-        link, columns = _macros().link, (runs[name] for name in ("seed", "run", "status", "reason"))
-        links = [link(value_name(seed), self._address(run), status, reason)
-                 for seed, run, status, reason in zip(*columns, strict=True)]  # fmt: skip
+        columns = (runs[name] for name in ("run", "status", "reason", "seed"))
+        links = [LINK.format(self._address(run), status, reason, value_name(seed))
+                 for run, status, reason, seed in zip(*columns, strict=True)]  # fmt: skip
         return pd.Series(links, runs.index, dtype=object)  # as a column of texts has no markup
 
-    def _address(self, run: Any) -> str:
+    def _address(self, run: Any) -> Markup:
         """Return the address of a run's directory; none of what is not below the campaign's."""
         path = os.path.normpath(run) if isinstance(run, str) and run else ".."
-        is_outside = path.startswith((os.sep, os.pardir))
-        return "" if is_outside else quote(f"{(self.to_runs / path).as_posix()}/")
+        if path.startswith((os.sep, os.pardir)):
+            return Markup()
+        return Markup(' href="{}"').format(quote(f"{(self.to_runs / path).as_posix()}/"))
 
-    def _stem(self, folder: str, name: str, kinds: Sequence[str]) -> Path:
-        """Return the path of a new file without its suffix; its folder is there."""
+    def _stem(self, folder: str, name: str) -> Path:
+        """Return the path of new files without their suffix; their folder is there."""
         slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "all"
         self.names[folder, slug] += 1
         number = self.names[folder, slug]
-        if kinds:
-            (self.directory / folder).mkdir(exist_ok=True)
+        (self.directory / folder).mkdir(exist_ok=True)
         return self.directory / folder / (slug if number == 1 else f"{slug}-{number}")
 
 
 def _experiments(
     writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]
-) -> Iterator[tuple[str, list[Markup]]]:
+) -> Iterator[tuple[str, list[Part]]]:
     """Yield the figure of each experiment, and its table of means with links to the runs."""
     experiments = runs.groupby("experiment", sort=False, dropna=False) if len(runs) else ()
     for experiment, rows in experiments:
@@ -213,7 +172,7 @@ def _experiments(
         numbers, shown = mean_tables(rows, shown_labels)
         cases = [rows[label] for label in shown_labels]
         links = writer.links(rows).groupby(cases, sort=False, dropna=False)
-        shown["runs"] = pd.Series([_joined(case) for _, case in links], dtype=object)
+        shown["runs"] = pd.Series([SPACE.join(case) for _, case in links], dtype=object)
         yield name, [*writer.parts(name, figure, caption), writer.table(name, shown, numbers)]
 
 
@@ -227,47 +186,22 @@ def _not_ok(writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]) -> pd.Da
             "status": status,
             "reason": reason or "not run yet",
             "of": "; ".join(f"{label}: {_some(rows[label])}" for label in labels),
-            "runs": _joined(writer.links(rows[:MOST_NAMED])),
+            "runs": SPACE.join(writer.links(rows[:MOST_NAMED])),
         }
         for (status, reason), rows in groups
     ]
     return pd.DataFrame(rows, dtype=object)
 
 
-def _joined(links: Iterable[Markup]) -> Markup:
-    return Markup(" ").join(links)
-
-
 def _some(values: pd.Series[Any]) -> str:
     names = list(dict.fromkeys(values.map(value_name)))
-    more = f" and {len(names) - MOST_NAMED} others" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+    return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
 
 
-def _paragraphs(text: str) -> list[str]:
-    return [part for part in re.split(r"\n\s*\n", text.strip("\n")) if part.strip()]
-
-
-def _cell_text(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if pd.isna(value) else significant(value)
-    return value if isinstance(value, Markup) else value_name(value)
-
-
-@cache
-def _template(name: str) -> jinja2.Template:
+def _template() -> jinja2.Template:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=".html" in name,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined
     )
-    environment.filters["paragraphs"] = _paragraphs
-    environment.filters["fill"] = lambda text: fill(" ".join(text.split()), WIDTH)
-    environment.filters["cell_text"] = _cell_text
-    return environment.get_template(name)
-
-
-def _macros() -> Any:
-    return _template("parts.html.j2").module
+    environment.filters |= {"paragraphs": paragraphs, "cell_text": cell_text}
+    return environment.get_template("page.html.j2")

@@ -14,15 +14,16 @@ import hashlib
 import json
 import re
 import shutil
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, get_args
 
+from minitopo_dc.data_model import with_new_controls
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
 from minitopo_dc.scenario import Leg, LegSettings, ResolvedScenario, Scenario
-from minitopo_dc.scenario.identity import file_digest, trace_paths
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -55,6 +56,19 @@ def load_as_run(run: Path) -> Scenario:
     return with_kept_traces(recorded, run)
 
 
+def load_to_run(path: Path) -> Scenario:
+    """Read a scenario's file, to be run: one's own, or one that a run kept, maybe an old one.
+
+    Raises:
+        SettingsError: the file is missing or wrong.
+        DataModelError: the run has a version of the data model that this program does not read.
+    """
+    values = read_yaml(path)
+    if (path.parent / "result.json").exists():
+        values = with_new_controls(values, path.parent)
+    return Scenario.check(values, str(path))
+
+
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
     """Read a scenario that a run kept, as data: what it names as plugins is not imported.
 
@@ -63,8 +77,9 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
 
     Raises:
         SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
+        DataModelError: the run has a version of the data model that this program does not read.
     """
-    values, plugins = read_yaml(run / name, within=run), ()
+    values, plugins = with_new_controls(read_yaml(run / name, within=run), run), ()
     if isinstance(values, dict):
         plugins = values.pop("plugins", ())
     try:
@@ -195,3 +210,37 @@ def _moved(link: Leg, places: dict[str, str]) -> Leg:
         if radio.trace is not None
     }
     return link.model_copy(update=moved)
+
+
+def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
+    """Return the SHA-256 of each trace and Python file that scenarios name, by path.
+
+    Each file is read once.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    paths = dict.fromkeys(path for scenario in scenarios for path in _paths(scenario))
+    return {path: file_digest(path) for path in paths}
+
+
+def file_digest(path: str) -> str:
+    """Return the SHA-256 of what a file holds, in hexadecimal digits."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+cached_digest = cache(file_digest)
+"""The same for campaigns, which ask for one file thousands of times."""
+
+
+def _paths(scenario: Scenario) -> Iterator[str]:
+    yield from trace_paths(scenario)
+    yield from (name for name in scenario.plugins if name.endswith(".py"))
+
+
+def trace_paths(scenario: Scenario) -> Iterator[str]:
+    """Yield the path of each trace that a scenario names, once for each place that names it."""
+    for leg in (*scenario.legs, *scenario.real.backhaul):
+        for direction in (leg.downlink, leg.uplink):
+            if direction.trace is not None:
+                yield str(direction.trace)

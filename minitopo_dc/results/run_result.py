@@ -24,7 +24,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from minitopo_dc.data_model import write_version
+from minitopo_dc.data_model import with_new_controls, write_version
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.scenario import Scenario
 
@@ -138,7 +138,7 @@ class RunResult:
     def load(cls, directory: Path) -> RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
-        return cls(**parse_json(text))
+        return cls(**with_new_controls(parse_json(text), directory))
 
 
 COLUMNS: Final = frozenset(field.name for field in fields(RunResult)) | {

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from minitopo_dc.link import AnyLeg, Leg
+from minitopo_dc.link import AnyLeg
 from minitopo_dc.pdcp import (
     PacketFacts,
     Pdu,
@@ -38,9 +38,6 @@ class Alarm(Protocol):
 
     def rearm(self) -> None:
         """Ask the part for its next moment, after something else than its alarm changed it."""
-
-    def ensure(self) -> None:
-        """Ask the part for its next moment unless it has named one."""
 
 
 class Loop(Protocol):
@@ -93,16 +90,12 @@ class LegDriver(Generic[Packet]):
         self.other: LegDriver[Packet] | None = None
         """The other direction, where both share a medium: what happens to one changes both."""
         self._alarm = loop.add_timed(self)
-        self._repeats = not isinstance(leg, Leg)
 
     def push(self, packet: Packet, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg."""
         if not self.leg.push(packet, size, now):
             packet.drop()
-        if self._repeats:  # what is sent again comes later than what the leg has named
-            self.rearm()
-        else:
-            self._alarm.ensure()
+        self.rearm()
 
     def flush(self, which: Callable[[Packet], bool], now: int) -> Sequence[Packet]:
         """Take packets out of the leg's queue; the caller has to drop them."""

@@ -10,11 +10,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from minitopo_dc.data_model import PICOQUIC
+from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
 
-PICOQUIC = ("quic-picoquic", "mpquic-picoquic")
 ORDERED = "least-delay"
 """The split that sends so that PDUs arrive in their order: a short timer does not hurt it."""
 PDU_BITS = 8 * 1500
@@ -61,11 +62,11 @@ def cautions(scenario: Scenario) -> list[str]:
 
 def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
-    mine = flow.transport in PICOQUIC and flow.congestion_control == "cubic"
+    mine = flow.transport in PICOQUIC and flow.congestion_control == OWN_CUBIC
     if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
         yield (
-            "a leg loses packets at random, and picoquic's cubic reacts to losses above 15 % only; "
-            "congestion_control: cubic-rfc9438 reacts to each, as RFC 9438 says"
+            f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "
+            f"congestion_control: {CUBIC} reacts to each, as RFC 9438 says"
         )
 
 

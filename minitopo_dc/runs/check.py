@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, SettingsError
+from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
@@ -155,6 +157,11 @@ def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
     reason = flow.workload.refusal(legs)
     if reason is not None:
         raise SettingsError(f"{where}workload: {reason}")
+    if flow.congestion_control == FIRST_CONTROLS[CUBIC]:
+        raise SettingsError(
+            f"{where}congestion_control: {flow.congestion_control} has another name: write {CUBIC} "
+            f"(picoquic's own is {OWN_CUBIC})"
+        )
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
     if flow.congestion_control not in known:
         raise SettingsError(

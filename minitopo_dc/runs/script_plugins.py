@@ -1,17 +1,30 @@
-"""What a script or a notebook registers itself, made known to the processes of its runs."""
+"""What a script or a notebook registers itself, made known to the processes of its runs.
+
+Its definition and what it uses there (functions, classes, plain values, imports) make a file that
+can be imported anywhere, and whose content says which version of it a run had.
+"""
 
 from __future__ import annotations
+import __future__
 
+import ast
+import builtins
 import hashlib
+import linecache
 import re
+import site
+import symtable
+import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from minitopo_dc.extension.place import build_directory
+from minitopo_dc.errors import InputError
+from minitopo_dc.extension import build_directory
 from minitopo_dc.files import write_whole
-from minitopo_dc.plugin_source import DECORATORS, is_own, source_of
-from minitopo_dc.registry import TABLES
+from minitopo_dc.registry import PACKAGES, TABLES
 from minitopo_dc.scenario import Scenario
 
 FOLDER: Final = "plugins"
@@ -98,3 +111,180 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(part)
     for part in value if isinstance(value, list) else ():
         yield from _texts(part)
+
+
+DECORATORS: Final = {
+    "split policy": "split_policy",
+    "runner": "runner",
+    "workload": "workload",
+    "ABR algorithm": "abr_algorithm",
+}
+"""The function of the API that registers a thing of each kind."""
+INSTEAD = "write it into a file and name that under `plugins` of the scenario"
+
+
+class SourceError(InputError):
+    """A thing of a user's program that cannot be made a file; the message says why."""
+
+
+def is_own(thing: Any) -> bool:
+    """Return whether a thing is defined in a script, a notebook or another file of the user's.
+
+    What is installed, built in or loaded as a plugin's file is not: other processes find it.
+    """
+    module = sys.modules.get(str(getattr(thing, "__module__", "")))
+    return module is not None and _is_own_module(module)
+
+
+def _is_own_module(module: ModuleType) -> bool:
+    name = module.__name__
+    if name == "__main__":
+        return True
+    file, package = getattr(module, "__file__", None), name.split(".")[0]
+    if file is None or package.startswith("minitopo_dc") or package in PACKAGES:
+        return False
+    return not any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
+
+
+def _installed() -> Iterator[Path]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    paths = (*(sysconfig.get_path(name) for name in names), *site.getsitepackages())
+    for path in {*paths, site.getusersitepackages()}:
+        yield Path(path).resolve()
+
+
+_INSTALLED = tuple(_installed())
+
+
+def source_of(kind: str, name: str, thing: Any) -> str:
+    """Return the text of a Python file that registers a thing as the user's program has done.
+
+    Args:
+        kind: a key of `DECORATORS`.
+        name: the name under which it is registered.
+        thing: a class or function for which `is_own` is true.
+
+    Raises:
+        SourceError: its source cannot be read, or it uses what cannot be written into a file.
+    """
+    slice_of = _Slice(f"{kind} {name!r}")
+    slice_of.add(thing.__name__, thing)
+    parts = [*slice_of.parts.values()]
+    if not slice_of.is_decorated(thing):
+        parts += [f"from minitopo_dc import {DECORATORS[kind]}"]
+        parts += [f"{DECORATORS[kind]}({name!r})({thing.__name__})"]
+    head = ["from __future__ import annotations"] if slice_of.has_late_annotations else []
+    return "\n\n".join([*head, *parts]) + "\n"
+
+
+class _Slice:
+    """The statements that a thing needs, by the name that each of them binds, needed ones first."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._values: dict[str, Any] = {}
+        self._decorated: set[str] = set()
+        self.parts: dict[str, str] = {}
+        self.has_late_annotations = False
+
+    def add(self, name: str, value: Any) -> None:
+        """Add what binds a name to a value, and before it what that needs."""
+        if name in self._values:
+            if self._values[name] is not value:
+                raise self._refused(name, "two things of this name")
+            return
+        self._values[name] = value
+        self.parts[name] = self._statement(name, value)
+
+    def is_decorated(self, thing: Any) -> bool:
+        """Return whether the definition of a thing has a decorator, which registers it."""
+        return thing.__name__ in self._decorated
+
+    def _statement(self, name: str, value: Any) -> str:
+        if isinstance(value, ModuleType):
+            if _is_own_module(value):
+                raise self._refused(name, "a module of your own")
+            other = "" if value.__name__ == name else f" as {name}"
+            return f"import {value.__name__}{other}"
+        if isinstance(value, type | FunctionType) and is_own(value):
+            text = self._definition(value)
+            return text if value.__name__ == name else f"{text}\n\n{name} = {value.__name__}"
+        if (place := _place(value)) is not None:
+            other = "" if place[1] == name else f" as {name}"
+            return f"from {place[0]} import {place[1]}{other}"
+        try:
+            if ast.literal_eval(repr(value)) == value:
+                return f"{name} = {value!r}"
+        except (ValueError, SyntaxError):
+            pass
+        raise self._refused(name, f"of the kind {type(value).__name__}")
+
+    def _definition(self, thing: type | FunctionType) -> str:
+        """Return the text of a class or function, after adding what it needs."""
+        node, lines = self._found(thing)
+        begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+        text = "".join(lines[begin - 1 : node.end_lineno]).rstrip()
+        if node.decorator_list:
+            self._decorated.add(thing.__name__)
+        known = vars(sys.modules[thing.__module__])
+        for name in sorted(_globals_in(text) - {thing.__name__}):
+            if name in known:
+                self.add(name, known[name])
+        return text
+
+    def _found(
+        self, thing: type | FunctionType
+    ) -> tuple[ast.ClassDef | ast.FunctionDef, list[str]]:
+        """Return the definition of a thing, and the lines of the file or cell that it stands in."""
+        if "<locals>" in thing.__qualname__:
+            raise self._refused(thing.__qualname__, "defined inside a function")
+        code = next(_codes(thing), None)
+        lines = [] if code is None else linecache.getlines(code.co_filename)
+        if code is None or not lines:
+            raise self._refused(thing.__qualname__, "whose source cannot be read")
+        self.has_late_annotations |= bool(code.co_flags & __future__.annotations.compiler_flag)
+        for node in ast.parse("".join(lines)).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == thing.__name__:
+                first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+                if first <= code.co_firstlineno <= (node.end_lineno or 0):
+                    return node, lines
+        raise self._refused(thing.__qualname__, "whose source has changed or is indented")
+
+    def _refused(self, name: str, why: str) -> SourceError:
+        return SourceError(
+            f"{self._what}: other processes cannot know it, as it uses {name}, {why}; {INSTEAD}"
+        )
+
+
+def _codes(thing: type | FunctionType) -> Iterator[CodeType]:
+    """Yield the code of a function, or of the methods that a class has itself."""
+    parts = [thing] if isinstance(thing, FunctionType) else vars(thing).values()
+    for part in parts:
+        function = getattr(part, "__func__", getattr(part, "fget", part))
+        if isinstance(function, FunctionType) and function.__module__ == thing.__module__:
+            yield function.__code__
+
+
+def _place(value: Any) -> tuple[str, str] | None:
+    """Return the module and the name by which a thing can be imported; None if by none."""
+    if isinstance(value, type | FunctionType) or hasattr(value, "__module__"):
+        module = sys.modules.get(str(value.__module__))
+        names = (getattr(value, field, None) for field in ("__qualname__", "__name__", "_name"))
+        for name in (name for name in names if isinstance(name, str)):
+            if module is not None and getattr(module, name, None) is value:
+                return None if _is_own_module(module) else (module.__name__, name)
+    return None
+
+
+def _globals_in(text: str) -> set[str]:
+    """Return the names of its module that a definition uses, also in its annotations."""
+    return set(_free(symtable.symtable(text, "<definition>", "exec"), top=True))
+
+
+def _free(table: symtable.SymbolTable, *, top: bool) -> Iterator[str]:
+    for symbol in table.get_symbols():
+        used = symbol.is_referenced() if top else symbol.is_global() and symbol.is_referenced()
+        if used and not hasattr(builtins, symbol.get_name()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _free(child, top=False)

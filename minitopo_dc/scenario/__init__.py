@@ -1,6 +1,6 @@
 """Scenarios: all that fixes one run (docs/scenarios.md), and what router hosts derive from it."""
 
-from minitopo_dc.scenario.change import LegChange
+from minitopo_dc.scenario.change import HandoverSettings, LegChange
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     FlowMode,
@@ -8,7 +8,6 @@ from minitopo_dc.scenario.flow import (
     ResolvedFlow,
     UplinkPdcpSettings,
 )
-from minitopo_dc.scenario.handover import HandoverSettings
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer, kernel_rates
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.scenario.leg import BurstLoss, LegSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minitopo_dc.fields.ranges import Direction
+from minitopo_dc.scenario.change import HandoverSettings
 from minitopo_dc.scenario.flow import ResolvedFlow
-from minitopo_dc.scenario.handover import HandoverSettings
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
 

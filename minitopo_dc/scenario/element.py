@@ -11,7 +11,7 @@ from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, field_validator, model
 
 from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
-from minitopo_dc.link import AnyLeg, Leg, WifiPath
+from minitopo_dc.link import AnyLeg, WifiPath, make_leg
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
@@ -95,10 +95,10 @@ class ElementLeg(Settings):
             return {**values, "radio": {**radio, "wifi": values["shared"].get("wifi")}}
         return values
 
-    def build(self, paths: Mapping[int, WifiPath], *, make: MakeLeg = Leg) -> AnyLeg[Any]:
+    def build(self, paths: Mapping[int, WifiPath], *, make: MakeLeg = make_leg) -> AnyLeg[Any]:
         """Return the leg; `paths` has those of legs over WiFi by number (`wifi_paths`).
 
-        `make` is the class of a leg that has neither `wifi` nor `rlc`.
+        `make` makes a leg that has no `wifi`.
 
         Raises:
             SettingsError, TraceError: the trace is missing or wrong.

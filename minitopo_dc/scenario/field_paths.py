@@ -15,11 +15,10 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from minitopo_dc.errors import InputError
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.suggestions import did_you_mean
 from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"

@@ -32,15 +32,15 @@ from minitopo_dc.link import (
     DelayCurve,
     DelayModel,
     GilbertElliott,
-    Leg,
     LegParameters,
     LossModel,
     NormalDelay,
-    RlcLeg,
+    RlcParameters,
     UniformDelay,
     WifiPath,
     delay_steps,
     make_capacity,
+    make_leg,
 )
 from minitopo_dc.scenario.change import LegChange, changing_capacity, check_order
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
@@ -49,7 +49,7 @@ from minitopo_dc.trace.convert import scaled_to_mean
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
-MakeLeg = Callable[[LegParameters, Capacity, random.Random], AnyLeg[Any]]
+MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
 _NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
@@ -334,7 +334,7 @@ class LegSettings(Settings):
         path: WifiPath | None = None,
         *,
         uplink: bool = False,
-        make: MakeLeg = Leg,
+        make: MakeLeg = make_leg,
     ) -> AnyLeg[Any]:
         """Return the leg; `seed` fixes its losses and jitter on either clock.
 
@@ -342,7 +342,7 @@ class LegSettings(Settings):
             seed: the seed of this direction.
             path: for a leg with `wifi`: the medium's path, which the other direction uses, too.
             uplink: for a leg with `wifi`: whether this is the uplink.
-            make: the class of a leg that has neither `wifi` nor `rlc`.
+            make: makes a leg that has no `wifi`.
 
         Raises:
             SettingsError: a leg with `wifi` is given no path.
@@ -359,9 +359,8 @@ class LegSettings(Settings):
             if path is None:
                 raise SettingsError("wifi: needs a scenario's leg, with both its directions")
             return path.leg(parameters, random.Random(seed), uplink=uplink)
-        if self.rlc is not None:
-            return RlcLeg(parameters, self.rlc.parameters(), self.capacity(), random.Random(seed))
-        return make(parameters, self.capacity(), random.Random(seed))
+        rlc = None if self.rlc is None else self.rlc.parameters()
+        return make(parameters, self.capacity(), random.Random(seed), rlc)
 
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:

@@ -87,7 +87,7 @@ def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     nodes = FlowControlSettings.check(control, "flow_control").of_legs(len(legs))
     held_ms = [node.desired_ns / NS_PER_MS for node in nodes]
     return {
-        "split": "credit",
+        "split": "least-delay",
         # SDUs wait here until a node wants them. With a number or without, they leave in the same
         # order: late numbers are those that early ones would be, but that one is never discarded.
         "numbering": "late",

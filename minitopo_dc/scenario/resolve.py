@@ -19,11 +19,11 @@ from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.link import Capacity
-from minitopo_dc.scenario.handover import STEP_S
+from minitopo_dc.scenario.change import STEP_S
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.trace.drives.handover import (
+from minitopo_dc.trace.handover import (
     Handover,
     HandoverPlan,
     HandoverRule,

@@ -24,6 +24,7 @@ from minitopo_dc.fields.ranges import (
 )
 from minitopo_dc.registry import load_plugins
 from minitopo_dc.scenario import drawing
+from minitopo_dc.scenario.change import HandoverSettings
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
@@ -34,7 +35,6 @@ from minitopo_dc.scenario.flow import (
     downlink_pdcp,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.handover import HandoverSettings
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (

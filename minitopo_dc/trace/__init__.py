@@ -5,8 +5,7 @@ Only the readers and writers of files do input and output.
 
 from __future__ import annotations
 
-from minitopo_dc.trace.convert import begun_at, resample, to_opportunities
-from minitopo_dc.trace.drives.channels import (
+from minitopo_dc.trace.channels import (
     Capacities,
     CapacityStatistics,
     CellLog,
@@ -15,14 +14,8 @@ from minitopo_dc.trace.drives.channels import (
     channel_statistics,
     levels,
 )
-from minitopo_dc.trace.drives.drive import ENVIRONMENTS, Environment, synthesise_drive
-from minitopo_dc.trace.drives.radio import (
-    Interferers,
-    RadioSettings,
-    capacity_mbps,
-    channels_of,
-    sinr,
-)
+from minitopo_dc.trace.convert import begun_at, resample, to_opportunities
+from minitopo_dc.trace.drive import ENVIRONMENTS, Environment, synthesise_drive
 from minitopo_dc.trace.formats.cell_files import (
     kind_of_drive,
     read_cells,
@@ -34,6 +27,13 @@ from minitopo_dc.trace.formats.fields import DEFAULT_COLUMN
 from minitopo_dc.trace.formats.files import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace, TraceError
+from minitopo_dc.trace.radio import (
+    Interferers,
+    RadioSettings,
+    capacity_mbps,
+    channels_of,
+    sinr,
+)
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 
 __all__ = [

@@ -104,10 +104,8 @@ def _python_reason(scenario: Scenario) -> str | None:
 
 def _missing_features(scenario: Scenario) -> Iterator[str]:
     for number, leg in enumerate(scenario.legs, start=1):
-        for radio in (leg.direction("downlink"), leg.direction("uplink")):
-            yield from (
-                f"leg {number} has {name}" for name in ("rlc", "wifi") if getattr(radio, name)
-            )
+        if leg.wifi:
+            yield f"leg {number} has wifi"
     for flow in scenario.resolved_flows:
         if flow.mode in DUAL_CONNECTIVITY:
             yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))

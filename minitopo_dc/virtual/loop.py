@@ -126,11 +126,6 @@ class TimedPart:
         """Ask the part for its next moment; called once at the start, too."""
         self._timer.set(self._next_timeout())
 
-    def ensure(self) -> None:
-        """Ask the part for its next moment unless it has named one."""
-        if self._timer.at is None:
-            self._timer.set(self._next_timeout())
-
     def _fire(self) -> None:
         self._handle(self._loop.now)
         self._timer.set(self._next_timeout())

@@ -89,7 +89,8 @@ def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
     except TransferFailed as failure:
         words = str(failure)
         if not (connection.has_ended or _is_cut_off(connection)):
-            words = f"did not finish within {_patience_s(connection, scenario):g} s: {words}"
+            patience_s = scenario.timeout_s + (connection.workload.lasts_s or 0)
+            words = f"did not finish within {patience_s:g} s: {words}"
         if scenario.flows:
             words = f"{connection.directory.name}: {words}"
         raise TransferFailed(words) from None
@@ -98,10 +99,6 @@ def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
 def _is_cut_off(connection: AnyConnection) -> bool:
     """Return whether the flow is a download for a given time, which the run's end may cut off."""
     return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
-
-
-def _patience_s(connection: AnyConnection, scenario: Scenario) -> float:
-    return scenario.timeout_s + (connection.workload.lasts_s or 0)
 
 
 @contextmanager

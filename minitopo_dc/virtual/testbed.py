@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import ResolvedFlow, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
 from minitopo_dc.units import NS_PER_S
@@ -142,7 +142,7 @@ class Testbed:
         self.gnb.connect(self.ue)
         self.ue.connect(self.gnb)
         self.connections = [
-            _kind(flow)(
+            (Connection if get_runner(flow.transport).virtual() else GuestConnection)(
                 scenario, flow, index, core=self.core, directory=directory, ended=self._one_ended
             )
             for index, flow in enumerate(scenario.resolved_flows)
@@ -220,10 +220,6 @@ class Testbed:
                         partial(trace.received, number, direction), flow.deliver
                     )
         return trace
-
-
-def _kind(flow: ResolvedFlow) -> type[AnyConnection]:
-    return Connection if get_runner(flow.transport).virtual() else GuestConnection
 
 
 def _observed(observe: Take, take: Take) -> Take:

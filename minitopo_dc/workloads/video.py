@@ -6,22 +6,50 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
 
 from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
+from minitopo_dc.files import parse_json, read_text
+from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import AbrError, abr_names, make_abr
 from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
 from minitopo_dc.media.quality import Session
 from minitopo_dc.media.video import Video as Content
-from minitopo_dc.media.video import VideoError
-from minitopo_dc.media.video_files import EMBEDDED, read_video
+from minitopo_dc.media.video import VideoError, parse_video
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
 from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
+
+EMBEDDED = ("movie", "bbb", "bbb4k")
+"""Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""
+MAX_BYTES = 16 << 20
+"""Of a file: a film of two hours in segments of 1 s and 20 qualities has 2 MB."""
+
+
+def read_video(name: str) -> Content:
+    """Read an embedded video by its name, or a file of the user's by its path.
+
+    Raises:
+        VideoError: there is none, or it is wrong.
+    """
+    path = shipped("videos") / f"{name}.json" if name in EMBEDDED else Path(name)
+    try:
+        values = parse_json(read_text(path, MAX_BYTES))
+    except FileNotFoundError:
+        raise VideoError(
+            f"video {name}: there is no such file; allowed: {', '.join(EMBEDDED)}, or a file"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise VideoError(f"video {name}: {error}") from None
+    try:
+        return parse_video(name, values)
+    except VideoError as error:
+        raise VideoError(f"video {name}: {error}") from None
 
 
 def _known_abr(name: str) -> str:

@@ -35,7 +35,7 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.settings import ClientSettings, protocols
+from minitopo_dc.runners.aioquic.runner import ClientSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.start_signal import wait_for_start

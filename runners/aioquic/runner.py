@@ -1,16 +1,125 @@
-"""HTTP/3 on aioquic: this project's own server and client (the papers' QUIC)."""
+"""HTTP/3 on aioquic: this project's own server and client, with their options and settings.
+
+Some options are of aioquic's congestion control, loss detection, acknowledgements and pacing. The
+presets `v43` and `bquic` are from "QUIC in wireless mesh networks": gQUIC v43 as section 2.2
+describes it, and the authors' changes to it (section 6.1).
+"""
 
 from __future__ import annotations
 
 import importlib.util
-from typing import ClassVar
+from pathlib import Path
+from typing import ClassVar, Literal, Self
 
-from minitopo_dc.runners.aioquic.settings import AioquicOptions, ClientSettings, ServerSettings
+from aioquic.h3.connection import H3_ALPN
+from pydantic import model_validator
+
+from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.base import Transfer, read_report, runner
+from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicOptions
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
 from minitopo_dc.runners.virtual import VirtualTransport
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Measurement, Workload
+
+Off = Literal["off"]
+Preset = Literal["modern", "v43", "bquic"]
+DECIMATION_OPTIONS = ("ack_decimation_after", "ack_decimation_rtt_share")
+
+
+class Tuning(Options):
+    """Options of aioquic's behaviour; None leaves one as the installed aioquic has it."""
+
+    slow_start_exit: RttIncrease | Off | None = None
+    """Slow start also ends when the least round-trip time of a round is above the connection's
+    least one by more than this share of it; off: only at a loss."""
+    loss_time_threshold: RoundTrips | None = None
+    """A packet is lost so many round-trip times after it was sent, when a later one has been
+    acknowledged (RFC 9002, section 6.1.2)."""
+    packet_threshold: Packets | Off | None = None
+    """Or when one sent so many packets later has been (section 6.1.1)."""
+    ack_every: Packets | None = None
+    """An acknowledgement follows so many packets at once; also one that is out of order (RFC 9000,
+    section 13.2.1)."""
+    ack_delay_ms: AckDelay | None = None
+    """Else it waits so long at most."""
+    ack_decimation: Packets | Off | None = None
+    """Takes the place of `ack_every` from packet number `ack_decimation_after` on."""
+    ack_decimation_after: Packets | None = None
+    ack_decimation_rtt_share: RttIncrease | None = None
+    """And it then waits for this share of the least round-trip time at most."""
+    pacing_slow_start: PacingGain | None = None
+    """Windows sent in a smoothed round-trip time, in slow start."""
+    pacing_avoidance: PacingGain | None = None
+    """The same after it."""
+
+
+MODERN = Tuning()
+V43 = Tuning(
+    # Section 2.2 also says "a factor of 1.25"; section 5.2 computes with 1/8 ("40 ms tolerates 5").
+    slow_start_exit=1 / 8,
+    loss_time_threshold=1 + 1 / 8,
+    packet_threshold="off",  # losses are told by time there
+    ack_every=2,
+    ack_delay_ms=25,
+    ack_decimation="off",
+    pacing_slow_start=2,
+    pacing_avoidance=1.25,
+)
+BQUIC = V43.model_copy(
+    update={
+        # "Increased", says section 6.1, without a value: ours, four times v43's.
+        "slow_start_exit": 1 / 2,
+        "loss_time_threshold": 1 + 1 / 2,
+        "ack_decimation": 10,
+        "ack_decimation_after": 100,
+        "ack_decimation_rtt_share": 1 / 4,
+    }
+)
+PRESETS: dict[Preset, Tuning] = {"modern": MODERN, "v43": V43, "bquic": BQUIC}
+
+
+class AioquicOptions(QuicOptions, Tuning):
+    """Options of `quic`: those of every QUIC, a preset, and what differs from it."""
+
+    preset: Preset = "modern"
+
+    @property
+    def tuning(self) -> Tuning:
+        """Return the preset's tuning with the given options in its place."""
+        given = self.model_dump(include=set(Tuning.model_fields), exclude_none=True)
+        return PRESETS[self.preset].model_copy(update=given)
+
+    @model_validator(mode="after")
+    def _check_dependencies(self) -> Self:
+        for name in DECIMATION_OPTIONS:
+            if getattr(self, name) is not None and self.tuning.ack_decimation in (None, "off"):
+                raise ValueError(f"{name} needs ack_decimation: 1 or more")
+        return self
+
+
+BARE_STREAMS = "minitopo-call"
+"""Of a workload that has no requests."""
+
+
+def protocols(workload: Workload) -> list[str]:
+    """Return the application protocols (ALPN) that carry a workload."""
+    return [BARE_STREAMS] if workload.bare_streams else H3_ALPN
+
+
+class ServerSettings(QuicEnd):
+    """Settings of the server program."""
+
+    options: AioquicOptions
+    key: Path
+
+
+class ClientSettings(QuicEnd):
+    """Settings of the client program."""
+
+    options: AioquicOptions
+    bind: str
+    """The client's address."""
 
 
 @runner("quic")

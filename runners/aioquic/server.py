@@ -38,7 +38,7 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.settings import BARE_STREAMS, ServerSettings, protocols
+from minitopo_dc.runners.aioquic.runner import BARE_STREAMS, ServerSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
 from minitopo_dc.runners.quic import datagram_frame

@@ -18,7 +18,7 @@ from aioquic.quic.recovery import QuicPacketPacer, QuicPacketRecovery, QuicPacke
 from aioquic.tls import Epoch
 
 from minitopo_dc.runners.aioquic.connection import OrderedConnection
-from minitopo_dc.runners.aioquic.settings import MODERN, Tuning
+from minitopo_dc.runners.aioquic.runner import MODERN, Tuning
 
 SAMPLES = 8
 """Of a round's round-trip times (RFC 9406, section 4.3: N_RTT_SAMPLE)."""

@@ -19,8 +19,13 @@ from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
-from minitopo_dc.runners.processes.process import MOMENT_S, age_s, kernel_setting, run
-from minitopo_dc.runners.processes.source_address import source_address
+from minitopo_dc.runners.processes.process import (
+    MOMENT_S,
+    age_s,
+    kernel_setting,
+    run,
+    source_address,
+)
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Command, Measure, Measurement, Workload

@@ -3,20 +3,24 @@
 The in-kernel path manager (ip-mptcp(8)) opens a subflow from each endpoint for each connection,
 also for those that there are already, and closes it when the endpoint goes (RFC 8684, sections 3.2
 and 3.4.2). A connection's initial subflow needs no endpoint; it has the address identifier 0. Here
-an endpoint's identifier is the number of its leg.
+an endpoint's identifier is the number of its leg. The kernel's counters of each subflow are the
+report on a path.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
 from minitopo_dc.runners.processes.process import run
+from minitopo_dc.units import NS_PER_S
+from minitopo_dc.workloads.path_reports import PathReport, PathSample, PathState
 
 ENDPOINT = ("ip", "mptcp", "endpoint")
 INITIAL_SUBFLOW = "0"
@@ -140,3 +144,65 @@ def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
     """Return the identifiers of the endpoints of these addresses."""
     rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
     return [identifier for address, identifier in rows if address in addresses]
+
+
+def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each subflow as a path, with its addresses."""
+    return [
+        PathReport(
+            leg=_leg(transfer, subflow),
+            opened_s=_since_begin(transfer, subflow["opened_ns"]),
+            closed_s=None
+            if subflow["closed_ns"] is None
+            else _since_begin(transfer, subflow["closed_ns"]),
+            bytes_sent=subflow["bytes_sent"],
+            bytes_received=subflow["bytes_received"],
+            packets_sent=subflow["segments_sent"],
+            packets_lost=subflow["retransmissions"],
+        ).values()
+        | {name: subflow[name] for name in ("local", "remote")}
+        for subflow in subflows
+    ]
+
+
+def path_changes(transfer: Transfer) -> list[dict[str, Any]]:
+    """Return what the client's kernel was told, and when: `PathEvent` with `done_s`."""
+    lines = transfer.paths_output.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def path_samples(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[PathSample]:
+    """Return all samples of all subflows, by time; the status is what the kernel was told."""
+    done = path_changes(transfer) if transfer.path_plan.events else []
+    events = tuple(PathEvent(change["done_s"], change["action"], change["leg"]) for change in done)
+    plan = PathPlan(transfer.path_plan.initial, events)
+    samples = [
+        sample
+        for number, subflow in enumerate(subflows)
+        for sample in _samples(transfer, number, subflow, plan)
+    ]
+    return sorted(samples, key=lambda sample: (sample.time_s, sample.path))
+
+
+def _samples(
+    transfer: Transfer, number: int, subflow: Mapping[str, Any], plan: PathPlan
+) -> Iterator[PathSample]:
+    leg = _leg(transfer, subflow)
+    for sample in subflow["samples"]:
+        values = dict(sample)
+        time_ns = values.pop("time_ns")
+        time_s = _since_begin(transfer, time_ns)
+        state: PathState = "backup" if plan.status(leg, time_s) == "backup" else "open"
+        if time_ns == subflow["closed_ns"]:
+            state = "closed"
+        yield PathSample(time_s=time_s, leg=leg, path=number, state=state, **values)
+
+
+def _leg(transfer: Transfer, subflow: Mapping[str, Any]) -> int:
+    return transfer.client_addresses.index(subflow["remote"]) + 1
+
+
+def _since_begin(transfer: Transfer, time_ns: int) -> float:
+    """Return a time in s since time zero of the legs."""
+    assert transfer.begin_ns is not None  # the client was started
+    return (time_ns - transfer.begin_ns) / NS_PER_S

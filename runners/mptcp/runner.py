@@ -15,10 +15,12 @@ from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
     first_endpoints,
     max_subflows,
+    path_changes,
+    path_details,
+    path_samples,
     subflow_limit,
 )
 from minitopo_dc.runners.mptcp.path_manager import PathsSettings
-from minitopo_dc.runners.mptcp.report import path_changes, path_details, path_samples
 from minitopo_dc.runners.mptcp.virtual import EndpointChanges, MptcpFlow
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting

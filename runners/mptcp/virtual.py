@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from minitopo_dc.fields import PathAction, PathEvent
 from minitopo_dc.linux_guest.orders import Change, ChangeName
 from minitopo_dc.runners.base import Transfer
-from minitopo_dc.runners.mptcp.endpoints import initial_legs, max_subflows
-from minitopo_dc.runners.mptcp.report import path_samples
+from minitopo_dc.runners.mptcp.endpoints import initial_legs, max_subflows, path_samples
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow
 from minitopo_dc.runners.virtual import FlowFacts
 from minitopo_dc.units import NS_PER_S

@@ -35,13 +35,6 @@ class Job:
     """What an error of the transfer begins with, where there are several."""
 
 
-def run_transfer(
-    runner: Runner, transfer: Transfer, server: Host, client: Host, *, on_start: Callable[[], None]
-) -> Measurement:
-    """Run one transfer: `run_transfers` of one job."""
-    return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]
-
-
 def run_transfers(
     jobs: Sequence[Job], server: Host, client: Host, *, on_start: Callable[[], None]
 ) -> list[Measurement]:

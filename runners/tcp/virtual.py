@@ -217,7 +217,9 @@ class TcpFlow:
         facts = self._facts
         began = self._moments["begin"] if facts.earlier_downloads else facts.begin
         times = {
-            names[kind]: (self._moments[kind] - began) / NS_PER_S for kind in self._known(names)
+            name: (self._moments[kind] - began) / NS_PER_S
+            for kind, name in names.items()
+            if kind in self._moments
         }
         started = {"started_s": self.since_begin(began)} if facts.earlier_downloads else {}
         return {"bytes": self._bytes, **times, **started}
@@ -232,9 +234,6 @@ class TcpFlow:
                 handshake_s=None if handshake is None else self.since_begin(handshake),
             )
         )
-
-    def _known(self, kinds: Mapping[str, str]) -> list[str]:
-        return [kind for kind in kinds if kind in self._moments]
 
     def _state(self) -> str:
         """Return in words how far the transfer came."""

@@ -59,7 +59,7 @@ BASE = {
         mode="multipath",
         transport="mpquic-picoquic",
         options=SYSTEM,
-        congestion_control="cubic",
+        congestion_control="cubic-picoquic",
         workload=dc.Download(size_mb=40),  # section 4
         handover={"case": "sp"},
         clock="virtual",
@@ -73,11 +73,12 @@ QUIC_WAYS: dict[str, Change] = {
     "MP-QUIC, FAST": {"congestion_control": "fast"},
     "MP-QUIC, BBRv1": {"congestion_control": "bbr1"},
 }
+KERNEL: Change = {"congestion_control": "cubic", "options": {}}
 MPTCP: dict[str, Change] = {
     # As in the paper the links of lost channels go down.
-    "MPTCP": {"transport": "mptcp", "options": {}, "handover": {"by": "legs"}}
+    "MPTCP": {**KERNEL, "transport": "mptcp", "handover": {"by": "legs"}}
 }
-RFC: dict[str, Change] = {"CUBIC of RFC 9438": {"congestion_control": "cubic-rfc9438"}}
+RFC: dict[str, Change] = {"CUBIC of RFC 9438": {"congestion_control": "cubic"}}
 RECOVERY: Change = {"data_recovery": True, "report_ms": 20}
 LATE: Change = RECOVERY | {
     "numbering": "late",
@@ -101,7 +102,7 @@ DC_WAYS: dict[str, Change] = {
 SINGLE: dict[str, Change] = {
     **CUBIC,
     "QUIC (picoquic), CUBIC": {"transport": "quic-picoquic", "mode": "sc"},
-    "TCP, CUBIC": {"transport": "tcp", "mode": "sc", "options": {}},
+    "TCP, CUBIC": {**KERNEL, "transport": "tcp", "mode": "sc"},
 }
 EXPONENTIAL = every_leg(delay_curve="exponential")
 CHOICES: dict[str, Change] = {

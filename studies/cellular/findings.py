@@ -8,7 +8,7 @@ import pandas as pd
 from report import report
 
 from minitopo_dc import claims
-from minitopo_dc.report import as_markdown
+from minitopo_dc.results.tables.markdown import as_markdown
 
 HERE = Path(__file__).parent
 NOTES = """

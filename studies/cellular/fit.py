@@ -4,7 +4,7 @@
 section 3.2 says of visible cells; `residential` and `road` keep its receiver, path loss and layout
 and are fitted to their rows of table 2, to figure 2, and to how much each further channel adds in
 tables 4 and 5. Samples are 200 m apart, so that few are needed. The result is pasted into
-`minitopo_dc/trace/drives/drive.py`, whose numbers an evolution strategy (CMA-ES) found, from which
+`minitopo_dc/trace/drive.py`, whose numbers an evolution strategy (CMA-ES) found, from which
 this goes on; `--check` prints how it agrees over drives at their own speed.
 """
 

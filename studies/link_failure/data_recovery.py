@@ -25,10 +25,13 @@ BASE = dc.Scenario(
     clock="virtual",
 )
 BUFFER = {"receive_buffer_bytes": 32 << 20}
-SYSTEM = {"receive_buffer_bytes": None}  # 212,992 on Linux
+PICOQUIC: dict[str, Any] = {
+    "congestion_control": "cubic-picoquic",
+    "options": {"receive_buffer_bytes": None},  # 212,992 on Linux
+}
 WAYS: dict[str, dict[str, Any]] = {
     "QUIC": {"options": BUFFER},
-    "QUIC (picoquic)": {"transport": "quic-picoquic", "options": SYSTEM},
+    "QUIC (picoquic)": {"transport": "quic-picoquic", **PICOQUIC},
     "TCP": {"transport": "tcp"},
 }
 RECOVERY = {"data_recovery": True, "report_ms": 20}
@@ -39,7 +42,7 @@ BEARERS: dict[str, dict[str, Any]] = {
     "the same, least-delay": RECOVERY | {"numbering": "late", "split": "least-delay"},
 }
 MULTIPATH: dict[str, dict[str, Any]] = {
-    "MP-QUIC": {"transport": "mpquic-picoquic", "mode": "multipath", "options": SYSTEM},
+    "MP-QUIC": {"transport": "mpquic-picoquic", "mode": "multipath", **PICOQUIC},
     "MPTCP": {"transport": "mptcp", "mode": "multipath"},
 }
 

@@ -22,7 +22,7 @@ BASE = dc.Scenario(
     mode="dc",
     transport="quic-picoquic",
     options={"receive_buffer_bytes": None},  # the system's own: 212,992 on Linux
-    congestion_control="cubic",
+    congestion_control="cubic-picoquic",
     workload=dc.Download(size_mb=20),
     legs=[
         {"downlink": {"rate_mbps": 20, "delay_ms": 20,

@@ -48,7 +48,11 @@ ADAPTIVE: Fields = {
 # Both ends learn of a leg that loses all, and send again what it had (link_failure/leg_failure).
 FAILING: Fields = ADAPTIVE | {"report_ms": 20, "leg_failure_ms": 100, "data_recovery": True}
 PROPORTIONAL: Fields = {"split": "proportional", "report_ms": 20}
-DC: Fields = QUIC | {"mode": "dc", "split_uplink": True}
+DC: Fields = QUIC | {
+    "congestion_control": "cubic-picoquic",
+    "mode": "dc",
+    "split_uplink": True,
+}
 HANDED_OVER: dict[str, Fields] = {
     "QUIC": ALONE | {"leg": 1},
     "MP-QUIC": WAYS["MP-QUIC, path 1 first"],

@@ -31,7 +31,7 @@ BASE = dc.Scenario(
 SYSTEM = {"receive_buffer_bytes": None}  # the system's own: 212,992 on Linux
 WAYS: dict[str, dict[str, Any]] = {
     "MP-QUIC (picoquic), NewReno": {"congestion_control": "reno", "options": SYSTEM},
-    "MP-QUIC (picoquic), CUBIC": {"options": SYSTEM},
+    "MP-QUIC (picoquic), CUBIC": {"congestion_control": "cubic-picoquic", "options": SYSTEM},
     "MP-QUIC (picoquic), BBRv1": {"congestion_control": "bbr1", "options": SYSTEM},
     "MP-QUIC (picoquic), FAST": {"congestion_control": "fast", "options": SYSTEM},
     "MP-QUIC (TQUIC), CUBIC": {"transport": "mpquic"},

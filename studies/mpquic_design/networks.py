@@ -19,9 +19,8 @@ SYSTEM = {"receive_buffer_bytes": None}  # the system's own: 212,992 on Linux
 FROM_1: Fields = {"mode": "multipath", "paths": {"initial": [1, 2], "each_carries": False}}
 FROM_2: Fields = {"mode": "multipath", "paths": {"initial": [2, 1], "each_carries": False}}
 QUIC: Fields = {"transport": "quic-picoquic", "options": SYSTEM}
-ALONE = QUIC | {"congestion_control": "cubic-rfc9438", "mode": "sc"}
+ALONE = QUIC | {"congestion_control": "cubic", "mode": "sc"}
 MPQUIC: Fields = {"transport": "mpquic-picoquic", "options": SYSTEM, "congestion_control": "olia"}
-UNCOUPLED = MPQUIC | {"congestion_control": "cubic-rfc9438"}
 WAYS: dict[str, Fields] = {
     "QUIC on path 1": ALONE | {"leg": 1},
     "QUIC on path 2": ALONE | {"leg": 2},

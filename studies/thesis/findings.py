@@ -13,7 +13,7 @@ from comparison import item_rows
 from published import NEAR_PERCENT
 
 from minitopo_dc.claims import summary, table
-from minitopo_dc.report import as_markdown
+from minitopo_dc.results.tables.markdown import as_markdown
 
 HERE = Path(__file__).parent
 CAMPAIGNS: dict[str, Any] = {

@@ -47,7 +47,7 @@ DOWNLOADS: dict[str, Any] = {
     **NETWORKS,
     **OF_EACH_LEG,
     **CAPACITY,
-    "control": ["cubic-rfc9438", "cubic", "reno", "bbr1"],
+    "control": ["cubic", "cubic-picoquic", "reno", "bbr1"],
     "size_mb": (0.25, 40, "log"),
 }
 UNSEEN: dict[str, Any] = {
@@ -66,7 +66,7 @@ ASKED: dict[str, Any] = {
     **NETWORKS,
     **OF_EACH_LEG,
     **CAPACITY,
-    "control": ["cubic-rfc9438", "cubic", "reno"],
+    "control": ["cubic", "cubic-picoquic", "reno"],
     **REQUESTS,
 }
 

@@ -54,7 +54,7 @@ STUDIED: dict[str, Any] = {
     "loss_percent": [0, 0, 0.01, 0.1, 1],
     **CAPACITY,
     "t_reordering_ms": [20, 50, 100, 200, 500],  # of static splits
-    "control": ["cubic", "reno", "bbr1"],
+    "control": ["cubic-picoquic", "reno", "bbr1"],
 }
 DOWNLOADS: dict[str, Any] = STUDIED | {"size_mb": (0.25, 40, "log")}
 ASKED: dict[str, Any] = STUDIED | REQUESTS
@@ -81,10 +81,13 @@ def ways(point: Point) -> dict[str, Fields]:
     }
 
 
+OTHERS = {"reno": "reno"}
+"""Congestion controls of the other stacks, by picoquic's; of its others they have CUBIC."""
+
+
 def stacks(point: Point, *, with_tcp: bool) -> dict[str, Fields]:
     """Return the ways that several stacks have."""
-    control = "cubic" if point["control"] == "bbr1" else point["control"]
-    own, other = ways(point), {"congestion_control": control}
+    own, other = ways(point), {"congestion_control": OTHERS.get(point["control"], "cubic")}
     kinds = [("", {}), ("aioquic-", {"transport": "quic", **other})]
     kinds += [("tcp-", TCP | other)] if with_tcp else []
     names = {"leg-1": "leg-1", "leg-2": "leg-2"}

@@ -9,7 +9,7 @@ import pandas as pd
 from claims import Claim, table
 from networks import Fields, drive, lte_pair, outages
 from ratios import by_way, of
-from ways import ALONE, COPIES, LEAST_DELAY, MPQUIC, dual
+from ways import ALONE, COPIES, LEAST_DELAY, MPQUIC, cubic_of, dual
 
 import minitopo_dc as dc
 
@@ -69,9 +69,10 @@ def at(place: tuple[dict[str, Any], Fields], name: str, **way: Any) -> Case:
         "transport": "quic-picoquic",
         "mode": "dc",
         "clock": "virtual",
-        "congestion_control": "cubic",
     }
-    return dc.Scenario(**common | fields | way), {"way": name, **labels}
+    chosen = common | fields | way
+    control = cubic_of(chosen["transport"])
+    return dc.Scenario(**chosen, congestion_control=control), {"way": name, **labels}
 
 
 def by_measure(runs: pd.DataFrame, measures: Sequence[str]) -> dict[str, pd.DataFrame]:

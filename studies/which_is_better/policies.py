@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 from networks import CAPACITIES, Fields
-from ways import ALONE, LATE, LEAST_DELAY, PROPORTIONAL, TCP
+from ways import ALONE, LATE, LEAST_DELAY, PROPORTIONAL, TCP, cubic_of
 
 import minitopo_dc as dc
 from minitopo_dc import plots
@@ -84,13 +84,14 @@ def at(
         "options": {"receive_buffer_bytes": None},  # the system's own: 212,992 on Linux
         "mode": "dc",
         "clock": "virtual",
-        "congestion_control": "cubic",
         "workload": dc.Download(size_mb=20),
     }
     for labels, two in legs:
         for name, way in ways.items():
             told = {"experiment": experiment, "way": name, **labels}
-            yield dc.Scenario(**common | fields | {"legs": two} | way), told
+            chosen = common | fields | {"legs": two} | way
+            chosen.setdefault("congestion_control", cubic_of(chosen["transport"]))
+            yield dc.Scenario(**chosen), told
 
 
 def cases(version: str) -> Iterator[Case]:

@@ -243,6 +243,7 @@ def effect_curves(table: pd.DataFrame) -> Figure:
                     axes.plot(*curves[name].to_numpy().T, label=control, **look.line)
                 axes.set_xlabel(plots.label_of(name))
                 axes.set_xscale(**_scale(table[name]))
+                axes.xaxis.set_major_formatter("{x:g}")
         for row in grid:
             row[0].set_ylabel("ratio, times")
         figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=4)
@@ -253,7 +254,7 @@ def _scale(values: pd.Series[float]) -> dict[str, Any]:
     """Return the scale of an axis; losses may be none, or of either sign."""
     if values.abs().max() < 30 * values.abs().median():
         return {"value": "linear"}
-    return {"value": "log"} if values.min() > 0 else {"value": "symlog", "linthresh": 0.01}
+    return {"value": "log"} if values.min() > 0 else {"value": "symlog", "linthresh": 0.1}
 
 
 def outcomes_of(table: pd.DataFrame) -> dict[str, pd.Series[bool]]:

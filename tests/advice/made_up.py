@@ -10,7 +10,7 @@ from pathlib import Path
 from minitopo_dc.campaign.executors import Results, Scenarios, Workers
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 
 Goodput = Callable[[Scenario], float]

@@ -46,7 +46,7 @@ def batches(*sizes):
 
 def program(*lines: str) -> str:
     """A script that has `base` and `batches` of above, without a guard."""
-    return HEAD + "".join(textwrap.dedent(each) for each in lines)
+    return HEAD + "".join(textwrap.dedent(line) for line in lines)
 
 
 def start(text: str, directory: Path, *, stdin: bool = False) -> subprocess.Popen[str]:

@@ -175,7 +175,7 @@ def test_a_label_that_no_table_can_have_is_refused(
     labels: list[dict[str, Any]], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=words):
-        Campaign(tmp_path / "c", [(scenario(), each) for each in labels])
+        Campaign(tmp_path / "c", [(scenario(), label) for label in labels])
 
 
 def test_what_is_no_case_and_no_seed_is_refused(tmp_path: Path) -> None:
@@ -252,9 +252,6 @@ def test_more_than_one_job_is_refused_on_the_real_clock(
     campaign = Campaign(tmp_path / "c", [(scenario(clock="real"), {})])
     with pytest.raises(InputError, match="only 1 on the real clock"):
         campaign.run(jobs=2)
-    ((clock, (number, seconds)),) = campaign.expected_s().items()
-    assert (clock, number) == ("real", 1)
-    assert seconds == pytest.approx(5 + 0.8 / 40, abs=0.01)
 
 
 def test_a_full_disk_keeps_what_was_recorded(

@@ -26,7 +26,7 @@ from minitopo_dc.campaign.executors import received
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from tests.campaign.cases import batches, scenario
 
 ADDRESS = "tcp://127.0.0.1:8786"
@@ -128,11 +128,11 @@ class Client:
     """A client that has no worker, and from its third answer on no scheduler."""
 
     status = "running"
-    asked = 0
+    looks = 0
 
     def scheduler_info(self, **_: Any) -> dict[str, Any]:
-        self.asked += 1
-        self.status = "connecting" if self.asked == 3 else "running"
+        self.looks += 1
+        self.status = "connecting" if self.looks == 3 else "running"
         return {"workers": {}}
 
 

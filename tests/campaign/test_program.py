@@ -105,8 +105,8 @@ def test_modules_beside_it_are_its_own(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "beside.py").write_text(f"VALUE = {value}\n")
         (folder / "campaign.py").write_text("import beside\ndef cases(version): return []\n")
-    found = [load_program(tmp_path / name / "campaign.py") for name in ("one", "two")]
-    assert [each._module.beside.VALUE for each in found] == [1, 2]
+    programs = [load_program(tmp_path / name / "campaign.py") for name in ("one", "two")]
+    assert [program._module.beside.VALUE for program in programs] == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -191,6 +191,20 @@ def test_status_tells_of_damage(
     assert main(["campaign", "status", str(root), "--json"]) == 1
     status = json.loads(capsys.readouterr().out)
     assert (status["runs"], status["ok"], [*status["damaged"]]) == (2, 2, [run.name])
+
+
+def test_a_dry_run_tells_how_long_runs_on_the_real_clock_take(
+    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(text=HEAD + """
+def cases(version):
+    slow = {**base, "clock": "real", "workload": {"size_mb": 20}}
+    return [(dc.Scenario(**slow), {"way": "DC"})]
+""")  # fmt: skip
+    assert main(["campaign", "run", str(path), "--output", str(tmp_path / "c"), "--dry-run"]) == 0
+    assert (
+        "1 runs on the real clock, about 9.0 s" in capsys.readouterr().err
+    )  # 160 Mbit at 40, and 5
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import registry
-from minitopo_dc.plugin_source import SourceError, source_of
-from minitopo_dc.runs.script_plugins import plugin_file, plugin_files, restored
+from minitopo_dc.runs.script_plugins import (
+    SourceError,
+    plugin_file,
+    plugin_files,
+    restored,
+    source_of,
+)
 from tests.campaign.cases import program, run, scenario
 
 POLICY = """

@@ -14,7 +14,7 @@ from minitopo_dc.cli import main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
-from minitopo_dc.real.machine.preflight import Finding, check
+from minitopo_dc.real.machine import Finding, check
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
@@ -141,7 +141,7 @@ def test_a_transport_on_the_real_clock_is_there_when_it_has_carried_something() 
 
 
 def test_nothing_is_tried_on_a_real_clock_that_lacks_something() -> None:
-    assert not [each for each in transfers([QUEUE, TCP]) if "real clock" in each.name]
+    assert not [finding for finding in transfers([QUEUE, TCP]) if "real clock" in finding.name]
 
 
 def test_a_core_in_c_that_gives_other_numbers_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

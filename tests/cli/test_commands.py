@@ -317,7 +317,7 @@ def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         cli.main(["compare", "--help"])
     said = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # argparse wraps at hyphens
-    assert "of tcp (Linux), quic (aioquic), quic-aioquic-2020, quic-ngtcp2 (ngtcp2), " in said
+    assert "of tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), " in said
 
 
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
@@ -374,7 +374,7 @@ def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-aioquic-2020, "),
+        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, "),
         ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
         ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
         ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),

@@ -114,9 +114,9 @@ def test_with_a_place_result_and_figure_are_kept_there(fake: Fake, tmp_path: Pat
     assert main(["exec", *LEGS, "--output", "mine", "--", "true"]) == 3
     kept = {path.name for path in (tmp_path / "mine").iterdir()}
     assert {"exec.json", "legs.png", "gnb-element.log"} <= kept
-    found = json.loads((tmp_path / "mine" / "exec.json").read_text())
-    assert (found["command"], found["exit_status"], found["seconds"]) == (["true"], 3, 2.0)
-    assert found["legs"][1]["uplink"] == {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
+    kept = json.loads((tmp_path / "mine" / "exec.json").read_text())
+    assert (kept["command"], kept["exit_status"], kept["seconds"]) == (["true"], 3, 2.0)
+    assert kept["legs"][1]["uplink"] == {"bytes": 250_000, "mbps": 1.0, "dropped": 3}
 
 
 def test_a_testbed_that_failed_has_a_status_of_its_own_and_no_numbers(
@@ -125,8 +125,8 @@ def test_a_testbed_that_failed_has_a_status_of_its_own_and_no_numbers(
     fake.reason = "element on gnb ended with -9"
     assert main(["exec", *LEGS, "--output", "mine", "--", "true"]) == 125
     assert "minitopo-dc: element on gnb ended with -9\n" in capsys.readouterr().err
-    found = json.loads((tmp_path / "mine" / "exec.json").read_text())
-    assert (found["status"], found["exit_status"], found["legs"]) == ("failed", None, [])
+    kept = json.loads((tmp_path / "mine" / "exec.json").read_text())
+    assert (kept["status"], kept["exit_status"], kept["legs"]) == ("failed", None, [])
     assert not (tmp_path / "mine" / "legs.png").exists()
 
 
@@ -229,9 +229,9 @@ def test_the_client_s_address_is_that_of_the_leg_that_its_uplink_takes(
     changes: dict[str, object], client: str
 ) -> None:
     values = {"transport": "tcp", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}
-    found = program_environment(Scenario.check(values | changes, "test"))
-    assert found["MINITOPO_DC_CLIENT"] == client
-    assert {"MINITOPO_DC_SERVER", "MINITOPO_DC_LEG_1", "MINITOPO_DC_LEG_2"} < set(found)
+    variables = program_environment(Scenario.check(values | changes, "test"))
+    assert variables["MINITOPO_DC_CLIENT"] == client
+    assert {"MINITOPO_DC_SERVER", "MINITOPO_DC_LEG_1", "MINITOPO_DC_LEG_2"} < set(variables)
 
 
 @pytest.mark.parametrize(

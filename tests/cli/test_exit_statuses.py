@@ -22,7 +22,7 @@ REASON = "transport mpquic needs the real clock"
 
 
 @pytest.mark.parametrize(
-    ("statuses", "wanted"),
+    ("statuses", "expected"),
     [
         (["ok"], 0),
         (["ok", "unsupported"], 0),
@@ -32,8 +32,8 @@ REASON = "transport mpquic needs the real clock"
         ([], 0),
     ],
 )
-def test_the_status_is_that_of_all_runs(statuses: list[str], wanted: int) -> None:
-    assert exit_status(statuses) == wanted
+def test_the_status_is_that_of_all_runs(statuses: list[str], expected: int) -> None:
+    assert exit_status(statuses) == expected
 
 
 def test_a_run_that_nothing_here_can_do_ends_with_3(

@@ -223,10 +223,12 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_keeps_its_traceback(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(trace_command, "execute", fail)
     assert cli.main(["trace", "info", "x"]) == 1
-    told = capsys.readouterr().err
+    message = capsys.readouterr().err
     [kept] = tmp_path.iterdir()
-    assert told.startswith("minitopo-dc: unexpected OverflowError: beyond all; its traceback is in")
-    assert told.count("\n") == 1
+    assert message.startswith(
+        "minitopo-dc: unexpected OverflowError: beyond all; its traceback is in"
+    )
+    assert message.count("\n") == 1
     assert "OverflowError" in kept.read_text()
 
 

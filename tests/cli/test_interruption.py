@@ -95,10 +95,10 @@ def test_ctrl_c_in_the_first_second_is_one_line(delay_s: float, tmp_path: Path) 
             time.sleep(0.001)
         time.sleep(delay_s)
         run.send_signal(signal.SIGINT)
-        told = run.stderr.read()
+        message = run.stderr.read()
         assert run.wait(60) == 130
-    assert told.startswith(PREFIX)
-    assert told.count("\n") == 1
+    assert message.startswith(PREFIX)
+    assert message.count("\n") == 1
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -112,11 +112,11 @@ def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path)
             time.sleep(0.05)
         begin = time.monotonic()
         os.kill(run.pid, signal.SIGINT)
-        told = run.stderr.read()
+        message = run.stderr.read()
         assert run.wait(60) == 130
         assert time.monotonic() - begin < 30  # far less on a machine of its own
-    assert PREFIX in told
-    assert "Traceback" not in told
+    assert PREFIX in message
+    assert "Traceback" not in message
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -128,8 +128,8 @@ def test_a_reader_that_has_enough_ends_a_command_without_a_word(
         assert shown.stdout is not None
         assert shown.stderr is not None
         shown.stdout.close()
-        told = shown.stderr.read()
-    assert told == ""
+        message = shown.stderr.read()
+    assert message == ""
 
 
 def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
@@ -137,9 +137,9 @@ def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
         assert checked.stdout is not None
         assert checked.stderr is not None
         checked.stdout.close()
-        told = checked.stderr.read()
+        message = checked.stderr.read()
         assert checked.wait(60) == 128 + signal.SIGPIPE
-    assert told == ""
+    assert message == ""
 
 
 SERVER = """

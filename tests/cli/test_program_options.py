@@ -40,9 +40,9 @@ def written(directory: Path, **changes: Any) -> str:
 
 
 def test_what_follows_two_hyphens_is_the_program_s_own() -> None:
-    found = parsed("--legs", "20", "20", "--", "curl", "--legs", "--", "x")
-    assert found.legs == ["20", "20"]
-    assert found.words == ["curl", "--legs", "--", "x"]
+    arguments = parsed("--legs", "20", "20", "--", "curl", "--legs", "--", "x")
+    assert arguments.legs == ["20", "20"]
+    assert arguments.words == ["curl", "--legs", "--", "x"]
 
 
 def test_without_options_it_is_dual_connectivity_over_the_embedded_traces() -> None:
@@ -172,5 +172,5 @@ def test_one_leg_is_enough_for_one_leg_only() -> None:
 def test_a_shell_has_the_same_options_and_a_host() -> None:
     parser = argparse.ArgumentParser()
     shell.add(parser)
-    found = parser.parse_args(["--legs", "20", "20", "--host", "server"])
-    assert (program_scenario(found).mode, found.host) == ("dc", "server")
+    arguments = parser.parse_args(["--legs", "20", "20", "--host", "server"])
+    assert (program_scenario(arguments).mode, arguments.host) == ("dc", "server")

@@ -13,7 +13,7 @@ from minitopo_dc import cli, clocks, data_model
 from minitopo_dc.comparison import ASKED, RowCampaign
 from minitopo_dc.errors import InputError
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result
 
@@ -26,18 +26,18 @@ RUNS = 4
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was run; somebody presses Ctrl-C in the third."""
-    found: list[str] = []
+    places: list[str] = []
 
     def run(scenario: Scenario, directory: Path) -> RunResult:
-        found.append(directory.name)
+        places.append(directory.name)
         directory.mkdir(parents=True)
-        if len(found) == 3:
+        if len(places) == 3:
             (directory / "partial").mkdir()
             raise KeyboardInterrupt
         return pretend(scenario, directory)
 
     monkeypatch.setattr(clocks, "run_checked", run)
-    return found
+    return places
 
 
 def interrupted(output: Path, capsys: pytest.CaptureFixture[str]) -> str:
@@ -49,9 +49,9 @@ def test_finished_runs_are_not_repeated(
     runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = tmp_path / "out"
-    told = interrupted(output, capsys)
+    message = interrupted(output, capsys)
     command = shlex.join(["minitopo-dc", *TINY, "--output", str(output)])
-    assert f"interrupted; 2 of {RUNS} runs are finished; resume with: {command}\n" in told
+    assert f"interrupted; 2 of {RUNS} runs are finished; resume with: {command}\n" in message
     assert cli.main(shlex.split(command)[1:]) == 0
     shown = capsys.readouterr()
     assert f"2 of {RUNS} runs were finished earlier" in shown.err
@@ -72,8 +72,8 @@ def test_without_output_the_command_to_go_on_names_the_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert cli.main(TINY) == 130
-    told = capsys.readouterr().err
-    assert cli.main(shlex.split(told.partition("resume with: ")[2])[1:]) == 0
+    message = capsys.readouterr().err
+    assert cli.main(shlex.split(message.partition("resume with: ")[2])[1:]) == 0
     assert len(runs) == 5
 
 
@@ -93,10 +93,10 @@ def test_other_options_are_one_error_that_says_which(
     output = tmp_path / "out"
     interrupted(output, capsys)
     assert cli.main([*TINY, *changed, "--output", str(output)]) == 2
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith(f"minitopo-dc: {output}: holds a comparison with other options: ")
-    assert words in told
-    assert told.endswith("; give a new directory")
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"minitopo-dc: {output}: holds a comparison with other options: ")
+    assert words in message
+    assert message.endswith("; give a new directory")
 
 
 @pytest.mark.usefixtures("runs")
@@ -108,9 +108,9 @@ def test_a_file_that_says_nothing_of_a_comparison_is_one_error(
     for text in ("[]", "{", json.dumps({"rows": [{"mode": "sc"}], "repetitions": 1})):
         (output / ASKED).write_text(text)
         assert cli.main([*TINY, "--output", str(output)]) == 2
-        told = capsys.readouterr().err
-        assert "give a new directory" in told
-        assert "Traceback" not in told
+        message = capsys.readouterr().err
+        assert "give a new directory" in message
+        assert "Traceback" not in message
 
 
 @pytest.mark.usefixtures("runs")
@@ -155,8 +155,8 @@ def test_a_disturbed_run_is_repeated_ten_times_at_most(
     command: list[str], number: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main([*command, f"--retry-disturbed={number}"]) == 2
-    told = capsys.readouterr().err
-    assert told == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
+    message = capsys.readouterr().err
+    assert message == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
 
 
 @pytest.mark.usefixtures("runs")

@@ -88,8 +88,8 @@ def test_another_measure_can_be_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = comparison(tmp_path / "a", 10, 20)
-    found = json.loads(show(capsys, "--compare", root, root, "--measure", "completion_s", "--json"))
-    assert (found["measure"], found["rows"][0]["first"]) == ("completion_s", 4.0)
+    shown = json.loads(show(capsys, "--compare", root, root, "--measure", "completion_s", "--json"))
+    assert (shown["measure"], shown["rows"][0]["first"]) == ("completion_s", 4.0)
     assert cli.main(["show", "--compare", str(root), str(root), "--measure", "joy"]) == 2
     assert (
         "no run with status ok has joy; they have: capacity_share, completion_s"
@@ -112,10 +112,10 @@ def test_what_cannot_be_shown_is_one_error(
 ) -> None:
     places = {"run": comparison(tmp_path / "a", 10), "empty": tmp_path / "empty"}
     places["empty"].mkdir()
-    assert cli.main(["show", *(each.format(**places) for each in arguments)]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.count("\n") == 1
+    assert cli.main(["show", *(argument.format(**places) for argument in arguments)]) == 2
+    message = capsys.readouterr().err
+    assert words in message
+    assert message.count("\n") == 1
 
 
 def test_above_results_the_directories_that_have_some_are_named(

@@ -15,8 +15,8 @@ def runs(row: str, *values: float, first_seed: int = 1) -> pd.DataFrame:
 
 
 def test_the_difference_is_paired_by_seed() -> None:
-    found = side_by_side(runs("dc", 10, 20, 30), runs("dc", 11, 21, 32))
-    (row,) = found.itertuples()
+    table = side_by_side(runs("dc", 10, 20, 30), runs("dc", 11, 21, 32))
+    (row,) = table.itertuples()
     assert (row.first, row.second) == pytest.approx((20, 64 / 3))
     assert row.difference == pytest.approx(4 / 3)
     # Student's t of 2 degrees is 4.303; the differences 1, 1, 2 have the deviation 0.577.

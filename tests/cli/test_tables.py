@@ -30,7 +30,7 @@ OF_NAMES = {
     *("measure", "clock"),
 }
 """Heads of what a record's name is made of, which it does not repeat."""
-LABELS = {each.name: each.label for each in all_runners()}
+LABELS = {runner.name: runner.label for runner in all_runners()}
 LONG = "reports-of-every-leg-by-a-policy-with-a-long-name, t-Reordering 1500 ms"
 
 
@@ -125,12 +125,12 @@ def printed(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> tuple[str, str]:
-    found = []
+    texts = []
     for width in (WIDTH, WIDE):
         monkeypatch.setenv("COLUMNS", str(width))
         tell()
-        found.append(capsys.readouterr().out)
-    return found[0], found[1]
+        texts.append(capsys.readouterr().out)
+    return texts[0], texts[1]
 
 
 def beside() -> None:
@@ -153,7 +153,7 @@ def test_nothing_of_what_a_command_prints_is_cut(
 def test_what_check_prints_is_not_cut() -> None:
     pytest.importorskip("mininet.net")
     from minitopo_dc.cli.check import report
-    from minitopo_dc.real.machine.preflight import Finding
+    from minitopo_dc.real.machine import Finding
 
     names = ("kernel module nfnetlink_queue", "Python module netfilterqueue", "tool iptables")
     detail = "is missing, and without it no packet can be held until its leg lets it go"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.unknown_options import REPLACED
+from minitopo_dc.cli.entry import REPLACED
 from minitopo_dc.scenario.field_paths import check_path
 
 

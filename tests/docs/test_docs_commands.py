@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib.util
 import itertools
 import re
@@ -14,17 +15,18 @@ from typing import get_args
 
 import pytest
 
-from minitopo_dc.cli import main
-from minitopo_dc.cli.entry import COMMANDS, parser
+from examples.page_load import __main__ as page_load
+from examples.page_load import server as page_server
+from minitopo_dc.cli import entry, main
+from minitopo_dc.cli.entry import COMMANDS, REPLACED
 from minitopo_dc.cli.options.rows import base_scenario, rows
-from minitopo_dc.cli.unknown_options import REPLACED
-from minitopo_dc.page_load import __main__ as page_load
-from minitopo_dc.page_load import server as page_server
 from minitopo_dc.scenario import Clock
 from minitopo_dc.scenario.leg import NoTraceError
 from tests import REPOSITORY
 from tests.docs.pages import IN_ORDER, PAGES, Block, blocks, code_spans, name
 
+parser = functools.cache(entry.parser)
+"""It imports all commands."""
 PROGRAM = "minitopo-dc"
 PREFIXES = ("sudo",)
 PUNCTUATION = {"&&", "|", ">", "<", ";"}

@@ -42,7 +42,7 @@ OPTIONS = {
     "advise": "--time 600",
     "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
-    "compare": "--transports mpquic-picoquic quic-picoquic --repetitions 1",
+    "compare": "--transports mpquic-picoquic quic-picoquic --size 0.5 --repetitions 1",
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",
 }
 """What is added to commands so that all pages take less than a minute, by their beginning."""

@@ -16,7 +16,7 @@ from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results import load_results, load_series
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests import REPOSITORY
 from tests.campaign.cases import batches

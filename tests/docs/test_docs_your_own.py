@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.real.machine import probe_kernel
 from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
 pytestmark = pytest.mark.root

@@ -26,6 +26,7 @@ from minitopo_dc.link import (
     RlcParameters,
     UniformDelay,
     make_capacity,
+    make_leg,
 )
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
@@ -79,11 +80,7 @@ class Watched:
         make: Callable[[], Capacity],
         rlc: RlcParameters | None = None,
     ) -> None:
-        self.leg: Leg[int] | RlcLeg[int]
-        if rlc is None:
-            self.leg = Leg(parameters, make(), Random(1))
-        else:
-            self.leg = RlcLeg(parameters, rlc, make(), Random(1))
+        self.leg: AnyLeg[int] = make_leg(parameters, make(), Random(1), rlc)
         self.keeps_order = not parameters.reorder and (rlc is None or rlc.in_order)
         self._make = make
         self.now = self.pushed = self.size = 0

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from minitopo_dc.cli import main
+from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.extension.place import NotBuiltError
 from minitopo_dc.linux_guest import build, library
 
 MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
@@ -20,7 +20,7 @@ MAKEFILE = "VERSION = 6\nPATCHLEVEL = {}\nSUBLEVEL = 7\n"
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As for somebody who has not built it: the user's cache, which is empty."""
-    monkeypatch.setattr("minitopo_dc.extension.place.checkout", lambda: None)
+    monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "minitopo-dc" / "linux"
 

@@ -12,8 +12,8 @@ from minitopo_dc.media.abr import (
 )
 from minitopo_dc.media.player import Estimate
 from minitopo_dc.media.video import Video
-from minitopo_dc.media.video_files import EMBEDDED, read_video
 from minitopo_dc.registry import UnknownNameError
+from minitopo_dc.workloads.video import EMBEDDED, read_video
 
 VIDEO = Video("test", 2_000_000_000, (500.0, 1000.0, 2000.0), ((1, 2, 4),) * 100)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.media.video import VideoError, parse_video
-from minitopo_dc.media.video_files import EMBEDDED, read_video
+from minitopo_dc.workloads.video import EMBEDDED, read_video
 
 GOOD = {
     "segment_duration_ms": 2000,

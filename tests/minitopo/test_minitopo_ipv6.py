@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.minitopo.checkout_ipv6 import ipv6_of
+from minitopo_dc.minitopo.checkout import ipv6_of
 from minitopo_dc.topologies.host import in_ipv6
 
 

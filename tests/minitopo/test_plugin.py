@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.machine.run_registry import REGISTRY, processes_of
+from minitopo_dc.real.run_registry import REGISTRY, processes_of
 from minitopo_dc.runners.base import get_runner
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT

@@ -29,6 +29,7 @@ from tests.real.element.fakes import LATER, MS, Clock, FakePacket, NoInjector
 INDICES = [11, 12]
 SDUS, PDUS, LEG_1, LEG_2 = range(4)
 """Numbers of the queues."""
+HARSH = {"block_error_percent": 40, "harq_retransmissions": 0, "max_retx_threshold": 1}
 RADIOS = st.fixed_dictionaries(
     {
         "rate_mbps": st.sampled_from([0.5, 8, 1000]),
@@ -36,6 +37,7 @@ RADIOS = st.fixed_dictionaries(
         "jitter_ms": st.sampled_from([0, 2]),
         "queue_packets": st.sampled_from([1, 3, 100]),
         "loss_percent": st.sampled_from([0, 30]),
+        "rlc": st.sampled_from([None, HARSH, HARSH | {"mode": "um"}]),
     }
 )
 BEARERS = st.fixed_dictionaries(
@@ -45,6 +47,7 @@ BEARERS = st.fixed_dictionaries(
         "sn_bits": st.sampled_from([12, 16, 18]),
         "batch": st.just(2),
         "t_reordering_ms": st.sampled_from([0, 20, "adaptive"]),
+        "flow_control": st.sampled_from([None, None, {}, {"backhaul_ms": 3, "loss_percent": 30}]),
     }
 )
 ARRIVALS = st.tuples(

@@ -14,6 +14,7 @@ from minitopo_dc.link import (
     Bernoulli,
     LegParameters,
     NormalDelay,
+    RlcParameters,
     UniformDelay,
     make_capacity,
 )
@@ -81,7 +82,24 @@ def some_leg(rng: Random) -> NativeLeg:
         reorder=rng.random() < 0.5,
     )
     end: Any = rng.choice(("loop", "stop"))
-    return NativeLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)))
+    rlc = rng.choice((None, some_rlc(rng)))
+    return NativeLeg(parameters, make_capacity(source, end), Random(rng.getrandbits(32)), rlc)
+
+
+def some_rlc(rng: Random) -> RlcParameters:
+    """RLC whose times and counts are at the edges of what they may be."""
+    slot = rng.choice((10**12, HUGE))
+    return RlcParameters(
+        mode=rng.choice(("am", "um")),
+        slot_ns=slot,
+        block_error=rng.choice((0.0, 0.5, 1.0)),
+        harq_rtt_ns=rng.choice((slot, HUGE)),
+        harq_retransmissions=rng.choice((0, 1, 4)),
+        status_ns=rng.choice((0, 10**7, HUGE)),
+        max_retx_threshold=rng.choice((1, 2)),
+        in_order=rng.random() < 0.5,
+        discard_ns=rng.choice((None, 1, 10**7, HUGE)),
+    )
 
 
 def transmitter(rng: Random, steps: int) -> None:
@@ -115,6 +133,7 @@ def transmitter(rng: Random, steps: int) -> None:
                 break
         for leg in legs:
             leg.poll(now)
+            leg.dropped()
     entity.dropped()
     for leg in legs:
         leg.flush(now, lambda number: number % 2 == 0)

@@ -14,11 +14,12 @@ from minitopo_dc.link import (
     Capacity,
     ConstantDelay,
     GilbertElliott,
-    Leg,
     LegParameters,
     NormalDelay,
+    RlcParameters,
     UniformDelay,
     make_capacity,
+    make_leg,
 )
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
@@ -38,6 +39,23 @@ losses = st.one_of(
     st.builds(Bernoulli, probabilities),
     st.builds(GilbertElliott, probabilities, probabilities, probabilities, probabilities),
 )
+block_errors = st.one_of(st.sampled_from([0.0, 0.1, 0.5, 1.0]), probabilities)
+
+
+@st.composite
+def rlcs(draw: st.DrawFn) -> RlcParameters:
+    slot = draw(st.sampled_from([1, 333_333, MS, 7 * MS]))
+    return RlcParameters(
+        mode=draw(st.sampled_from(["am", "um"])),
+        slot_ns=slot,
+        block_error=draw(block_errors),
+        harq_rtt_ns=slot + draw(st.integers(0, 20 * MS)),
+        harq_retransmissions=draw(st.integers(0, 4)),
+        status_ns=draw(st.integers(0, 60 * MS)),
+        max_retx_threshold=draw(st.integers(1, 3)),
+        in_order=draw(st.booleans()),
+        discard_ns=draw(st.one_of(st.none(), st.integers(1, 60 * MS))),
+    )
 
 
 @st.composite
@@ -83,7 +101,7 @@ def offsets(trace: Trace, end: EndRule) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def pairs_of_legs(draw: st.DrawFn) -> tuple[Leg[int], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[int], NativeLeg]:
     """The same leg on both cores."""
     parameters = LegParameters(
         queue_packets=draw(st.one_of(st.none(), st.integers(1, 20))),
@@ -93,9 +111,10 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[Leg[int], NativeLeg]:
         reorder=draw(st.booleans()),
     )
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
+    rlc = draw(st.one_of(st.none(), rlcs()))
     return (
-        Leg(parameters, capacity(), Random(seed)),
-        NativeLeg(parameters, capacity(), Random(seed)),
+        make_leg(parameters, capacity(), Random(seed), rlc),
+        NativeLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 
@@ -105,5 +124,5 @@ def shown(leg: AnyLeg[int], now: int) -> tuple[Any, ...]:
         *(leg.is_up, leg.mean_delay_ns, leg.backlog_bytes(now=now), leg.joined_packets),
         *(leg.has_room(now=now, size=1500), leg.served_packets(now=now), leg.rate_bps(now=now)),
         *(leg.service_end(now=now), leg.drain_ns(now=now, more=700), leg.next_timeout()),
-        leg.statistics(),
+        *(leg.statistics(), leg.dropped()),
     )

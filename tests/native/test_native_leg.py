@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,28 +11,48 @@ from hypothesis import strategies as st
 
 from minitopo_dc.link import (
     AnyLeg,
+    Bernoulli,
     ConstantCapacity,
     ConstantDelay,
     GilbertElliott,
     Leg,
     LegParameters,
     NormalDelay,
+    RlcLeg,
+    RlcMode,
+    RlcParameters,
     UniformDelay,
+    make_leg,
 )
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS, capacities, delays, losses, pairs_of_legs, shown
+from tests.native.legs import (
+    MS,
+    block_errors,
+    capacities,
+    delays,
+    losses,
+    pairs_of_legs,
+    shown,
+)
 
 pytestmark = needs_native
 gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 
-def change(data: st.DataObject, leg_of_each: tuple[Leg[int], NativeLeg], now: int) -> None:
+def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now: int) -> None:
     """Something but a packet happens to both."""
-    what = data.draw(st.sampled_from(["start", "up", "delay", "loss", "capacity", "flush"]))
+    kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
+    has_rlc = isinstance(leg_of_each[0], RlcLeg)
+    what = data.draw(st.sampled_from([*kinds, "block_error"] if has_rlc else kinds))
+    changed: dict[str, st.SearchStrategy[Any]] = {
+        "delay": delays,
+        "loss": losses,
+        "block_error": block_errors,
+    }
     up, share = data.draw(st.booleans()), data.draw(st.integers(1, 3))
-    capacity, changed = data.draw(capacities()), (data.draw(delays), data.draw(losses))
+    value = data.draw(changed.get(what, capacities()))
     flushed = []
     for leg in leg_of_each:
         if what == "start":
@@ -41,16 +62,16 @@ def change(data: st.DataObject, leg_of_each: tuple[Leg[int], NativeLeg], now: in
         elif what == "flush":
             flushed.append(leg.flush(now, lambda each: each % share == 0))
         elif what == "capacity":
-            leg.retune(now, capacity=capacity())
+            leg.retune(now, capacity=value())
         else:
-            leg.retune(now, **{what: changed[what == "loss"]})  # type: ignore[arg-type]
+            leg.retune(now, **{what: value})
     assert flushed[:1] == flushed[1:]
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(pairs_of_legs(), st.data())
 def test_a_leg_does_what_its_twin_does(
-    pair: tuple[Leg[int], NativeLeg], data: st.DataObject
+    pair: tuple[AnyLeg[int], NativeLeg], data: st.DataObject
 ) -> None:
     python, native = pair
     now = data.draw(st.integers(0, 10**9))
@@ -87,6 +108,40 @@ def test_a_long_run_draws_the_same_delays_and_losses(delay: NormalDelay | Unifor
         assert pushed[0] == pushed[1]
         assert arrived[0] == arrived[1]
     assert legs[0].statistics() == legs[1].statistics()
+
+
+@pytest.mark.parametrize("mode", ["am", "um"])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bool) -> None:
+    """Blocks of many SDUs and SDUs of many blocks, half of which fail; outages and flushes."""
+    rlc = RlcParameters(
+        *(mode, MS),
+        block_error=0.5,
+        harq_retransmissions=1,
+        status_ns=20 * MS,
+        max_retx_threshold=2,
+        in_order=in_order,
+        discard_ns=30 * MS,
+    )
+    parameters = LegParameters(delay=NormalDelay(10 * MS, 3 * MS), loss=Bernoulli(0.01))
+    draws = Random(3)
+    legs: list[AnyLeg[int]] = [
+        make(parameters, ConstantCapacity(4_000_007), Random(7), rlc)
+        for make in (make_leg, NativeLeg)
+    ]
+    for number in range(1000):
+        now, size = number * MS, draws.choice((40, 300, 1500))
+        assert len({leg.push(number, size, now) for leg in legs}) == 1
+        for leg in legs:
+            leg.set_up(number % 100 > 10, now)
+        if number % 90 == 0:
+            one, other = (leg.flush(now, lambda each: each % 3 == 0) for leg in legs)
+            assert one == other
+        while (due := legs[0].next_timeout()) is not None and due <= now:
+            one, other = (leg.poll(now) for leg in legs)
+            assert one == other
+        one, other = (shown(leg, now) for leg in legs)
+        assert one == other
 
 
 def test_what_the_native_core_lacks_is_told() -> None:

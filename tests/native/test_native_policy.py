@@ -23,7 +23,7 @@ from minitopo_dc.pdcp import (
 )
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import MS, capacities
-from tests.native.test_native_transmit import Bearer, some_report
+from tests.native.test_native_transmit import Bearer, controls, some_report
 
 pytestmark = needs_native
 
@@ -72,6 +72,7 @@ def bearers(draw: st.DrawFn) -> tuple[Arbitrary, Bearer, Arbitrary, Bearer]:
     kind, seed = draw(st.sampled_from([Arbitrary, Blind])), draw(st.integers(0, 999))
     lasts = draw(st.integers(0, 80))
     limit, discard = draw(st.integers(1, 12)), draw(st.sampled_from([None, 10 * MS]))
+    control = draw(st.one_of(st.just([]), st.lists(controls, min_size=legs, max_size=legs)))
     queue = draw(st.one_of(st.none(), st.integers(1, 10)))
     makes = [draw(capacities()) for _ in range(legs)]
     delays = [ConstantDelay(draw(st.integers(0, 30 * MS))) for _ in range(legs)]
@@ -90,14 +91,16 @@ def bearers(draw: st.DrawFn) -> tuple[Arbitrary, Bearer, Arbitrary, Bearer]:
         states=python_legs,
         reports=True,
         waiting=SduBuffer(limit, discard) if late else None,
+        flow_control=control,
     )
     native = NativeTransmitter(
         *(theirs, native_legs),
         sn_bits=12,
         reports=True,
-        late=late,
+        waits=late,
         buffer_packets=limit,
         discard_timer=discard,
+        flow_control=control,
     )
     return ours, Bearer(python, python_legs, 2), theirs, Bearer(native, native_legs, 2)
 
@@ -138,7 +141,7 @@ def step(bearer: Bearer, sdu: int, size: int | None, now: int) -> Any:
     """What a bearer does with an SDU, if there is one: its PDUs, or the policy's error."""
     try:
         taken = None if size is None else bearer.push(sdu, size, now)
-        return taken, bearer.submit(now), bearer.entity.dropped()
+        return taken, bearer.submit(now), sorted(bearer.entity.dropped())
     except PolicyError as error:
         return str(error)
 
@@ -156,7 +159,7 @@ class Says:
 
 def asked(policy: SplitPolicy, *, late: bool = False) -> NativeTransmitter:
     legs = [NativeLeg(LegParameters(), make_capacity(10**7), Random(1)) for _ in range(2)]
-    return NativeTransmitter(policy, legs, sn_bits=12, late=late)
+    return NativeTransmitter(policy, legs, sn_bits=12, waits=late)
 
 
 @pytest.mark.parametrize(

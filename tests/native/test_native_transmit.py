@@ -77,8 +77,9 @@ def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
     legs, bits = draw(st.integers(1, 3)), draw(st.sampled_from([12, 16, 18]))
     name, late = draw(st.sampled_from(POLICIES)), draw(st.booleans())
     early, parameters = draw(st.booleans()), dict[str, Any]()
-    control = [draw(controls) for _ in range(legs)] if draw(st.booleans()) else []
-    if control and draw(st.booleans()):
+    has_nodes = draw(st.booleans())
+    control = [draw(controls) for _ in range(legs)] if has_nodes else []
+    if has_nodes and draw(st.booleans()):
         name = "credit"
     if name == "batch":
         shares = draw(st.lists(st.integers(0, 9), min_size=legs, max_size=legs).filter(any))

@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from minitopo_dc.page_load.chromium import PROGRAMS
+from examples.page_load.chromium import PROGRAMS
 
-PAGE_LOAD = [sys.executable, "-m", "minitopo_dc.page_load"]
-SERVER = [sys.executable, "-m", "minitopo_dc.page_load.server"]
+PAGE_LOAD = [sys.executable, "-m", "examples.page_load"]
+SERVER = [sys.executable, "-m", "examples.page_load.server"]
 NO_CHROMIUM = "needs a chromium: Debian's package chromium"
 
 

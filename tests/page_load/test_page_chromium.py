@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.page_load.chromium import BrowserError, chromium
+from examples.page_load.chromium import BrowserError, chromium
 
 
 def program(directory: Path, name: str, script: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.page_load.chromium import DevTools, DevToolsError
+from examples.page_load.chromium import DevTools, DevToolsError
 
 PATIENCE_S = 5.0
 

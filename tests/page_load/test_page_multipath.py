@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.page_load.timing import Counters, PageError, check_multipath, host_counters
+from examples.page_load.timing import Counters, PageError, check_multipath, host_counters
 
 DEV = """Inter-|   Receive                            |  Transmit
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs

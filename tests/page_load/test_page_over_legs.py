@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.real.machine import probe_kernel
 from tests.page_load.programs import PAGE_LOAD, SERVER, need_chromium
 
 pytestmark = pytest.mark.root

@@ -7,8 +7,8 @@ from statistics import mean
 
 import pytest
 
-from minitopo_dc.page_load.server import site_key, site_key_hash
-from minitopo_dc.page_load.site import MEAN_BYTES, MEDIA_TYPES, Site, object_bytes
+from examples.page_load.server import site_key, site_key_hash
+from examples.page_load.site import MEAN_BYTES, MEDIA_TYPES, Site, object_bytes
 
 
 def body(site: Site, path: str) -> tuple[bytes, str]:

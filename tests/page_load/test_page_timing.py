@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.page_load.timing import PageError, PageLoad, page_load
+from examples.page_load.timing import PageError, PageLoad, page_load
 
 
 def entry(path: str, size: int, **more: Any) -> dict[str, Any]:

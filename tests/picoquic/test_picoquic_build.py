@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc import extension
 from minitopo_dc.cli import main
-from minitopo_dc.extension import make, place
+from minitopo_dc.extension import NotBuiltError, make
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.picoquic import build, library
 from tests.picoquic.extension import needs_picoquic
@@ -22,7 +23,7 @@ def silent(_text: str) -> None:
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """As for somebody who has not built it: the user's cache, which is empty."""
-    monkeypatch.setattr(place, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "minitopo-dc" / "picoquic"
 
@@ -30,7 +31,7 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_missing_is_told_with_the_command_that_makes_it(nowhere: Path) -> None:
     assert library.missing() == "picoquic is not built (get it: minitopo-dc build picoquic)"
     library.library.cache_clear()
-    with pytest.raises(place.NotBuiltError, match="minitopo-dc build picoquic"):
+    with pytest.raises(NotBuiltError, match="minitopo-dc build picoquic"):
         library.library()
     assert library.EXTENSION.build_directory() == nowhere
 
@@ -53,7 +54,7 @@ def test_the_user_s_own_does_where_a_checkout_has_none(
     mine.parent.mkdir(parents=True)
     shutil.copy(found, mine)
     (tmp_path / "checkout").mkdir()
-    monkeypatch.setattr(place, "checkout", lambda: tmp_path / "checkout")
+    monkeypatch.setattr(extension, "checkout", lambda: tmp_path / "checkout")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert library.EXTENSION.find() == mine
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.picoquic.configuration import RFC_CUBIC
+from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.picoquic.library import library
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
@@ -154,17 +154,17 @@ def goodput(make_pair: MakePair, control: str, network: Network, paths: int = 1)
 def test_sparse_losses_hold_it_back_and_not_picoquic_s_own(make_pair: MakePair) -> None:
     of = {
         name: goodput(make_pair, name, Network(rate_mbps=50, delay_ms=20, loss=0.01))
-        for name in (RFC_CUBIC, "cubic")
+        for name in (CUBIC, OWN_CUBIC)
     }
     # Reno's formula: 12.2 segments of 1,200 bytes per round trip of 40 ms are 2.9 Mbit/s.
-    assert 2 < of[RFC_CUBIC] < 4.5
-    assert of["cubic"] > 2 * of[RFC_CUBIC]
+    assert 2 < of[CUBIC] < 4.5
+    assert of[OWN_CUBIC] > 2 * of[CUBIC]
 
 
 def test_without_losses_it_fills_every_path(make_pair: MakePair) -> None:
-    assert goodput(make_pair, RFC_CUBIC, Network(rate_mbps=10)) > 8.5
-    assert goodput(make_pair, RFC_CUBIC, Network(rate_mbps=10), paths=2) > 15
+    assert goodput(make_pair, CUBIC, Network(rate_mbps=10)) > 8.5
+    assert goodput(make_pair, CUBIC, Network(rate_mbps=10), paths=2) > 15
 
 
 def test_datagrams_that_overtake_each_other_cost_it_little(make_pair: MakePair) -> None:
-    assert goodput(make_pair, RFC_CUBIC, Network(rate_mbps=10, jitter_ms=3)) > 7
+    assert goodput(make_pair, CUBIC, Network(rate_mbps=10, jitter_ms=3)) > 7

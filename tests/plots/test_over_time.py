@@ -100,7 +100,7 @@ def test_a_session_has_the_buffer_and_the_bitrate(tmp_path: Path) -> None:
     buffer, bitrate = plots.session(
         {"MP-QUIC": tmp_path, "DC": SimpleNamespace(directory=tmp_path)}
     )
-    assert [line.get_label() for line in buffer.lines] == ["DC", "MP-QUIC"]
+    assert [line.get_label() for line in buffer.lines] == ["MP-QUIC", "DC"]
     assert list(buffer.lines[0].get_ydata()) == [0, 3, 1, 4, 1, 5]
     assert list(bitrate.lines[1].get_ydata()) == [2, 6, 6]
     assert bitrate.lines[0].get_drawstyle() == "steps-post"

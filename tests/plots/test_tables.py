@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 
 from minitopo_dc import plots
 from minitopo_dc.statistics import mean_interval
@@ -70,44 +69,22 @@ def test_a_curve_has_means_and_the_halves_of_students_intervals() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay (ms)", "goodput (Mbit/s)")
 
 
-def test_curves_are_in_the_order_of_ways_and_named_at_their_ends() -> None:
+def test_curves_and_their_legend_are_in_the_order_of_ways() -> None:
     axes = plots.curves(table(), x="delay_ms", by="way", ax=axes_of())
-    assert list(bars_of_error(axes)) == ["leg 2", "DC 1:1", "MP-QUIC"]
-    assert named(axes) == ["leg 2", "DC 1:1", "MP-QUIC"]
-    assert not legends(axes)
+    assert list(bars_of_error(axes)) == legends(axes) == ["leg 2", "DC 1:1", "MP-QUIC"]
 
 
-def test_names_that_would_lie_on_each_other_move_apart_and_stay_in_the_figure() -> None:
-    runs = table([f"DC {number}" for number in range(7)])  # all at one height
-    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    named(axes)
-    boxes = [text.get_window_extent() for text in axes.texts]
-    texts = [Text.get_window_extent(text) for text in axes.texts]  # without their lines
-    assert not any(first.overlaps(second) for first, second in combinations(texts, 2))
-    assert all(box.x1 <= figure.bbox.x1 for box in boxes)
-
-
-def test_names_are_in_the_figure_when_it_is_drawn_for_the_first_time_on_log_axes() -> None:
-    runs = table().assign(delay_p95_ms=lambda table: 10.0 ** (table["delay_ms"] / 12))
-    axes = plots.curves(runs, x="delay_ms", by="way", y="delay_p95_ms", ax=axes_of())
-    assert axes.get_yscale() == "log"
-    named(axes)
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    assert all(Text.get_window_extent(text).x1 <= figure.bbox.x1 for text in axes.texts)
-
-
-def test_many_curves_have_a_legend() -> None:
-    runs = table([f"DC {number}" for number in range(12)])
-    axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
-    assert len(legends(axes)) == 12
-
-
-def test_a_legend_of_long_names_is_within_its_figure() -> None:
-    names = ["MP-QUIC, NewReno", "MP-QUIC, CUBIC", "MP-QUIC, BBRv1", "MPTCP, CUBIC", "leg 1 alone"]
-    axes: Any = plots.bars(table(names), x="delay_ms", by="way", ax=axes_of(height=5))
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["MP-QUIC, NewReno", "MP-QUIC, CUBIC", "MP-QUIC, BBRv1", "MPTCP, CUBIC", "leg 1 alone"],
+        [f"DC {number}" for number in range(12)],
+    ],
+    ids=["long", "many"],
+)
+@pytest.mark.parametrize("draw", [plots.curves, plots.bars])
+def test_a_legend_is_above_its_axes_and_within_its_figure(draw: Any, names: list[str]) -> None:
+    axes: Any = draw(table(names), x="delay_ms", by="way", ax=axes_of(height=8))
     figure = axes.get_figure(root=True)
     figure.draw_without_rendering()
     (legend,) = figure.legends
@@ -119,7 +96,7 @@ def test_numbers_that_tell_ways_apart_are_named_with_what_they_are_of() -> None:
     runs = table(["DC"])
     runs["loss_percent"] = [1, 5, 10] * 3
     axes = plots.curves(runs, x="delay_ms", by="loss_percent", ax=axes_of())
-    assert named(axes) == ["loss 1 %", "loss 5 %", "loss 10 %"]
+    assert legends(axes) == ["loss 1 %", "loss 5 %", "loss 10 %"]
     axes = plots.bars(runs, x="loss_percent", ax=axes_of())
     assert axes.get_yticklabels()[0].get_text() == "loss 1 %"
     assert named(axes) == ["3.17", "6.17", "11.2"]  # 5 - 8.5 / 3 + seed ** 2
@@ -134,11 +111,15 @@ def test_shared_axes_end_where_the_values_of_all_of_them_do() -> None:
     assert first.get_ylim()[1] > 40  # the interval of the largest mean ends there
 
 
-def test_one_run_has_no_interval() -> None:
+def test_nothing_is_seen_of_the_interval_of_one_run() -> None:
     runs = table().drop_duplicates(["way", "delay_ms"])
     axes: Any = plots.bars(runs, x="delay_ms", by="way", ax=axes_of())
-    (spans,) = bars_of_error(axes).values()
-    assert len(spans.lines[2][0].get_segments()) == 0
+    spans = [
+        span for bars in axes.containers[1::2] for span in bars.errorbar.lines[2][0].get_segments()
+    ]
+    assert len(spans) == 9
+    assert all(start == end for (start, _), (end, _) in spans)
+    assert not any(caps for bars in axes.containers[1::2] for caps in bars.errorbar.lines[1])
 
 
 def test_runs_that_are_not_ok_do_not_count() -> None:
@@ -149,19 +130,35 @@ def test_runs_that_are_not_ok_do_not_count() -> None:
     assert np.asarray(curve.get_ydata())[0] == pytest.approx(29.5 + (4 + 9) / 2)
 
 
-def test_values_over_orders_of_magnitude_have_a_log_axis_with_their_names() -> None:
-    runs = table().assign(delay_ms=lambda table: table["delay_ms"].map({5: 1, 20: 30, 60: 1000}))
+@pytest.mark.parametrize(
+    ("delays", "scale", "ticks"),
+    [
+        ([1, 30, 1000], "log", ["1", "30", "1000"]),
+        ([10, 30, 60], "linear", ["10", "30", "60"]),
+        ([0, 10, 1000], "linear", None),  # no room for a number at each
+        ([20, 20, 20], "linear", ["20"]),
+    ],
+)
+def test_a_factor_over_orders_of_magnitude_has_a_log_axis(
+    delays: list[int], scale: str, ticks: list[str] | None
+) -> None:
+    runs = table().replace({"delay_ms": dict(zip(DELAYS, delays, strict=True))})
     axes = plots.curves(runs, x="delay_ms", by="way", ax=axes_of())
-    assert axes.get_xscale() == "log"
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["1", "30", "1000"]
-    assert plots.curves(table(), x="delay_ms", ax=axes_of()).get_xscale() == "linear"
+    assert axes.get_xscale() == scale
+    shown = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert shown == ticks or (ticks is None and len(shown) > 3)
 
 
-def test_categories_are_side_by_side_and_unjoined() -> None:
-    axes = plots.curves(table(), x="way", ax=axes_of())
-    (curve,) = bars_of_error(axes).values()
-    assert curve.lines[0].get_linestyle() == "None"
-    assert [tick.get_text() for tick in axes.get_xticklabels()] == WAYS
+def test_times_over_orders_of_magnitude_have_a_log_axis_also_where_axes_share_it() -> None:
+    runs = table().assign(delay_p95_ms=lambda table: 10.0 ** (table["delay_ms"] / 12))
+    with plots.style():
+        first, second = Figure().subplots(1, 2, sharey=True)
+    plots.curves(runs, x="delay_ms", by="way", y="delay_p95_ms", ax=first)
+    plots.curves(runs[:3], x="delay_ms", by="way", y="delay_p95_ms", ax=second)
+    assert (first.get_yscale(), second.get_yscale()) == ("log", "log")
+    low, high = first.get_ylim()
+    assert 0 < low < 3
+    assert high > 1e5
 
 
 def test_bars_begin_at_0_and_have_their_means_as_length_and_as_text() -> None:
@@ -214,9 +211,10 @@ def test_a_comparison_of_loaded_results_names_rows_by_transport_mode_and_variant
 
 
 @pytest.mark.parametrize("draw", [plots.curves, plots.bars])
+@pytest.mark.parametrize("x", ["way", "delay_ms"])
 @pytest.mark.parametrize("by", ["way", None])
-def test_a_table_without_runs_has_axes_and_no_curve(draw: Any, by: str | None) -> None:
-    axes = draw(table().iloc[:0], x="way", by=by, ax=axes_of())
+def test_a_table_without_runs_has_axes_and_no_curve(draw: Any, x: str, by: str | None) -> None:
+    axes = draw(table().iloc[:0], x=x, by=by, ax=axes_of())
     named(axes)
     assert "goodput (Mbit/s)" in (axes.get_xlabel(), axes.get_ylabel())
 
@@ -226,11 +224,9 @@ def test_a_misspelt_column_is_named_with_the_one_that_may_be_meant() -> None:
         plots.curves(table(), x="dely_ms")
 
 
-def test_a_formula_in_a_name_is_no_formula() -> None:
-    runs = table().assign(way=r"DC $\frac{")
-    for axes in (plots.curves(runs, x="delay_ms", by="way", ax=axes_of()),
-                 plots.bars(runs, x="way", ax=axes_of())):  # fmt: skip
-        named(axes)
+@pytest.mark.parametrize("draw", [plots.curves, plots.bars])
+def test_a_formula_in_a_name_is_no_formula(draw: Any) -> None:
+    named(draw(table().assign(way=r"DC $\frac{"), x="way", by="way", ax=axes_of()))
 
 
 def test_a_step_for_each_value_that_is_known() -> None:

@@ -7,8 +7,7 @@ import pytest
 
 from minitopo_dc.link import curve_delay_ns
 from minitopo_dc.link.models.propagation import CONSTANT_MS
-from minitopo_dc.trace import RadioSettings
-from minitopo_dc.trace.drives import radio
+from minitopo_dc.trace import RadioSettings, radio
 from tests import REPOSITORY
 
 FOLDER = REPOSITORY / "studies" / "cellular" / "reference"

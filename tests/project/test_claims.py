@@ -108,9 +108,9 @@ def test_several_labels_and_measures_are_joined() -> None:
 
 def test_verdicts_are_summed_up_in_a_sentence() -> None:
     seen = points(runs({"QUIC": [[1], [1]], "MP-QUIC": [[3], [0.9]]}))
-    found = [
+    judged = [
         claims.every("one", seen, "gain", least=0),
         claims.every("two", seen, "gain", most=5),
         claims.every("three", seen, "gain", most=4),
     ]
-    assert claims.summary([claims.table(found)]) == "Of 3 claims 2 hold, 1 do not hold."
+    assert claims.summary([claims.table(judged)]) == "Of 3 claims 2 hold, 1 do not hold."

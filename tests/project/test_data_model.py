@@ -13,7 +13,7 @@ from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
 from minitopo_dc.results import leg_series, load_results
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result, save, save_element
 

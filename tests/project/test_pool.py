@@ -9,13 +9,14 @@ import time
 
 import pytest
 
-from minitopo_dc.pool import Killed, Pool, in_processes
+from minitopo_dc.pool import Killed, Pool
 from tests.scenario.calls import act
 
 
 def test_a_killed_call_is_told_and_the_others_go_on() -> None:
     calls = ["a", "die", "b", "raise", "c"]
-    found = dict(in_processes(act, [(call,) for call in calls], 2))
+    with Pool(act, 2) as pool:
+        found = dict(pool.results([(call,) for call in calls]))
     assert found.pop(1) == Killed(-signal.SIGKILL)
     assert str(found.pop(3)) == "TwoWordsError: both"
     assert found == {0: "a", 2: "b", 4: "c"}
@@ -23,9 +24,8 @@ def test_a_killed_call_is_told_and_the_others_go_on() -> None:
 
 def test_who_stops_asking_ends_what_is_under_way() -> None:
     begin = time.monotonic()
-    calls = in_processes(act, [("a",), ("sleep",)], 2)
-    next(calls)
-    calls.close()  # type: ignore[attr-defined]
+    with Pool(act, 2) as pool:
+        next(iter(pool.results([("a",), ("sleep",)])))
     assert time.monotonic() - begin < 60
 
 
@@ -56,10 +56,11 @@ def test_what_has_not_ended_in_time_is_given_up() -> None:
 
 PARENT = """
 import sys, time
-from minitopo_dc.pool import in_processes
+from minitopo_dc.pool import Pool
 from tests.scenario.calls import act
 print("begun", flush=True)
-list(in_processes(act, [("sleep",), ("sleep",)], 2))
+with Pool(act, 2) as pool:
+    list(pool.results([("sleep",), ("sleep",)]))
 """
 
 

@@ -17,7 +17,7 @@ from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
 from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.cli.screen import new_directory
-from minitopo_dc.real.machine.run_registry import VARIABLE
+from minitopo_dc.real.run_registry import VARIABLE
 from minitopo_dc.results import ResultError, client_rate, load_results
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs import sender_recovery
@@ -87,8 +87,8 @@ def test_the_programs_of_a_run_get_a_clean_environment(monkeypatch: pytest.Monke
 def test_no_module_of_the_current_directory_is_imported(tmp_path: Path) -> None:
     """A file there may be anybody's: processes are started with -P (`shipped.module_command`)."""
     (tmp_path / "json.py").write_text("raise SystemExit('somebody else')")
-    program = "import sys; from minitopo_dc.pool import in_processes; import os; "
-    program += "print([list(each) for each in in_processes(os.path.basename, [('a/b',)], 1)])"
+    program = "import sys; from minitopo_dc.pool import Pool; import os; "
+    program += "print([list(end) for end in Pool(os.path.basename, 1).results([('a/b',)])])"
     done = subprocess.run(
         [sys.executable, "-P", "-c", program],
         cwd=tmp_path,

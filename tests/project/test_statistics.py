@@ -31,7 +31,7 @@ VALUES = st.lists(st.floats(1, 1000), min_size=2, max_size=8)
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "wanted"),
+    ("low", "high", "expected"),
     [
         (0.06, 0.2, "better"),
         (0.01, 0.04, "tie"),
@@ -42,8 +42,8 @@ VALUES = st.lists(st.floats(1, 1000), min_size=2, max_size=8)
         (math.nan, math.nan, "open"),
     ],
 )
-def test_an_interval_has_one_of_four_outcomes(low: float, high: float, wanted: Outcome) -> None:
-    assert outcome(Interval(low, high, ""), 0.05) == wanted
+def test_an_interval_has_one_of_four_outcomes(low: float, high: float, expected: Outcome) -> None:
+    assert outcome(Interval(low, high, ""), 0.05) == expected
 
 
 def test_the_errors_of_all_looks_together_are_those_of_one() -> None:
@@ -59,20 +59,20 @@ def test_a_true_difference_is_outside_of_any_look_in_at_most_one_case_of_twenty(
             mean_interval(values[:number], confidence=look_confidence(look))
             for look, number in enumerate((4, 6, 9, 14, 21, 28), start=1)
         )
-        outside += any(not each.low <= 0 <= each.high for each in intervals)
+        outside += any(not interval.low <= 0 <= interval.high for interval in intervals)
     assert outside <= 0.05 * 400
 
 
 def test_a_tie_is_no_win_of_either() -> None:
-    found = outcomes(np.array([1.2, 1.04, 0.97, 0.5, math.nan, math.inf, 0.0]), 0.05)
-    assert [each.count for each in (found.better, found.tie, found.worse)] == [2, 2, 2]
-    assert found.better.points == 6
-    assert found.ratios == (0.5, 0.97, 1.2)
+    counts = outcomes(np.array([1.2, 1.04, 0.97, 0.5, math.nan, math.inf, 0.0]), 0.05)
+    assert [side.count for side in (counts.better, counts.tie, counts.worse)] == [2, 2, 2]
+    assert counts.better.points == 6
+    assert counts.ratios == (0.5, 0.97, 1.2)
 
 
 def test_no_points_have_no_outcomes() -> None:
-    found = outcomes(np.array([math.nan]), 0.05)
-    assert (found.tie.points, math.isnan(found.ratios[1])) == (0, True)
+    counts = outcomes(np.array([math.nan]), 0.05)
+    assert (counts.tie.points, math.isnan(counts.ratios[1])) == (0, True)
 
 
 def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
@@ -83,20 +83,20 @@ def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
 
 @given(VALUES)
 def test_the_interval_of_a_mean_is_students(values: list[float]) -> None:
-    found = mean_interval(values)
+    interval = mean_interval(values)
     reach = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
-    assert (found.low + found.high) / 2 == pytest.approx(np.mean(values))
-    assert (found.high - found.low) / 2 == pytest.approx(reach, abs=1e-9)
+    assert (interval.low + interval.high) / 2 == pytest.approx(np.mean(values))
+    assert (interval.high - interval.low) / 2 == pytest.approx(reach, abs=1e-9)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))
 def test_the_interval_of_a_share_is_wilsons(count: int, others: int) -> None:
-    found = Proportion(count, count + others)
+    share = Proportion(count, count + others)
     if count + others:
-        wanted = stats.binomtest(count, count + others).proportion_ci(method="wilson")
-        assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
+        expected = stats.binomtest(count, count + others).proportion_ci(method="wilson")
+        assert (share.low, share.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
     else:
-        assert (found.low, found.high) == (0.0, 1.0)
+        assert (share.low, share.high) == (0.0, 1.0)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1))
@@ -108,9 +108,9 @@ def test_means_of_a_table_are_those_of_its_groups_in_their_order(
     assert list(table.index) == list(groups)
     for way, values in groups.items():
         interval = mean_interval(values)
-        wanted = [np.mean(values), interval.low, interval.high, len(values)]
-        found = table.loc[[way], ["mean", "low", "high", "n"]].to_numpy(dtype=float)[0].tolist()
-        assert found == pytest.approx(wanted)
+        expected = [np.mean(values), interval.low, interval.high, len(values)]
+        row = table.loc[[way], ["mean", "low", "high", "n"]].to_numpy(dtype=float)[0].tolist()
+        assert row == pytest.approx(expected)
 
 
 def test_only_finite_values_of_runs_that_are_ok_count_and_one_value_has_no_interval() -> None:
@@ -145,35 +145,31 @@ def test_a_ratio_without_a_pair_is_no_number() -> None:
     assert pairs == 0
 
 
-def ends(distribution: Any) -> tuple[int, int]:
-    return distribution.ppf(0.025), distribution.ppf(0.975)
+@pytest.mark.parametrize(
+    ("mean", "variance", "distribution"),
+    [
+        *((packets * share, packets * share * (1 - share), stats.binom(packets, share))
+          for packets, share in [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)]),
+        (6.0, 6.0, stats.poisson(6.0)),
+        (6.0, 18.0, stats.nbinom(3, 1 / 3)),
+    ],
+)  # fmt: skip
+def test_events_have_the_distribution_of_their_variance(
+    mean: float, variance: float, distribution: Any
+) -> None:
+    events = expected_count(mean, variance)
+    assert (events.low, events.high) == (distribution.ppf(0.025), distribution.ppf(0.975))
 
 
-@pytest.mark.parametrize(("packets", "share"), [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)])
-def test_independent_events_are_binomial(packets: int, share: float) -> None:
-    found = expected_count(packets * share, packets * share * (1 - share))
-    assert (found.low, found.high) == ends(stats.binom(packets, share))
-
-
-def test_as_much_variance_as_mean_is_poisson() -> None:
-    found = expected_count(6.0, 6.0)
-    assert (found.low, found.high) == ends(stats.poisson(6.0))
-
-
-def test_more_variance_than_mean_is_negative_binomial() -> None:
-    found = expected_count(6.0, 18.0)
-    assert (found.low, found.high) == ends(stats.nbinom(3, 1 / 3))
-
-
-def test_many_are_normal() -> None:
-    found = expected_count(10_000, 10_000)
-    assert (found.low, found.high) == (9_804, 10_196)
+def test_many_events_are_normal() -> None:
+    events = expected_count(10_000, 10_000)
+    assert (events.low, events.high) == (9_804, 10_196)
 
 
 @pytest.mark.parametrize("all_or_none", [0, 7])
 def test_what_is_sure_has_no_range(all_or_none: int) -> None:
-    found = expected_count(all_or_none, 0)
-    assert (found.low, found.high) == (all_or_none, all_or_none)
+    events = expected_count(all_or_none, 0)
+    assert (events.low, events.high) == (all_or_none, all_or_none)
 
 
 def test_in_words() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.suggestions import did_you_mean, similar
+from minitopo_dc.errors import did_you_mean, similar
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from minitopo_dc import Scenario, report
-from minitopo_dc.plots import ColumnError
 from minitopo_dc.plots.theme import ORDER
-from minitopo_dc.report import as_markdown, write_report
-from minitopo_dc.report.default import draw, mean_tables
+from minitopo_dc.report import write_report
+from minitopo_dc.report.default import draw
 from minitopo_dc.results.tables.runs import scenario_fields
 
 LEGS: list[dict[str, Any]] = [
@@ -50,7 +49,8 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append(tag)
         attributes = dict(attrs)
-        self.links += [attributes["href"] or ""] if tag == "a" else []
+        address = attributes.get("href") or "#"
+        self.links += [address] if tag == "a" and not address.startswith("#") else []
         self.pictures += [attributes["src"] or ""] if tag == "img" else []
         if tag == "tr":
             self.rows.append([])
@@ -101,7 +101,7 @@ def test_the_means_have_their_intervals_and_links_to_their_runs(tmp_path: Path) 
 
 
 def test_the_conditions_are_those_of_the_scenarios(tmp_path: Path) -> None:
-    page = write(tmp_path, table(tmp_path), default=False)
+    page = write(tmp_path, table(tmp_path))
     assert page.row("leg 1, downlink")[1:4] == ["20", "30", "1"]
     assert page.row("leg 2, downlink")[1:] == ["80", "5, 60 (by delay_ms)", "1", "0.5", "100"]
     assert page.row("transport")[1] == "quic (DC), mpquic (MP-QUIC)"
@@ -124,7 +124,7 @@ def test_a_page_elsewhere_has_the_conditions_and_links_to_the_runs(tmp_path: Pat
 
 def test_notes_are_paragraphs_code_and_indented_lines(tmp_path: Path) -> None:
     notes = "Of `a & b`.\n\n    first\n      second\n\nThe end."
-    page = write(tmp_path, table(tmp_path), notes=notes, default=False)
+    page = write(tmp_path, table(tmp_path), notes=notes)
     assert "<p>Of <code>a &amp; b</code>.</p>" in page.source
     assert "<pre>first\n  second</pre>" in page.source
     assert "<p>The end.</p>" in page.source
@@ -151,8 +151,8 @@ def test_a_scenario_is_read_for_each_case_and_not_for_each_run(
         read.append(run)
         return scenario_fields(run)
 
-    monkeypatch.setattr("minitopo_dc.report.conditions.scenario_fields", counted)
-    write(tmp_path, runs, default=False)
+    monkeypatch.setattr("minitopo_dc.results.tables.conditions.scenario_fields", counted)
+    write(tmp_path, runs)
     assert len(read) == 4
 
 
@@ -203,7 +203,7 @@ def test_links_and_files_are_relative_and_the_page_needs_nothing_else(tmp_path: 
     assert all((tmp_path / link).exists() for link in page.links)
 
 
-def test_a_users_sections_come_first_or_alone(tmp_path: Path) -> None:
+def test_a_users_sections_come_first(tmp_path: Path) -> None:
     figure = Figure()
     figure.subplots().plot([1, 2], label="mine")
     runs = table(tmp_path)
@@ -215,8 +215,6 @@ def test_a_users_sections_come_first_or_alone(tmp_path: Path) -> None:
     assert titles == ["Mine", "Means", "Conditions"]
     assert page.source.count("<p>Two.</p>") == 1
     assert len(page.pictures) == 2
-    alone = write(tmp_path, runs, sections=own[:1], default=False)
-    assert re.findall("<h2>(.*?)</h2>", alone.source) == ["Mine", "Conditions"]
 
 
 def test_each_experiment_has_its_figure(tmp_path: Path) -> None:
@@ -228,32 +226,26 @@ def test_each_experiment_has_its_figure(tmp_path: Path) -> None:
 
 
 def test_a_page_without_runs_has_what_there_is_to_say(tmp_path: Path) -> None:
-    page = write(tmp_path, table(tmp_path).iloc[:0], labels=["way", "delay_ms"])
+    page = write(tmp_path, table(tmp_path).iloc[:0])
     assert "No run yet." in page.source
     nothing_done = table(tmp_path, kept=False).assign(status="missing", run="", goodput_mbps=None)
     page = write(tmp_path, nothing_done.drop(columns="completion_s"))
     assert page.row("8", "missing")[2] == "not run yet"
 
 
-@pytest.mark.parametrize("kind", [tuple, list, np.array])
-def test_a_label_may_be_a_list_and_one_experiment_may_lack_it(tmp_path: Path, kind: Any) -> None:
+def test_an_experiment_may_lack_a_label(tmp_path: Path) -> None:
     runs = table(tmp_path)
     runs["experiment"] = ["one", "one", "two", "two"] * 2
-    runs["ratio"] = [kind([1, 2]) if name == "one" else None for name in runs["experiment"]]
-    page = write(tmp_path, runs, labels=["way", "ratio", "delay_ms"])
+    runs["batch"] = [2.0 if name == "one" else None for name in runs["experiment"]]
+    runs.attrs["labels"] = ["way", "batch", "delay_ms"]
+    page = write(tmp_path, runs)
     assert page.row("DC", "2", "20.5 ± 6.4")[-1] == "1 2"
-
-
-def test_a_label_that_is_no_column_is_an_error_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(ColumnError, match="no column dely_ms; did you mean delay_ms"):
-        write(tmp_path, table(tmp_path), labels=["dely_ms"])
-    assert not (tmp_path / "report.html").exists()
 
 
 def test_a_missing_scenario_is_named_and_the_others_are_shown(tmp_path: Path) -> None:
     runs = table(tmp_path)
     (tmp_path / "runs/0/scenario.yaml").unlink()
-    page = write(tmp_path, runs, default=False)
+    page = write(tmp_path, runs)
     assert "runs/0: " in page.source
     assert page.row("leg 2, downlink")[1] == "80"
 
@@ -266,7 +258,7 @@ def test_a_foreign_scenario_may_be_anything_and_is_read_within_its_directory_onl
     (tmp_path / "results/runs/2/scenario.yaml").write_text("- 1")
     shutil.move(tmp_path / "results/runs/4", tmp_path / "secret")
     runs.loc[4, "run"] = "../secret"
-    page = write(tmp_path / "results", runs, default=False)
+    page = write(tmp_path / "results", runs)
     assert page.row("leg a, b")[1] == "odd (DC), none (MP-QUIC)"
     assert "runs/2/scenario.yaml: no scenario" in page.source
     assert "../secret: not within the directory" in page.source
@@ -301,35 +293,9 @@ def test_what_varies_decides_the_figure(factors: dict[str, list[Any]], panels: i
     figure.draw_without_rendering()
 
 
-def test_the_table_of_means_begins_with_the_main_measure() -> None:
-    runs = sweep(way=["DC"]).assign(aaa=1.0, completion_s=2.0, capacity_share=0.5)
-    numbers, shown = mean_tables(runs, ["way"])
-    assert list(shown) == [
-        "way",
-        "n",
-        "goodput (Mbit/s)",
-        "completion (s)",
-        "capacity share",
-        "aaa",
-    ]
-    assert numbers["goodput_mbps_low"][0] == pytest.approx(11.5 - 12.7062 * 0.5, abs=1e-4)
-
-
-def test_a_page_of_markdown_has_texts_and_tables_and_no_figures() -> None:
-    table = pd.DataFrame({"way": ["DC | 1:1", "MP-QUIC"], "Mbit/s": [12.3456, float("nan")]})
-    sections = [("First", ["One.\n\nTwo.", table]), ("Drawn", Figure()), ("Last", "Three.")]
-    assert as_markdown("Page", "Of\nit.", sections) == (
-        "# Page\n\nOf it.\n\n## First\n\nOne.\n\nTwo.\n\n"
-        "| way | Mbit/s |\n| --- | --- |\n| DC \\| 1:1 | 12.3 |\n| MP-QUIC |  |\n\n"
-        "## Last\n\nThree.\n"
-    )
-    cases = pd.DataFrame({"n": [1]}, index=pd.Index(["sp"], name="case"))
-    assert "| case | n |\n| --- | --- |\n| sp | 1 |" in as_markdown("P", "", [("S", cases)])
-
-
 def test_each_way_can_be_told_from_a_dark_page() -> None:
     style = (Path(report.__file__).parent / "style.css").read_text(encoding="utf-8")
-    paper = np.array(to_rgb("#1f1f1f"))
+    paper = np.array(to_rgb("#1a1a1a"))
     assert "prefers-color-scheme: dark" in style
     assert "filter: invert(.9) hue-rotate(180deg)" in style
     turned = np.array([[-0.574, 1.43, 0.144], [0.426, 0.43, 0.144], [0.426, 1.43, -0.856]])

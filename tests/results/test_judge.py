@@ -50,12 +50,12 @@ def pings() -> Scenario:
 
 
 def judged(
-    wanted: Scenario, directory: Path, *measured: Measurement, legs: list[int] | None = None
+    planned: Scenario, directory: Path, *measured: Measurement, legs: list[int] | None = None
 ) -> RunResult:
     """As a run does: each flow's own measurement is accepted by its workload."""
-    flows = zip(wanted.resolved_flows, measured, strict=True)
-    taken = [accepted(flow.workload, each) for flow, each in flows]
-    return judge(blank_result(wanted, directory), wanted, taken, legs or [900_000, 900_000])
+    flows = zip(planned.resolved_flows, measured, strict=True)
+    taken = [accepted(flow.workload, measurement) for flow, measurement in flows]
+    return judge(blank_result(planned, directory), planned, taken, legs or [900_000, 900_000])
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -99,18 +99,18 @@ def test_a_run_of_pings_has_a_row_each_and_round_trips_in_place_of_a_goodput(
 def test_a_download_has_no_file_of_rows_and_each_of_several_flows_its_own(tmp_path: Path) -> None:
     judged(scenario(), tmp_path, DOWNLOADED)
     assert not list(tmp_path.iterdir())
-    wanted = scenario(mode="flows", flows=[{"mode": "sc"}, {"mode": "dc", "workload": ASKING}])
-    judged(wanted, tmp_path, DOWNLOADED, ASKED)
+    planned = scenario(mode="flows", flows=[{"mode": "sc"}, {"mode": "dc", "workload": ASKING}])
+    judged(planned, tmp_path, DOWNLOADED, ASKED)
     assert [path.relative_to(tmp_path) for path in tmp_path.rglob("*.csv")] == [
         Path("flow-2/request-response.csv")
     ]
 
 
-@pytest.mark.parametrize("wanted", [requests(), pings()])
+@pytest.mark.parametrize("planned", [requests(), pings()])
 def test_a_result_without_a_goodput_is_read_again_as_it_was(
-    wanted: Scenario, tmp_path: Path
+    planned: Scenario, tmp_path: Path
 ) -> None:
-    result = judged(wanted, tmp_path, PINGED if wanted.transport == "icmp" else ASKED)
+    result = judged(planned, tmp_path, PINGED if planned.transport == "icmp" else ASKED)
     result.save(tmp_path)
     assert RunResult.load(tmp_path) == result
 
@@ -120,9 +120,9 @@ def test_jain_s_index_is_of_two_flows_or_more_that_have_a_goodput(
     seconds: tuple[float, ...], index: float | None, tmp_path: Path
 ) -> None:
     asking = {"mode": "dc", "workload": ASKING}
-    wanted = scenario(mode="flows", flows=[{"mode": "sc"}] * len(seconds) + [asking] * 2)
+    planned = scenario(mode="flows", flows=[{"mode": "sc"}] * len(seconds) + [asking] * 2)
     downloads = [Measurement(10_000_000, second) for second in seconds]
-    result = judged(wanted, tmp_path, *downloads, ASKED, ASKED)
+    result = judged(planned, tmp_path, *downloads, ASKED, ASKED)
     rates = [80 / second for second in seconds]
     assert [flow["goodput_mbps"] for flow in result.details["flows"]] == [*rates, None, None]
     assert result.details["jain_index"] == (index if index is None else pytest.approx(index))
@@ -144,11 +144,11 @@ def test_a_download_whose_leg_carried_less_than_a_validation_has_fallen_back(
 
 
 def test_requests_may_leave_a_path_of_a_multipath_transport_unused(tmp_path: Path) -> None:
-    wanted = requests(**MULTIPATH)
-    assert judged(wanted, tmp_path, ASKED, legs=[30_000, 400]).status == "ok"
-    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | {"workload": ASKING}])
+    planned = requests(**MULTIPATH)
+    assert judged(planned, tmp_path, ASKED, legs=[30_000, 400]).status == "ok"
+    planned = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | {"workload": ASKING}])
     paths = {"paths": [{"leg": 1, "bytes_sent": 30_000}, {"leg": 2, "bytes_sent": 400}]}
-    assert judged(wanted, tmp_path, DOWNLOADED, replace(ASKED, details=paths)).status == "ok"
+    assert judged(planned, tmp_path, DOWNLOADED, replace(ASKED, details=paths)).status == "ok"
 
 
 def scheduled(*events: tuple[float, str, int], **more: Any) -> Scenario:
@@ -182,8 +182,8 @@ def test_with_a_schedule_the_legs_that_could_have_a_path_for_a_second_must_have_
 
 def test_the_second_counts_from_the_client_s_start_of_connecting(tmp_path: Path) -> None:
     late = Measurement(10_000_000, 4.0, {"started_s": 0.8})
-    wanted = scheduled((0.5, "open", 2), (1.7, "abandon", 1))
-    assert judged(wanted, tmp_path, late, legs=SECOND).status == "ok"
+    planned = scheduled((0.5, "open", 2), (1.7, "abandon", 1))
+    assert judged(planned, tmp_path, late, legs=SECOND).status == "ok"
 
 
 def down(*outages: tuple[float, float], **fields: Any) -> dict[str, Any]:
@@ -209,16 +209,16 @@ OFF = {"rate_mbps": 20, "outages": [[0, 60]]}
 def test_a_leg_that_was_never_up_for_a_second_need_not_carry_data(
     leg: dict[str, Any], seconds: float, status: str, tmp_path: Path
 ) -> None:
-    wanted = scenario(legs=[LEG, leg], **MULTIPATH)
-    assert judged(wanted, tmp_path, Measurement(10**7, seconds), legs=FIRST).status == status
+    planned = scenario(legs=[LEG, leg], **MULTIPATH)
+    assert judged(planned, tmp_path, Measurement(10**7, seconds), legs=FIRST).status == status
 
 
 @pytest.mark.parametrize(("outage", "status"), [((1.5, 3.5), "ok"), ((3, 4), "failed")])
 def test_a_path_is_not_expected_to_be_used_while_its_leg_is_down(
     outage: tuple[float, float], status: str, tmp_path: Path
 ) -> None:
-    wanted = scheduled((1, "open", 2), legs=[LEG, down(outage)])
-    assert judged(wanted, tmp_path, DOWNLOADED, legs=FIRST).status == status
+    planned = scheduled((1, "open", 2), legs=[LEG, down(outage)])
+    assert judged(planned, tmp_path, DOWNLOADED, legs=FIRST).status == status
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,11 @@ def test_beside_other_flows_a_flow_is_judged_by_its_own_paths(
     fields: dict[str, Any], paths: tuple[int, ...], status: str, tmp_path: Path
 ) -> None:
     legs = [LEG, LEG if fields else down((0, 60))]
-    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | fields], legs=legs)
+    planned = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | fields], legs=legs)
     reports = [{"leg": leg, "bytes_sent": 9_000_000} for leg in paths]
     samples = [PathSample(0.5, leg, leg - 1, "open", bytes_sent=1) for leg in paths]
     measured = Measurement(10_000_000, 4.0, {"paths": reports}, path_samples=samples)
-    assert judged(wanted, tmp_path, DOWNLOADED, measured).status == status
+    assert judged(planned, tmp_path, DOWNLOADED, measured).status == status
     rows = rows_of(tmp_path / "paths.csv")
     assert [(row["flow"], row["leg"]) for row in rows] == [("2", str(leg)) for leg in paths]
 
@@ -247,9 +247,9 @@ def test_a_path_with_next_to_no_capacity_may_stay_unused_where_the_schedule_says
     mbps: float, status: str, tmp_path: Path
 ) -> None:
     legs = [LEG, {"downlink": {"rate_mbps": mbps}}]
-    wanted = scenario(legs=legs, paths={"each_carries": False}, **MULTIPATH)
+    planned = scenario(legs=legs, paths={"each_carries": False}, **MULTIPATH)
     measured = Measurement(1_000_000, 4.0, {"started_s": 0.0})
-    result = judge(blank_result(wanted, tmp_path), wanted, [measured], [1_000_000, 0])
+    result = judge(blank_result(planned, tmp_path), planned, [measured], [1_000_000, 0])
     assert result.status == status
 
 
@@ -292,8 +292,8 @@ def started(*seconds: float) -> list[Measurement]:
 def test_a_change_or_an_outage_before_the_client_s_start_is_missed(
     leg: dict[str, Any], start: float, change_s: float | None, tmp_path: Path
 ) -> None:
-    wanted = scenario(legs=[LEG, leg])
-    result = judge(blank_result(wanted, tmp_path), wanted, started(start), [900_000, 900_000])
+    planned = scenario(legs=[LEG, leg])
+    result = judge(blank_result(planned, tmp_path), planned, started(start), [900_000, 900_000])
     assert result.status == ("ok" if change_s is None else "failed")
     assert result.reason == (
         ""
@@ -305,8 +305,8 @@ def test_a_change_or_an_outage_before_the_client_s_start_is_missed(
 
 def test_a_change_of_paths_is_missed_by_the_flow_that_has_them(tmp_path: Path) -> None:
     paths = {"initial": [1], "schedule": [{"at_s": 2, "open": 2}]}
-    wanted = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | {"paths": paths}])
-    flows = zip(wanted.resolved_flows, started(2.5, 0.3), strict=True)
-    assert [late_start_reason(wanted, flow, measured) for flow, measured in flows] == [None] * 2
-    result = judge(blank_result(wanted, tmp_path), wanted, started(0.3, 2.5), [0, 0])
+    planned = scenario(mode="flows", flows=[{"mode": "dc"}, MULTIPATH | {"paths": paths}])
+    flows = zip(planned.resolved_flows, started(2.5, 0.3), strict=True)
+    assert [late_start_reason(planned, flow, measured) for flow, measured in flows] == [None] * 2
+    result = judge(blank_result(planned, tmp_path), planned, started(0.3, 2.5), [0, 0])
     assert result.reason.startswith("flow-2: client started")

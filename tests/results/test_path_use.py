@@ -32,10 +32,10 @@ def judged(
     directory: Path, counts: list[int], seconds: float, *paths: dict[str, Any], **fields: Any
 ) -> RunResult:
     """Judge a download with reports of paths; without any the transport tells none."""
-    wanted = scenario(**fields)
+    planned = scenario(**fields)
     own = {"paths": [{"bytes_sent": 0} | path for path in paths]} if paths else {}
     measured = Measurement(sum(counts), seconds, own)
-    return judge(blank_result(wanted, directory), wanted, [measured], counts)
+    return judge(blank_result(planned, directory), planned, [measured], counts)
 
 
 FIRST = {"leg": 1, "opened_s": 0.02}
@@ -140,8 +140,8 @@ def run(directory: Path, transport: str, legs: list[dict[str, Any]], size_mb: fl
     if reason := get_runner(transport).missing():
         pytest.skip(reason)
     fields = {"transport": transport, "mode": "multipath", "legs": legs, "clock": "virtual"}
-    wanted = Scenario.check(fields | {"workload": {"size_mb": size_mb}}, "test")
-    return run_scenario(wanted, directory / "run")
+    planned = Scenario.check(fields | {"workload": {"size_mb": size_mb}}, "test")
+    return run_scenario(planned, directory / "run")
 
 
 def legs_of(rates: tuple[float, float], delays: tuple[float, float]) -> list[dict[str, Any]]:

@@ -38,6 +38,6 @@ def test_a_repeated_number_is_no_measure_and_a_failed_run_has_none() -> None:
     assert result(status="failed", reason="it broke", details={"status": 200}).measures == {}
 
 
-@given(st.dictionaries(st.sampled_from([each.name for each in fields(RunResult)]), st.integers()))
+@given(st.dictionaries(st.sampled_from([field.name for field in fields(RunResult)]), st.integers()))
 def test_no_detail_takes_the_name_of_a_column(details: dict[str, int]) -> None:
     assert not result(details=details).measures.keys() & (COLUMNS - {*NUMBERS})

@@ -129,9 +129,9 @@ def test_wrong_limits_name_their_file_and_field(limits: Path) -> None:
 def test_delays_that_overlap_count_once_and_only_within_the_window(
     delays: list[tuple[int, int]],
 ) -> None:
-    found = overlap_s(sorted(delays), 10**9, 3 * 10**9)
-    assert 0 <= found <= 2
-    assert found <= sum(lasted for _, lasted in delays) / 1e9 + 1e-9
+    shared_s = overlap_s(sorted(delays), 10**9, 3 * 10**9)
+    assert 0 <= shared_s <= 2
+    assert shared_s <= sum(lasted for _, lasted in delays) / 1e9 + 1e-9
 
 
 def test_a_delay_of_half_the_window_is_half_of_it() -> None:

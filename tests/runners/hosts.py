@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +12,10 @@ from typing import IO
 
 import pytest
 
-from minitopo_dc.runners.base import Transfer
+from minitopo_dc.runners.base import Host, Runner, Transfer
 from minitopo_dc.runners.certificate import make_certificate
-from minitopo_dc.workloads import Workload
+from minitopo_dc.runners.processes.session import Job, run_transfers
+from minitopo_dc.workloads import Measurement, Workload
 
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESSES = ("10.83.1.2", "10.83.2.2")
@@ -158,3 +159,9 @@ def transfer_between(directory: Path, workload: Workload) -> Transfer:
         key=made.key,
         timeout_s=60.0,
     )
+
+
+def run_transfer(
+    runner: Runner, transfer: Transfer, server: Host, client: Host, *, on_start: Callable[[], None]
+) -> Measurement:
+    return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]

@@ -13,9 +13,8 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.addresses import bracketed, ip_version, is_bound, socket_address
 from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.certificate import make_certificate
-from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Download
-from tests.runners.hosts import LocalHost
+from tests.runners.hosts import LocalHost, run_transfer
 
 HOST = LocalHost()
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.installation import module_command
-from minitopo_dc.runners.aioquic.settings import ClientSettings
+from minitopo_dc.runners.aioquic.runner import ClientSettings
 from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.workloads import RequestResponse

@@ -15,7 +15,7 @@ import pytest
 from minitopo_dc.results.logs.quic import qlog_events, server_recovery
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
-from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import Download
 from tests.runners.hosts import (
@@ -24,6 +24,7 @@ from tests.runners.hosts import (
     TwoHosts,
     large_files,
     processes_in,
+    run_transfer,
     transfer_between,
     two_hosts,
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries, tried
+from minitopo_dc.runs.perform import Retries, tried
 from tests.results.synthetic_runs import no_result, result
 
 

@@ -34,17 +34,18 @@ def test_the_default_scenario_needs_no_caution() -> None:
 
 def test_a_flow_over_a_leg_without_losses_needs_no_word_of_another_leg() -> None:
     lossy = LEG.evolve(loss_percent=1)
-    assert cautions(scenario(LEG, lossy, mode="sc", leg=1)) == []
-    assert len(cautions(scenario(LEG, lossy, mode="sc", leg=2))) == 1
+    own = {"mode": "sc", "congestion_control": "cubic-picoquic"}
+    assert cautions(scenario(LEG, lossy, **own, leg=1)) == []
+    assert len(cautions(scenario(LEG, lossy, **own, leg=2))) == 1
 
 
 @pytest.mark.parametrize(
     ("transport", "mode", "control", "loss", "said"),
     [
-        ("quic-picoquic", "dc", "cubic", 1, True),
-        ("mpquic-picoquic", "multipath", "cubic", 1, True),
-        ("quic-picoquic", "dc", "cubic", 0, False),
-        ("quic-picoquic", "dc", "cubic-rfc9438", 1, False),
+        ("quic-picoquic", "dc", "cubic-picoquic", 1, True),
+        ("mpquic-picoquic", "multipath", "cubic-picoquic", 1, True),
+        ("quic-picoquic", "dc", "cubic-picoquic", 0, False),
+        ("quic-picoquic", "dc", "cubic", 1, False),
         ("quic", "dc", "cubic", 1, False),
     ],
 )
@@ -53,7 +54,7 @@ def test_picoquics_cubic_is_named_where_packets_are_lost(
 ) -> None:
     lossy = LEG.evolve(loss_percent=loss)
     made = scenario(LEG, lossy, transport=transport, mode=mode, congestion_control=control)
-    assert [("cubic-rfc9438" in line) for line in cautions(made)] == [True] * said
+    assert [("cubic-picoquic" in line) for line in cautions(made)] == [True] * said
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from minitopo_dc.runs.check import (
     runners_of,
     unsupported_reason,
 )
+from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
-from minitopo_dc.scenario.identity import run_id
 from minitopo_dc.trace import TraceError
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
@@ -113,6 +113,10 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
         (
             flows({"mode": "sc"}, {"mode": "sc", "congestion_control": "vegas"}),
             "flows.1.congestion_control: vegas; allowed: reno, cubic, bbr",
+        ),
+        (
+            {"congestion_control": "cubic-rfc9438"},
+            "congestion_control: cubic-rfc9438 has another name: write cubic ",
         ),
         (
             {"mode": "multipath"},

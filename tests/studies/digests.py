@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.campaign.program import Program, load_program
-from minitopo_dc.scenario.identity import run_id
+from minitopo_dc.runs.identity import run_id
 from tests import REPOSITORY
 
 STUDIES = REPOSITORY / "studies"

@@ -21,7 +21,7 @@ RUNS = {
     "studies/link_failure/leg_failure.py": ("90e6f456d433ddf6", "44cb87ccf40a750e"),
     "examples/campaigns/latency.py": ("f29cee57a0a585be", "e96187765ba4eb5d"),
     "examples/campaigns/own_program.py": ("5e11a2b5bbdcd3b4", "4f3a954d33faf0b5"),
-    "examples/campaigns/page_load.py": ("0cc5d6bdb7db44a2", "22f3ca6fe52dcc04"),
+    "examples/campaigns/page_load.py": ("36b23bc3d4e328b5", "c3854f4726ecddb4"),
     "examples/campaigns/path_script.py": ("8a6c0498b523a541", "c5db9bc8020f2d89"),
     "examples/campaigns/t_reordering.py": ("51a00d8246300e73", "6b0e2588b2c3df7b"),
 }

@@ -1,4 +1,4 @@
-"""The twins of the element's drivers, packet by packet."""
+"""The element's drivers of either core on the virtual clock, packet by packet."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 
 from minitopo_dc.runs.routers import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.virtual.element import Element
-from minitopo_dc.virtual.loop import START_NS, Loop, Timer
+from minitopo_dc.virtual.core import PythonCore
+from minitopo_dc.virtual.loop import START_NS
+from minitopo_dc.virtual.native import NativeCore
 from minitopo_dc.virtual.packet import Flow, Packet
+from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario
 
 MS = 1_000_000
@@ -23,14 +25,15 @@ SERVER = (server_address(), 4433)
 class Downlink:
     """Both elements of a scenario; what comes out is noted with its time."""
 
-    def __init__(self, directory: Path, **fields: Any) -> None:
-        self.loop = Loop()
+    def __init__(self, directory: Path, core: str = "python", **fields: Any) -> None:
+        made = NativeCore(observed=True) if core == "native" else PythonCore()
+        self.loop = made.loop
         self.arrived: list[tuple[int, int]] = []
         wanted = scenario(**fields)
         leg_of = {client_address(number): number for number in (1, 2)}
         processing = round(wanted.virtual.processing_delay_ms * MS)
         self.gnb, self.ue = (
-            Element(settings, self.loop, leg_of=leg_of, processing_ns=processing, paths={})
+            made.element(settings, leg_of=leg_of, processing_ns=processing, paths={})
             for settings in (gnb_settings(wanted, directory), ue_settings(wanted, directory))
         )
         self.seed = leg_seed(wanted, 1, "downlink")
@@ -50,7 +53,7 @@ class Downlink:
         ]
 
         for index, packet in enumerate(packets):
-            Timer(self.loop, partial(flow.enter, packet)).set(START_NS + index * gap)
+            self.loop.timer(partial(flow.enter, packet)).set(START_NS + index * gap)
         self.loop.run(FAR)
 
     def _arrive(self, packet: Packet) -> None:
@@ -59,6 +62,7 @@ class Downlink:
 
 
 STILL = leg(delay_ms=10, jitter_ms=0)
+UM = {"mode": "um", "block_error_percent": 50}
 
 
 def test_a_packet_takes_serialisation_and_delay(tmp_path: Path) -> None:
@@ -67,12 +71,21 @@ def test_a_packet_takes_serialisation_and_delay(tmp_path: Path) -> None:
     assert link.arrived == [(10 * MS + 400_000, 0), (10 * MS + 800_000, 1)]
 
 
-@pytest.mark.parametrize("in_order", [True, False])
-def test_what_harq_repeats_keeps_nothing_in_the_driver(in_order: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("core", ["python", pytest.param("native", marks=needs_native)])
+@pytest.mark.parametrize(
+    ("fields", "in_order"),
+    [
+        ({"rlc": UM}, True),
+        ({"rlc": UM | {"in_order": False}}, False),
+        ({"jitter_ms": 5, "reorder": True}, False),
+    ],
+)
+def test_a_driver_keeps_nothing_longer_than_its_leg(
+    core: str, fields: dict[str, Any], in_order: bool, tmp_path: Path
+) -> None:
     """Packets come when the leg alone lets them go, though a later one may come first."""
-    rlc = {"mode": "um", "block_error_percent": 50, "in_order": in_order}
-    radio = leg(delay_ms=1, jitter_ms=0, rlc=rlc)
-    link = Downlink(tmp_path, mode="sc", legs=[radio, radio])
+    radio = leg(**{"delay_ms": 10, "jitter_ms": 0} | fields)
+    link = Downlink(tmp_path, core, mode="sc", legs=[radio, radio])
     link.send(60, gap=3 * MS)
     alone = scenario(mode="sc", legs=[radio]).legs[0].downlink.build(link.seed)
     alone.start(0)

@@ -261,7 +261,7 @@ def test_without_the_extension_it_is_unsupported_and_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("minitopo_dc.extension.place.checkout", lambda: None)
+    monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
     result = attempt(tmp_path)
     assert result.status == "unsupported"
     assert "minitopo-dc build picoquic" in result.reason

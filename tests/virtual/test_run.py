@@ -16,11 +16,11 @@ from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.attempts import Retries
+from minitopo_dc.runs.perform import Retries
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
-from tests.runners.aioquic.test_v0_8 import needs_it
+from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 

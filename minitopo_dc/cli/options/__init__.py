@@ -11,7 +11,7 @@ from typing import Any, get_args
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of, whole
-from minitopo_dc.runs.attempts import MAX_DISTURBED, Retries
+from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import Clock, Pdcp
 from minitopo_dc.scenario.presets import NAMES, XN_MS
 from minitopo_dc.workloads import Download, workload_names

@@ -165,12 +165,6 @@ class Harq(Generic[T]):
         self._waiting.append(block)
         return Outcome.AGAIN
 
-    def mean_wait_ns(self) -> int:
-        """Return the mean delay (ns) that HARQ adds to a block that it does not give up."""
-        decoded = [self.error**k for k in range(self._limit + 1)]
-        mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
-        return round(mean * self._rtt)
-
     def purge(self) -> None:
         """Forget the blocks that carry nothing any more."""
         needed = (

@@ -27,15 +27,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
+from minitopo_dc.link.any_leg import AnyLeg, LegParameters, QueuedLeg
+from minitopo_dc.link.leg import Leg
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.loss import LossModel
 from minitopo_dc.link.models.propagation import DelayModel
 from minitopo_dc.link.rlc.harq import Block, Harq, Outcome, Slots
-from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics, check_block_error
+from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics
 from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, Sdu, SduQueue, Segment
 
 T = TypeVar("T")
@@ -149,7 +151,7 @@ class RlcLeg(QueuedLeg[T]):
         """
         self._advance(now)
         if block_error is not None:
-            check_block_error(block_error)
+            self._rlc = replace(self._rlc, block_error=block_error)
             self._harq.error = block_error
         if capacity is not None:
             self._slots.anchor(self._slots.zero, capacity)
@@ -162,7 +164,7 @@ class RlcLeg(QueuedLeg[T]):
     @property
     def mean_delay_ns(self) -> int:
         """Return the mean propagation delay in ns as configured, and what HARQ adds on average."""
-        return self._reassembly.delay.mean_ns + self._harq.mean_wait_ns()
+        return self._reassembly.delay.mean_ns + self._rlc.mean_harq_wait_ns()
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not sent yet, and those to be sent again (TS 38.322, clause 5.5)."""
@@ -325,3 +327,12 @@ class RlcLeg(QueuedLeg[T]):
         self._reassembly.give_up(sdu)
         if not sdu.lost:
             self._dropped.append(sdu.packet)
+
+
+def make_leg(
+    parameters: LegParameters, capacity: Capacity, rng: Random, rlc: RlcParameters | None = None
+) -> AnyLeg[Any]:
+    """Return a leg, with RLC and HARQ if `rlc` says how."""
+    if rlc is None:
+        return Leg(parameters, capacity, rng)
+    return RlcLeg(parameters, rlc, capacity, rng)

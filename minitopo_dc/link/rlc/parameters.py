@@ -66,7 +66,8 @@ class RlcParameters:
         """Refuse a value out of range with a ValueError that names the field."""
         if self.mode not in get_args(RlcMode):
             raise ValueError(f"mode = {self.mode} (allowed: {', '.join(get_args(RlcMode))})")
-        check_block_error(self.block_error)
+        if not 0.0 <= self.block_error <= 1.0:
+            raise ValueError(f"block_error = {self.block_error} (allowed: a probability, 0 to 1)")
         for name, least in (
             ("slot_ns", 1),
             ("harq_rtt_ns", self.slot_ns),
@@ -79,11 +80,11 @@ class RlcParameters:
         if self.discard_ns is not None and self.discard_ns < 1:
             raise ValueError(f"discard_ns = {self.discard_ns} (allowed: 1 or more, or none)")
 
-
-def check_block_error(probability: float) -> None:
-    """Refuse a block error that is no probability with a ValueError."""
-    if not 0.0 <= probability <= 1.0:
-        raise ValueError(f"block_error = {probability} (allowed: a probability, 0 to 1)")
+    def mean_harq_wait_ns(self) -> int:
+        """Return the mean delay (ns) that HARQ adds to a block that it does not give up."""
+        decoded = [self.block_error**k for k in range(self.harq_retransmissions + 1)]
+        mean = sum(k * share for k, share in enumerate(decoded)) / sum(decoded)
+        return round(mean * self.harq_rtt_ns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ int card_put(struct guest *g, struct card *c, const uint8_t *packet, uint32_t le
 int card_calls(struct card *c);
 void card_free(struct card *c);
 
-/* sockets.c */
+/* controller.c: the sockets of the clock and the cards, and what is said when one breaks */
 int gone(struct guest *g, const char *reason);
 int listen_at(int directory, const char *name);
 int receive(int from, void *to, size_t bytes, int *files, unsigned *count);

@@ -7,4 +7,22 @@
 
 #include "../native.h"
 
+/* A packet as legs and PDCP know it: a pointer that they hand on. Who made it says how it is shared. */
+typedef struct {
+    void (*keep)(void *packet);    /* one more has it; NULL: nobody counts */
+    void (*release)(void *packet); /* one less has it */
+} packet_hooks;
+
+static inline void keep_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->keep != NULL)
+        hooks->keep(packet);
+}
+
+static inline void release_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->release != NULL)
+        hooks->release(packet);
+}
+
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "ip.h"
 
 #define WRITE_BYTES (1 << 16) /* as BUFFER of capture/pcap.py, with its reason */
 #define RECORD_HEADER 16

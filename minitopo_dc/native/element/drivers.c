@@ -1,7 +1,6 @@
 /* What is the element's own of legs and bearers: their packets are the kernel's. The twin of real/element/drivers.py. */
 #include "element.h"
 
-#include "ip.h"
 
 static element *element_of(router *of)
 {
@@ -217,8 +216,8 @@ element *element_new(int netlink)
     self->netlink = netlink;
     self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
     self->watched_count = 1;
-    self->router = (router){.asks_always = 1, .packets = {datagram_keep, datagram_release}, .wake = wake,
-                            .leave = leave, .put = put, .deliver = deliver};
+    self->router = (router){.packets = {datagram_keep, datagram_release}, .wake = wake, .leave = leave, .put = put,
+                            .deliver = deliver};
     queues_begin(self);
     return self;
 }

@@ -1,4 +1,4 @@
-#include "ip.h"
+#include "element.h"
 
 #include <string.h>
 

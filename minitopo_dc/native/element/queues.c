@@ -10,7 +10,6 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 
-#include "ip.h"
 
 #define MESSAGE_HEADERS (sizeof(struct nlmsghdr) + sizeof(struct nfgenmsg))
 #define ATTRIBUTE sizeof(struct nlattr)

@@ -65,6 +65,11 @@ static int64_t first_from(const opportunities *self, int64_t time)
     return time >= 0 ? later(first, 0) : first;
 }
 
+static wide opportunities_bits_until(const opportunities *self, int64_t time)
+{
+    return (wide)(first_from(self, time) - first_from(self, 0)) * self->size;
+}
+
 static int64_t opportunities_finish(opportunities *self, int64_t start, int64_t bits)
 {
     int64_t index, left;
@@ -248,13 +253,18 @@ static int64_t rates_finish(rates *self, int64_t start, int64_t bits)
     return self->last = narrow(self->in.from + wide_ceil_div(work - self->in.done, self->in.rate));
 }
 
-static int64_t rates_left(const rates *self, int64_t now)
+static wide work_at(const rates *self, int64_t time)
 {
     segment here = self->in;
 
-    if (now < here.from || now >= here.to)
-        here = segment_at(self, now);
-    return (int64_t)wide_ceil_div(self->reached - (here.done + here.rate * (now - here.from)), NBIT);
+    if (time < here.from || time >= here.to)
+        here = segment_at(self, time);
+    return here.done + here.rate * (time - here.from);
+}
+
+static int64_t rates_left(const rates *self, int64_t now)
+{
+    return (int64_t)wide_ceil_div(self->reached - work_at(self, now), NBIT);
 }
 
 static int64_t rates_at(const rates *self, int64_t time)
@@ -382,6 +392,27 @@ int64_t capacity_interrupt(capacity *self, int64_t now)
     else
         opportunities_skip(&self->of.opportunities, now);
     return left;
+}
+
+/* When the first bit that may begin at `start` is through, whatever was served before. */
+int64_t capacity_first_bit(const capacity *self, int64_t start)
+{
+    capacity untouched = *self;
+
+    return capacity_finish(&untouched, start, 1);
+}
+
+/* How many whole bits could pass in [0, time). */
+wide capacity_bits_until(const capacity *self, int64_t time)
+{
+    switch (self->kind) {
+    case CONSTANT:
+        return wide_floor_div((wide)self->of.constant.rate * time, NBIT);
+    case RATES:
+        return wide_floor_div(work_at(&self->of.rates, time), NBIT);
+    default:
+        return opportunities_bits_until(&self->of.opportunities, time);
+    }
 }
 
 int64_t capacity_rate_at(const capacity *self, int64_t time)

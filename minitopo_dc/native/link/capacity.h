@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/arithmetic.h"
+
 typedef struct capacity capacity;
 
 enum { AFTER_LOOP, AFTER_HOLD, AFTER_STOP };
@@ -19,6 +21,8 @@ void capacity_free(capacity *self);
 int64_t capacity_finish(capacity *self, int64_t start, int64_t bits);
 int64_t capacity_left(const capacity *self, int64_t now);
 int64_t capacity_interrupt(capacity *self, int64_t now);
+int64_t capacity_first_bit(const capacity *self, int64_t start);
+wide capacity_bits_until(const capacity *self, int64_t time);
 int64_t capacity_rate_at(const capacity *self, int64_t time);
 
 #endif

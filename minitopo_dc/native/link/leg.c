@@ -1,52 +1,48 @@
+/* A leg that serves packet by packet. */
 #include "leg.h"
 
 #include "../base/arithmetic.h"
 
-void leg_begin(leg *self, packet_hooks hooks)
+static void end(leg *self)
 {
-    self->hooks = hooks;
-    self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
-    self->limit_packets = self->limit_bytes = INT64_MAX;
-    self->up = 1;
-    self->finish = NEVER;
-}
-
-void leg_end(leg *self)
-{
-    while (queue_ring_count(&self->queue))
-        release_packet(&self->hooks, queue_ring_pop(&self->queue).what.packet);
-    while (sent_ring_count(&self->air.line))
-        release_packet(&self->hooks, sent_ring_pop(&self->air.line).what.packet);
-    queue_ring_free(&self->queue);
-    sent_ring_free(&self->air.line);
-    capacity_free(self->capacity);
-    self->capacity = NULL;
+    while (queue_ring_count(&self->plain.queue))
+        release_packet(&self->hooks, queue_ring_pop(&self->plain.queue).what.packet);
+    queue_ring_free(&self->plain.queue);
 }
 
 static queued *head(const leg *self)
 {
-    return queue_ring_at(&self->queue, 0);
+    return queue_ring_at(&self->plain.queue, 0);
 }
 
-static int64_t waiting(const leg *self)
+static void push(leg *self, queued what)
 {
-    return (int64_t)queue_ring_count(&self->queue);
+    queue_ring_push(&self->plain.queue, what);
+    self->counters.queue_packets++;
+    self->counters.queue_bytes += what.size;
+}
+
+static queued left_queue(leg *self, queued what)
+{
+    self->counters.queue_packets--;
+    self->counters.queue_bytes -= what.size;
+    return what;
 }
 
 static void serialise(leg *self, int64_t start)
 {
-    int64_t finish = capacity_finish(self->capacity, start - self->zero, self->head_bits);
+    int64_t finish = capacity_finish(self->capacity, start - self->zero, self->plain.head_bits);
 
     if (finish == NEVER)
         self->stopped = 1;
     else
-        self->finish = narrow((wide)finish + self->zero);
+        self->plain.finish = narrow((wide)finish + self->zero);
 }
 
 static void draw_head(leg *self)
 {
-    self->head_bits = (int64_t)head(self)->size * 8;
-    self->head_delay = delay_sample(&self->delay, &self->delay_random);
+    self->plain.head_bits = (int64_t)head(self)->size * 8;
+    self->plain.head_delay = delay_sample(&self->delay, &self->delay_random);
 }
 
 /* The queue has a new first packet. */
@@ -60,29 +56,40 @@ static void begin_service(leg *self, int64_t start)
 /* Serialise up to `now`, packet after packet. */
 static void advance(leg *self, int64_t now)
 {
-    while (self->finish <= now) {
-        int64_t finish = self->finish;
-        queued first = queue_ring_pop(&self->queue);
+    while (self->plain.finish <= now) {
+        int64_t finish = self->plain.finish;
+        queued first = left_queue(self, queue_ring_pop(&self->plain.queue));
 
-        self->queue_bytes -= first.size;
         if (first.lost) {
             self->counters.dropped_loss++;
             release_packet(&self->hooks, first.what.packet);
         } else {
-            propagation_put(&self->air, finish + self->head_delay, first.size, first.what);
+            propagation_put(&self->air, finish + self->plain.head_delay, first.size, first.what);
         }
-        self->finish = NEVER;
-        if (waiting(self))
+        self->plain.finish = NEVER;
+        if (self->counters.queue_packets)
             begin_service(self, finish);
     }
+}
+
+static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
+{
+    if (self->stopped) /* also for what is so small that it would still have passed */
+        return 0;
+    push(self, (queued){what, size, lost, self->joined});
+    if (self->counters.queue_packets == 1)
+        begin_service(self, now);
+    if (self->stopped)
+        left_queue(self, queue_ring_pop_last(&self->plain.queue));
+    return self->counters.queue_packets;
 }
 
 static void pause(leg *self, int64_t now)
 {
     advance(self, now);
-    if (self->finish != NEVER) {
-        self->head_bits = capacity_interrupt(self->capacity, now - self->zero);
-        self->finish = NEVER;
+    if (self->plain.finish != NEVER) {
+        self->plain.head_bits = capacity_interrupt(self->capacity, now - self->zero);
+        self->plain.finish = NEVER;
     }
     self->stopped = 0;
 }
@@ -90,194 +97,81 @@ static void pause(leg *self, int64_t now)
 /* Go on with the packet that was interrupted, or the one that came first meanwhile. */
 static void resume(leg *self, int64_t now)
 {
-    if (self->up && waiting(self))
+    if (self->up && self->counters.queue_packets)
         serialise(self, now);
 }
 
-int leg_has_room(leg *self, int64_t now, int64_t size)
+static int64_t next_timeout(const leg *self)
 {
-    advance(self, now);
-    return waiting(self) < self->limit_packets && self->queue_bytes <= self->limit_bytes - size;
-}
-
-int leg_push(leg *self, carried what, int size, int64_t now)
-{
-    int lost;
-
-    self->counters.pushed_packets++;
-    self->counters.pushed_bytes += size;
-    if (!leg_has_room(self, now, size)) {
-        self->counters.dropped_queue++;
-        return LEG_REFUSED;
-    }
-    lost = loss_next(&self->loss, &self->loss_random);
-    if (self->stopped) { /* also for what is so small that it would still have passed */
-        self->counters.dropped_stop++;
-        return LEG_REFUSED;
-    }
-    queue_ring_push(&self->queue, (queued){what, size, lost, self->joined + 1});
-    self->queue_bytes += size;
-    if (waiting(self) == 1)
-        begin_service(self, now);
-    if (self->stopped) {
-        queue_ring_pop_last(&self->queue);
-        self->queue_bytes -= size;
-        self->counters.dropped_stop++;
-        return LEG_REFUSED;
-    }
-    self->joined++;
-    if (waiting(self) > self->counters.queue_max)
-        self->counters.queue_max = waiting(self);
-    return lost ? LEG_LOST : LEG_TAKEN;
-}
-
-int leg_poll(leg *self, int64_t now, carried *what)
-{
-    advance(self, now);
-    return propagation_take(&self->air, now, what);
-}
-
-int64_t leg_next_timeout(const leg *self)
-{
+    const plain *own = &self->plain;
     int64_t first = propagation_first(&self->air);
 
-    if (self->finish == NEVER)
+    if (own->finish == NEVER)
         return first;
     if (self->air.overtakes) /* the packet behind the one in service may overtake it */
-        return earlier(first, self->finish);
+        return earlier(first, own->finish);
     if (first != NEVER)
         return first;
-    return head(self)->lost ? self->finish : self->finish + self->head_delay;
+    return head(self)->lost ? own->finish : own->finish + own->head_delay;
 }
 
-void leg_start(leg *self, int64_t now)
+static int64_t first_number(leg *self)
 {
-    pause(self, now);
-    self->zero = now;
-    resume(self, now);
+    return self->counters.queue_packets ? head(self)->number : 0;
 }
 
-void leg_set_up(leg *self, int up, int64_t now)
+static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
 {
-    if (up == self->up)
-        return;
-    pause(self, now);
-    self->up = up;
-    resume(self, now);
-}
+    int64_t first = first_number(self), count = self->counters.queue_packets;
 
-int leg_is_up(const leg *self)
-{
-    return self->up;
-}
+    (void)now;
+    for (; count; count--) {
+        queued next = left_queue(self, queue_ring_pop(&self->plain.queue));
 
-void leg_flush(leg *self, int64_t now, which_fn *which, void *context, queue_ring *flushed)
-{
-    queue_ring kept = {NULL, 0, 0, 0};
-    int64_t first, taken = 0;
-
-    pause(self, now);
-    first = waiting(self) ? head(self)->number : 0;
-    while (waiting(self)) {
-        queued each = queue_ring_pop(&self->queue);
-
-        if (!which(context, &each.what)) {
-            queue_ring_push(&kept, each);
+        if (!which(context, &next.what)) {
+            push(self, next);
             continue;
         }
-        taken++;
-        self->queue_bytes -= each.size;
-        if (each.lost)
-            release_packet(&self->hooks, each.what.packet);
+        self->counters.dropped_flush++;
+        if (next.lost)
+            release_packet(&self->hooks, next.what.packet);
         else
-            queue_ring_push(flushed, each);
+            carried_ring_push(flushed, next.what);
     }
-    queue_ring_free(&self->queue);
-    self->queue = kept;
-    self->counters.dropped_flush += taken;
-    if (waiting(self) && head(self)->number != first)
+    if (first_number(self) && first_number(self) != first)
         draw_head(self);
-    resume(self, now);
 }
 
-/* Serve the rest of the packet in service, and all behind it, by another capacity, which is now the
- * leg's own. */
-void leg_set_capacity(leg *self, capacity *made, int64_t now)
+static void delay_changed(leg *self)
 {
-    pause(self, now);
-    capacity_free(self->capacity);
-    self->capacity = made;
-    resume(self, now);
+    self->plain.head_delay = self->counters.queue_packets ? delay_sample(&self->delay, &self->delay_random) : 0;
 }
 
-void leg_set_delay(leg *self, int kind, int64_t a, int64_t b, int64_t now)
-{
-    advance(self, now);
-    self->delay = (delay_model){kind, a, b};
-    self->head_delay = waiting(self) ? delay_sample(&self->delay, &self->delay_random) : 0;
-}
-
-void leg_set_loss(leg *self, int kind, double p, double r, double h, double k, int64_t now)
-{
-    advance(self, now);
-    self->loss = (loss_model){kind, p, r, h, k, 0};
-}
-
-int64_t leg_mean_delay(const leg *self)
-{
-    return delay_mean(&self->delay);
-}
-
-int64_t leg_backlog_bytes(leg *self, int64_t now)
+static int64_t backlog_bytes(leg *self, int64_t now)
 {
     int64_t bits;
 
-    advance(self, now);
-    if (!waiting(self))
+    if (!self->counters.queue_packets)
         return 0;
-    bits = self->finish == NEVER ? self->head_bits : capacity_left(self->capacity, now - self->zero);
-    return self->queue_bytes - head(self)->size - floor_div(-bits, 8);
+    bits = self->plain.finish == NEVER ? self->plain.head_bits : capacity_left(self->capacity, now - self->zero);
+    return self->counters.queue_bytes - head(self)->size - floor_div(-bits, 8);
 }
 
-int64_t leg_served_packets(leg *self, int64_t now)
+static int64_t service_end(leg *self)
 {
-    advance(self, now);
-    return waiting(self) ? head(self)->number - 1 : self->joined;
+    return self->plain.finish;
 }
 
-int64_t leg_joined_packets(const leg *self)
-{
-    return self->joined;
-}
-
-int64_t leg_service_end(leg *self, int64_t now)
-{
-    advance(self, now);
-    return self->finish;
-}
-
-int64_t leg_rate_bps(leg *self, int64_t now)
-{
-    advance(self, now);
-    return self->up && !self->stopped ? capacity_rate_at(self->capacity, now - self->zero) : 0;
-}
-
-/* NEVER: no time is known. */
-int64_t leg_drain_ns(leg *self, int64_t now, int64_t more)
-{
-    int64_t rate = leg_rate_bps(self, now);
-
-    if (rate == 0)
-        return NEVER;
-    return narrow(wide_ceil_div(((wide)leg_backlog_bytes(self, now) + more) * 8 * NS_PER_S, rate));
-}
-
-void leg_count(const leg *self, leg_counters *found)
-{
-    *found = self->counters;
-    found->delivered_packets = self->air.taken_packets;
-    found->delivered_bytes = self->air.taken_bytes;
-    found->queue_packets = waiting(self);
-    found->queue_bytes = self->queue_bytes;
-    found->air_packets = (int64_t)sent_ring_count(&self->air.line);
-}
+const leg_kind plain_leg = {
+    .end = end,
+    .advance = advance,
+    .join = join,
+    .next_timeout = next_timeout,
+    .pause = pause,
+    .resume = resume,
+    .take_out = take_out,
+    .delay_changed = delay_changed,
+    .backlog_bytes = backlog_bytes,
+    .first = first_number,
+    .service_end = service_end,
+};

@@ -1,11 +1,33 @@
-/* One direction of a leg: the twin of link/leg.py, which has the rules. Time is an argument (ns). */
+/* One direction of a leg, of any kind: the twin of link/any_leg.py, which has the rules. Time is an argument (ns). */
 #ifndef MINITOPO_LEG_H
 #define MINITOPO_LEG_H
 
-#include "../base/packet.h"
 #include "../base/declared.h"
 #include "capacity.h"
 #include "propagation.h"
+
+typedef int which_fn(void *context, const carried *what);
+
+/* How legs of a kind serve their queues. What is called has been advanced to the same moment, but for `pause`,
+ * which does it, and `next_timeout`. */
+typedef struct {
+    void (*end)(leg *self);
+    /* Let all happen that does by `now`. */
+    void (*advance)(leg *self, int64_t now);
+    /* Take packet number `joined` in; how many are in the queue then, 0: the capacity has ended before it. */
+    int64_t (*join)(leg *self, carried what, int size, int lost, int64_t now);
+    int64_t (*next_timeout)(const leg *self);
+    /* Before something changes, and after it. */
+    void (*pause)(leg *self, int64_t now);
+    void (*resume)(leg *self, int64_t now);
+    /* As `leg_flush`. */
+    void (*take_out)(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed);
+    void (*delay_changed)(leg *self);
+    int64_t (*backlog_bytes)(leg *self, int64_t now);
+    /* The number of the first packet in the queue; 0: it is empty. */
+    int64_t (*first)(leg *self);
+    int64_t (*service_end)(leg *self);
+} leg_kind;
 
 typedef struct {
     carried what;
@@ -16,28 +38,41 @@ typedef struct {
 
 DEFINE_RING(queue_ring, queued)
 
+/* What a leg has that serves packet by packet: the twin of link/leg.py. */
+typedef struct {
+    queue_ring queue;
+    /* The packet in service, the queue's first: when it is through (NEVER: none is in service), its
+     * bits still to go when it was last started, its delay to come. */
+    int64_t finish, head_bits, head_delay;
+} plain;
+
+typedef struct rlc rlc;
+
 struct leg {
+    const leg_kind *kind;
     packet_hooks hooks;
     capacity *capacity;
     delay_model delay;
     loss_model loss;
     rng delay_random, loss_random;
-    int64_t limit_packets, limit_bytes, zero;
+    int64_t limit_packets, limit_bytes;
+    int64_t zero;        /* of the capacity's time */
+    int64_t since;       /* it can serve: it was started or went up or down */
+    int64_t repetitions; /* their mean delay, ns */
+    int64_t news;        /* when something happened that no poll has met */
     int up, stopped;
-    queue_ring queue;
-    int64_t queue_bytes;
     propagation air;
-    /* The packet in service, the queue's first: when it is through (NEVER: none is in service), its
-     * bits still to go when it was last started, its delay to come. */
-    int64_t finish, head_bits, head_delay;
+    carried_ring dropped; /* of packets promised before */
     int64_t joined;
-    leg_counters counters;
+    leg_counters counters; /* `air_packets`: those between queue and propagation */
+    plain plain;
+    rlc *rlc; /* or NULL */
 };
+
+extern const leg_kind plain_leg;
 
 /* What became of a packet that was pushed. */
 enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
-
-typedef int which_fn(void *context, const carried *what);
 
 void leg_begin(leg *self, packet_hooks hooks);
 void leg_end(leg *self);
@@ -45,8 +80,10 @@ void leg_end(leg *self);
 int leg_push(leg *self, carried what, int size, int64_t now);
 /* The next one that has arrived by `now`; 0: there is none. */
 int leg_poll(leg *self, int64_t now, carried *what);
+/* The next one that was LEG_TAKEN and will not come; 0: there is none. */
+int leg_dropped(leg *self, carried *what);
 int64_t leg_next_timeout(const leg *self);
 /* Take from the queue what `which` says; the taken ones that are not lost are in `flushed`. */
-void leg_flush(leg *self, int64_t now, which_fn *which, void *context, queue_ring *flushed);
+void leg_flush(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed);
 
 #endif

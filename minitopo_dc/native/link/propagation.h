@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../base/rng.h"
 
 enum { DELAY_CONSTANT, DELAY_NORMAL, DELAY_UNIFORM };
@@ -33,6 +33,8 @@ typedef struct {
     void *packet;
     int64_t count; /* of its PDU, in virtual time; -1: no bearer took it */
 } carried;
+
+DEFINE_RING(carried_ring, carried)
 
 typedef struct {
     int64_t arrival;

@@ -3,7 +3,7 @@
 #ifndef MINITOPO_DISTANT_LEG_H
 #define MINITOPO_DISTANT_LEG_H
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../base/rng.h"
 #include "outstanding.h"
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../base/declared.h"
 
 DEFINE_RING(count_ring, int64_t)

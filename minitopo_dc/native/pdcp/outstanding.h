@@ -3,7 +3,7 @@
 #define MINITOPO_OUTSTANDING_H
 
 #include "../base/arithmetic.h"
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../link/leg.h"
 
 typedef struct {

@@ -3,7 +3,7 @@
 #ifndef MINITOPO_RECEIVE_H
 #define MINITOPO_RECEIVE_H
 
-#include "../base/ring.h"
+#include "../base/memory.h"
 #include "../base/declared.h"
 
 DEFINE_RING(packet_ring, void *)

@@ -3,7 +3,7 @@
 #ifndef MINITOPO_TRANSMIT_H
 #define MINITOPO_TRANSMIT_H
 
-#include "../base/packet.h"
+#include "../base/declared.h"
 #include "feedback.h"
 #include "bearer_leg.h"
 #include "policy.h"

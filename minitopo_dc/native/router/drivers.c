@@ -30,6 +30,8 @@ static void leg_fire(void *owner)
 
     while (!self->of->failed && leg_poll(self->leg, now, &what))
         self->of->leave(self, what);
+    while (leg_dropped(self->leg, &what))
+        self->of->packets.release(what.packet);
     leg_driver_rearm(self);
 }
 
@@ -60,8 +62,7 @@ void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size)
 {
     if (leg_push(self->leg, (carried){packet, number}, size, self->of->now) == LEG_REFUSED)
         self->of->packets.release(packet);
-    if (self->timer.at == NEVER || self->of->asks_always)
-        leg_driver_rearm(self);
+    leg_driver_rearm(self);
 }
 
 /* Transmitting bearers. */

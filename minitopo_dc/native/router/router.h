@@ -30,7 +30,6 @@ struct router {
     int64_t now;
     int closing;
     int failed; /* nothing goes on: something raised in Python */
-    int asks_always; /* a leg for its next moment after each packet that it got, not only where it had none */
     packet_hooks packets;
     /* Fire a timer at its new moment. */
     void (*wake)(router *self, timer *what);

@@ -47,6 +47,16 @@ int leg_poll_number(leg *self, int64_t now, uintptr_t *number)
     return 1;
 }
 
+int leg_dropped_number(leg *self, uintptr_t *number)
+{
+    carried what;
+
+    if (!leg_dropped(self, &what))
+        return 0;
+    *number = (uintptr_t)what.packet;
+    return 1;
+}
+
 typedef struct {
     int (*which)(void *context, uintptr_t number);
     void *context;
@@ -62,18 +72,18 @@ static int is_chosen(void *context, const carried *what)
 int leg_flush_numbers(leg *self, int64_t now, int (*which)(void *context, uintptr_t number), void *context,
                       uintptr_t *numbers, int room)
 {
-    queue_ring flushed = {NULL, 0, 0, 0};
+    carried_ring flushed = {NULL, 0, 0, 0};
     choice wanted = {which, context};
     int count = 0;
 
     leg_flush(self, now, is_chosen, &wanted, &flushed);
-    for (; queue_ring_count(&flushed); count++) {
-        uintptr_t number = (uintptr_t)queue_ring_pop(&flushed).what.packet;
+    for (; carried_ring_count(&flushed); count++) {
+        uintptr_t number = (uintptr_t)carried_ring_pop(&flushed).packet;
 
         if (count < room)
             numbers[count] = number;
     }
-    queue_ring_free(&flushed);
+    carried_ring_free(&flushed);
     return count;
 }
 

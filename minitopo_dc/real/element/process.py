@@ -29,7 +29,6 @@ from minitopo_dc.real.element.drivers import (
     WireDriver,
 )
 from minitopo_dc.real.element.kernel import rules
-from minitopo_dc.real.element.kernel.ip_counters import read_refusals, refused_since
 from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.next_hops import NextHops
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
@@ -39,9 +38,14 @@ from minitopo_dc.real.element.kernel.queues import (
     KernelPacket,
     KernelQueue,
     read_drops,
+    read_refusals,
+    refused_since,
 )
 from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
-from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver
+from minitopo_dc.real.element.reports import (
+    ReportOutlet,
+    ReportReceiver,
+)
 from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import Recorder, write_summary

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from minitopo_dc.real.machine.machine import probe_kernel
-from minitopo_dc.real.machine.run_registry import registered
+from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError, ElementProcess, running
 from minitopo_dc.real.network.host_capture import captured
 from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
+from minitopo_dc.real.run_registry import registered
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from minitopo_dc.real.machine.machine import facts, probe_kernel
+from minitopo_dc.real.machine import facts, probe_kernel
 from minitopo_dc.real.network.cpu_limit import CpuLimit, cpu_limit, cpu_limit_obstacle
 from minitopo_dc.real.network.elements import stop_all
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers

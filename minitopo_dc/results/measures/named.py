@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from minitopo_dc.errors import InputError
+from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.logs import sender_recovery
@@ -41,7 +41,6 @@ from minitopo_dc.results.measures.utilisation import (
 from minitopo_dc.results.metrics import jain_index
 from minitopo_dc.results.run_result import NUMBERS
 from minitopo_dc.results.tables.runs import load_result
-from minitopo_dc.suggestions import did_you_mean
 
 Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""

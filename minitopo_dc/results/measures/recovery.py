@@ -21,7 +21,7 @@ from minitopo_dc.results.measures.utilisation import transfer_window
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.tables.series import leg_series
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.trace.drives.handover import Handover
+from minitopo_dc.trace.handover import Handover
 from minitopo_dc.units import NS_PER_S
 
 COLUMNS = ("time_s", "old_leg", "new_leg")

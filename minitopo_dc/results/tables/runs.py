@@ -14,13 +14,14 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version
+from minitopo_dc.data_model import check_version, with_new_controls
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
 from minitopo_dc.files import replacing
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
 from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
+from minitopo_dc.results.tables.columns import LEG_BYTES
 from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
 from minitopo_dc.workloads import Download
@@ -34,7 +35,6 @@ MEASURED = (
 )
 """Columns of `results_table` that do not tell runs apart; nor do legs' bytes and own measures."""
 SPLIT = "pdcp.split"
-_LEG_BYTES = "leg_bytes_"
 _SCHEMA = TypeAdapter(RunResult)
 _MAPPING = TypeAdapter(dict[str, Any])
 _REASONS = TypeAdapter(list[str])
@@ -66,7 +66,7 @@ def load_results(directory: Path | str) -> pd.DataFrame:
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
     """Return the names of the columns `leg_bytes_1`, ... of a table, leg 1 first."""
-    return [column for column in table.columns if column.startswith(_LEG_BYTES)]
+    return [column for column in table.columns if column.startswith(LEG_BYTES)]
 
 
 def _has_result(run: Path) -> bool:
@@ -141,7 +141,7 @@ def _check_details(details: Mapping[str, Any]) -> None:
     _REASONS.validate_python(details.get(ATTEMPTS["disturbed"], []))
     for name in _MAPPING.validate_python(details.get("units", {})):
         value = details.get(name)
-        if name in _FIELDS or name.startswith(_LEG_BYTES):
+        if name in _FIELDS or name.startswith(LEG_BYTES):
             raise ValueError(f"details.units.{name}: that is a column of every run")
         if value is not None and not isinstance(value, int | float):
             raise ValueError(f"details.{name}: {value!r:.40}; allowed: a number")
@@ -186,7 +186,7 @@ def results_table(results: Iterable[RunResult]) -> pd.DataFrame:
     bytes_of_legs = [run.leg_bytes or [] for run in runs]
     for leg in range(max(map(len, bytes_of_legs))):
         values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]
-        table[f"{_LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
+        table[f"{LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
     for name in dict.fromkeys(name for run in runs for name in run.details.get("units", {})):
         table[name] = pd.Series([run.details.get(name) for run in runs], dtype="float64")
     for path in SETTINGS:
@@ -249,7 +249,7 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(flat(values))
+    return dict(flat(with_new_controls(values, run)))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

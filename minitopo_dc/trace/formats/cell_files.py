@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
-from minitopo_dc.trace.drives.channels import Capacities, CellLog, HeardCell
+from minitopo_dc.trace.channels import Capacities, CellLog, HeardCell
 from minitopo_dc.trace.formats.fields import (
     MBPS,
     SECONDS,

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from minitopo_dc.numbers import Unit
-from minitopo_dc.trace.drives.channels import HeardCell
+from minitopo_dc.trace.channels import HeardCell
 from minitopo_dc.trace.formats.fields import (
     ISO,
     KBPS,

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from random import Random
 
-from minitopo_dc.runners.command.programs.sockets import (
+from minitopo_dc.runners.command.programs import (
     arguments,
     connect,
     delays,

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler
 from random import Random
 from typing import ClassVar
 
-from minitopo_dc.runners.command.programs.sockets import arguments, connect, delays, listening
+from minitopo_dc.runners.command.programs import arguments, connect, delays, listening
 
 OPTIONS = ("--port", "--bytes", "--concurrent", "--seconds")
 BACKLOG = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -141,7 +141,7 @@ def test_an_outage_is_a_leg_that_is_down_and_has_no_rate() -> None:
     ],
 )
 def test_a_pdu_meets_delay_rate_and_loss_of_its_backhaul(
-    fields: dict[str, int], at: int | None
+    fields: dict[str, Any], at: int | None
 ) -> None:
     control = FlowControl(interval=5 * MS, delay=XN, **fields)
     bearer = Bearer(LeastDelayPolicy(1), 12, waiting=endless(), flow_control=[control])

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from typing import Any
 
-from minitopo_dc.real.element.kernel.tap import End
+from minitopo_dc.real.element.radio_link import End
 
 HEADER = bytes(14)
 ENDS = [End("left", 1, ""), End("right", 2, "")]

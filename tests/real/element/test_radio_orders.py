@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.tap import End
-from minitopo_dc.real.element.radio_link import Cable
+from minitopo_dc.real.element.radio_link import Cable, End
 from minitopo_dc.scenario import LegSettings
 from tests.real.element.fake_tap import ENDS, HEADER, RADIO, FakeTap
 from tests.real.element.fakes import MS, Clock

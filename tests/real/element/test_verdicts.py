@@ -15,11 +15,10 @@ from minitopo_dc.link import (
     AnyLeg,
     Bernoulli,
     ConstantDelay,
-    Leg,
     LegParameters,
-    RlcLeg,
     RlcParameters,
     make_capacity,
+    make_leg,
 )
 from minitopo_dc.pdcp import (
     TransmittingEntity,
@@ -146,10 +145,7 @@ def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, 
         loop = Loop()
 
         def leg(number: int) -> AnyLeg[Held]:
-            capacity, rng = make_capacity(8_000_000), random.Random(number)
-            if rlc is None:
-                return Leg(parameters, capacity, rng)
-            return RlcLeg(parameters, rlc, capacity, rng)
+            return make_leg(parameters, make_capacity(8_000_000), random.Random(number), rlc)
 
         yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 

@@ -27,6 +27,7 @@ pytestmark = [pytest.mark.root, needs_native]
 CORES = ("python", "native")
 ODD = 6000
 PAUSE_S = 0.001
+RECOVERY = {"data_recovery": True, "report_ms": 20}
 AT_ONCE = 8
 TIMESTAMP = 68
 OPTIONS = [each for each in (*FORWARDED.values(), *REFUSED.values()) if each[0] != TIMESTAMP]
@@ -135,17 +136,16 @@ def test_odd_packets_survive_alike(tmp_path: Path) -> None:
 
 
 def test_what_c_lacks_is_carried_by_python_and_said(tmp_path: Path) -> None:
-    wanted = scenario("sc", {"rate_mbps": 20, "delay_ms": 1, "rlc": {}})
+    wanted = scenario("dc", {"rate_mbps": 20, "delay_ms": 1}, pdcp=RECOVERY)
     with running_testbed(wanted, tmp_path) as bed:
-        gnb, ue = summaries(bed)
-    assert [gnb["core"], gnb["core_reason"]] == ["python", "leg 1 has rlc"]
-    assert [ue["core"], ue["core_reason"]] == ["native", None]
+        gnb, _ = summaries(bed)
+    assert [gnb["core"], gnb["core_reason"]] == ["python", "pdcp has data_recovery"]
 
 
 def test_an_element_that_has_to_be_native_and_cannot_says_why(tmp_path: Path) -> None:
-    wanted = scenario("sc", {"rate_mbps": 20, "rlc": {}}, real={"core": "native"})
+    wanted = scenario("dc", {"rate_mbps": 20}, pdcp=RECOVERY, real={"core": "native"})
     with (
-        pytest.raises(ElementFailedError, match="core: native: leg 1 has rlc; allowed"),
+        pytest.raises(ElementFailedError, match="core: native: pdcp has data_recovery; allowed"),
         running_testbed(wanted, tmp_path),
     ):
         pass

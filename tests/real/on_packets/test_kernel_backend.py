@@ -15,7 +15,7 @@ import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.real.element.kernel_leg import KernelLeg, _timeline
-from minitopo_dc.real.machine.machine import probe_kernel
+from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.scenario import LegSettings, kernel_rates

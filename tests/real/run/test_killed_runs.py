@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from minitopo_dc.real.machine.run_registry import REGISTRY, processes_of
+from minitopo_dc.real.run_registry import REGISTRY, processes_of
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.scenario.addresses import SERVER_PORT
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.real.machine.run_registry import REGISTRY, clean, processes_of
+from minitopo_dc.real.run_registry import REGISTRY, clean, processes_of
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]

@@ -147,15 +147,15 @@ def burst(*starts: int) -> list[Sent]:
 
 @pytest.mark.parametrize("version", [4, 6])
 def test_times_and_acknowledgements_are_those_of_the_captures(tmp_path: Path, version: int) -> None:
-    found = features.connection_features(made(tmp_path, burst(0, 1, 2, 3), version=version))
-    assert tuple(found) == features.FEATURES
-    assert found["mean_delay_ms"] == pytest.approx(20)
-    assert found["delay_variation_ms2"] == pytest.approx(0, abs=1e-6)
+    row = features.connection_features(made(tmp_path, burst(0, 1, 2, 3), version=version))
+    assert tuple(row) == features.FEATURES
+    assert row["mean_delay_ms"] == pytest.approx(20)
+    assert row["delay_variation_ms2"] == pytest.approx(0, abs=1e-6)
     for end in ("server", "client"):
-        assert found[f"{end}_inter_packet_time_mean_ms"] == pytest.approx(10)
-        assert found[f"{end}_burstiness_1"] == pytest.approx(0)
-    assert found["packet_loss"] == found["out_of_order"] == 0
-    assert found["ack_frequency"] == pytest.approx(0.5)
+        assert row[f"{end}_inter_packet_time_mean_ms"] == pytest.approx(10)
+        assert row[f"{end}_burstiness_1"] == pytest.approx(0)
+    assert row["packet_loss"] == row["out_of_order"] == 0
+    assert row["ack_frequency"] == pytest.approx(0.5)
 
 
 @pytest.fixture(scope="module")
@@ -197,17 +197,17 @@ def test_what_never_arrived_and_what_was_overtaken_is_told(tmp_path: Path) -> No
     content = burst(0, 1, 2, 3)
     content[1] = content[1]._replace(arrives=math.nan)
     content[2] = content[2]._replace(arrives=150)
-    found = features.connection_features(made(tmp_path, content))
-    assert found["packet_loss"] == pytest.approx(0.25)
-    assert found["out_of_order"] == pytest.approx(0.25)
+    row = features.connection_features(made(tmp_path, content))
+    assert row["packet_loss"] == pytest.approx(0.25)
+    assert row["out_of_order"] == pytest.approx(0.25)
 
 
 def test_the_window_is_averaged_over_the_time_of_the_transfer(tmp_path: Path) -> None:
     # From 70 ms to the arrival at 130 ms: 30 ms at 20 kB, 30 ms at 40 kB.
-    found = features.connection_features(made(tmp_path, burst(0, 1, 2, 3, 4)))
-    assert found["cwnd_mean_kb"] == pytest.approx(30)
-    assert found["slow_start_share"] == pytest.approx(1)
-    assert sum(found[f"{state}_share"] for state in features.STATES) == pytest.approx(1)
+    row = features.connection_features(made(tmp_path, burst(0, 1, 2, 3, 4)))
+    assert row["cwnd_mean_kb"] == pytest.approx(30)
+    assert row["slow_start_share"] == pytest.approx(1)
+    assert sum(row[f"{state}_share"] for state in features.STATES) == pytest.approx(1)
 
 
 RECOVERY = [*THREE, (115, 28_000, 28_000, "recovery"), (160, 28_000, 28_000, "open")]
@@ -224,10 +224,10 @@ def test_a_cut_is_false_when_the_segment_sent_again_had_arrived(
     log = connection_log(run)
     assert log.lost == (1,)
     assert [(cut.cwnd_bytes, cut.lost) for cut in log.cuts] == [(40_000, (1,))]
-    found = limits.behaviour(run)
-    assert found.optimum_bytes == pytest.approx(16e6 / 8 * 0.04)
-    assert found.kind == kind
-    assert found.spurious_losses == int(arrived)
+    flow = limits.behaviour(run)
+    assert flow.optimum_bytes == pytest.approx(16e6 / 8 * 0.04)
+    assert flow.kind == kind
+    assert flow.spurious_losses == int(arrived)
     assert features.connection_features(run)["recovery_share"] > 0
 
 
@@ -250,9 +250,9 @@ def test_sequence_numbers_may_wrap(tmp_path: Path) -> None:
 
 
 def test_recovery_is_read_from_the_samples(tmp_path: Path) -> None:
-    found = sender_recovery(made(tmp_path, burst(0, 1, 2, 3, 1), RECOVERY))
-    assert (found.lost_packets, found.drop_occasions, found.rtt_ms) == (1, 1, 45)
-    assert found.window["time_s"].iloc[-1] == pytest.approx(0.16)
+    recovery = sender_recovery(made(tmp_path, burst(0, 1, 2, 3, 1), RECOVERY))
+    assert (recovery.lost_packets, recovery.drop_occasions, recovery.rtt_ms) == (1, 1, 45)
+    assert recovery.window["time_s"].iloc[-1] == pytest.approx(0.16)
 
 
 @pytest.mark.parametrize(

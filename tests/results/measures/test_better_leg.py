@@ -14,8 +14,8 @@ from tests.results.synthetic_runs import no_result, result
 
 def row(leg: int, *goodputs: float, transport: str = "tcp", **more: Any) -> list[RunResult]:
     return [
-        result(transport, "sc", variant=f"leg {leg}", goodput_mbps=each, seed=seed, **more)
-        for seed, each in enumerate(goodputs, start=1)
+        result(transport, "sc", variant=f"leg {leg}", goodput_mbps=goodput, seed=seed, **more)
+        for seed, goodput in enumerate(goodputs, start=1)
     ]
 
 
@@ -31,12 +31,16 @@ def test_of_each_transport_the_leg_with_the_higher_mean_goodput_is_kept() -> Non
         *row(1, 5, transport="quic"),
         *row(2, 4, transport="quic"),
     ]
-    found = better_legs(results_table([*runs, result("tcp", "dc", variant="batch")]))
+    better = better_legs(results_table([*runs, result("tcp", "dc", variant="batch")]))
     kept = dict(
-        zip(found.runs["transport"] + " " + found.runs["mode"], found.runs["variant"], strict=True)
+        zip(
+            better.runs["transport"] + " " + better.runs["mode"],
+            better.runs["variant"],
+            strict=True,
+        )
     )
     assert kept == {"quic sc": "leg 1", "tcp sc": "leg 2", "tcp dc": "batch"}
-    assert found.sentences[1] == (
+    assert better.sentences[1] == (
         "tcp over one leg: leg 2 is the better one "
         "(goodput 9.50 Mbit/s; leg 1 goodput 8.50 Mbit/s)."
     )

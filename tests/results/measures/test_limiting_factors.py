@@ -96,15 +96,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_equal_shares_of_unequal_legs_wait_for_the_slow_one(run: Path) -> None:
-    found = signs(run)
-    assert sum(found.leg_shares) == pytest.approx(1)
-    assert found.waiting > 0.05
-    assert found.bytes_per_byte > 1
+    evidence = signs(run)
+    assert sum(evidence.leg_shares) == pytest.approx(1)
+    assert evidence.waiting > 0.05
+    assert evidence.bytes_per_byte > 1
     assert len(congestion_series(run)) > 3
 
 
 def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path) -> None:
     call = shutil.copytree(run, tmp_path / "call")
-    told = json.loads((call / "result.json").read_text(encoding="utf-8"))
-    (call / "result.json").write_text(json.dumps(told | {"workload": "realtime"}))
+    kept = json.loads((call / "result.json").read_text(encoding="utf-8"))
+    (call / "result.json").write_text(json.dumps(kept | {"workload": "realtime"}))
     assert math.isnan(signs(call).bytes_per_byte)

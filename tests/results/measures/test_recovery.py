@@ -56,7 +56,9 @@ def rate(*steps: tuple[float, float]) -> Callable[[float], float]:
 
 def test_a_rate_that_stays_has_recovered_at_once(tmp_path: Path) -> None:
     directory = run(tmp_path, rate((0, 16), (2, 8), (3, 16)), (DOWN, LEG))
-    assert [(each.at_s, each.legs, each.took_s) for each in recoveries(directory)] == [
+    assert [
+        (recovery.at_s, recovery.legs, recovery.took_s) for recovery in recoveries(directory)
+    ] == [
         (2, (2,), 0),
         (3, (1, 2), 0),
     ]
@@ -77,12 +79,12 @@ def test_a_rate_that_falls_a_moment_later_falls_because_of_the_change(tmp_path: 
 
 def test_what_falls_much_later_has_another_reason(tmp_path: Path) -> None:
     directory = run(tmp_path, rate((0, 16), (1, 8), (3, 0)), ({**LEG, "outages": [[1, 9]]}, LEG))
-    assert [each.took_s for each in recoveries(directory)] == [0]
+    assert [recovery.took_s for recovery in recoveries(directory)] == [0]
 
 
 def test_what_does_not_come_back_lasts_until_the_next_change(tmp_path: Path) -> None:
     directory = run(tmp_path, rate((0, 16), (2, 0)), (DOWN, LEG))
-    assert [(each.took_s, each.recovered) for each in recoveries(directory)] == [
+    assert [(recovery.took_s, recovery.recovered) for recovery in recoveries(directory)] == [
         (1, False),
         (1, False),
     ]
@@ -95,7 +97,7 @@ def test_only_legs_with_a_path_are_expected_to_carry_data(tmp_path: Path) -> Non
         "schedule": [{"at_s": 1, "open": 2}, {"at_s": 2, "backup": 2}, {"at_s": 3, "abandon": 1}],
     }
     directory = run(tmp_path, rate((0, 8), (1, 16), (2, 8)), paths=paths)
-    assert [(each.legs, each.recovered) for each in recoveries(directory)] == [
+    assert [(recovery.legs, recovery.recovered) for recovery in recoveries(directory)] == [
         ((1, 2), True),
         ((1,), True),
         ((2,), True),

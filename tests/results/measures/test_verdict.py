@@ -21,18 +21,18 @@ STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Li
 
 def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> list[RunResult]:
     return [
-        result(transport, mode, goodput_mbps=each, seed=seed, repetition=seed, variant=variant)
-        for seed, each in enumerate(goodputs, start=1)
+        result(transport, mode, goodput_mbps=goodput, seed=seed, repetition=seed, variant=variant)
+        for seed, goodput in enumerate(goodputs, start=1)
     ]
 
 
-def found(*rows: list[RunResult]) -> list[Finding]:
+def findings_of(*rows: list[RunResult]) -> list[Finding]:
     made = findings(results_table([run for row in rows for run in row]), STACKS)
     return [finding for finding in made if isinstance(finding, Finding)]
 
 
 def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
-    (finding,) = found(
+    (finding,) = findings_of(
         row("quic-picoquic", "dc", 10, 20, 40, variant="batch"),
         row("quic-picoquic", "dc", 22, 44, 88, variant="least-delay"),
         row("mpquic-picoquic", "multipath", 20, 40, 80),
@@ -51,8 +51,8 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
 
 def test_a_difference_that_is_not_printed_is_none() -> None:
     rows = row("tcp", "sc", 20, 30, 40), row("tcp", "dc", 19.999, 29.998, 39.997)
-    assert not found(*rows)
-    (finding,) = found(
+    assert not findings_of(*rows)
+    (finding,) = findings_of(
         row("quic-picoquic", "dc", 19.999, 29.998, 39.997),
         row("mpquic-picoquic", "multipath", 20, 30, 40),
     )
@@ -61,7 +61,7 @@ def test_a_difference_that_is_not_printed_is_none() -> None:
 
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
-    (finding,) = found(
+    (finding,) = findings_of(
         row("quic-picoquic", "dc", 10, 11, 12),
         [*row("mpquic-picoquic", "multipath", 20, 23), failed],
     )
@@ -71,7 +71,7 @@ def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
 
 
 def test_scatter_over_seeds_leaves_it_open() -> None:
-    (finding,) = found(
+    (finding,) = findings_of(
         row("quic-picoquic", "dc", 20, 50, 60), row("mpquic-picoquic", "multipath", 30, 40, 50)
     )
     assert finding.ratio.low < 1 < finding.ratio.high
@@ -79,14 +79,16 @@ def test_scatter_over_seeds_leaves_it_open() -> None:
 
 
 def test_one_seed_has_no_interval() -> None:
-    (finding,) = found(row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20))
+    (finding,) = findings_of(
+        row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20)
+    )
     assert math.isnan(finding.ratio.low)
     assert "MP-QUIC is 100 % faster (1 seed, so no interval)." in finding.sentence
     assert json.loads(json.dumps(finding.to_json(), allow_nan=False))["low"] is None
 
 
 def test_dc_below_one_leg_alone_is_a_warning() -> None:
-    (warning,) = found(
+    (warning,) = findings_of(
         row("tcp", "sc", 79, 78, 80, variant="leg 1"),
         row("tcp", "dc", 22, 21, 23, variant="batch"),
         row("tcp", "dc", 90, 91, 89, variant="least-delay"),
@@ -102,14 +104,14 @@ def test_dc_below_one_leg_alone_is_a_warning() -> None:
 def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there_are_several() -> (
     None
 ):
-    made = found(
+    made = findings_of(
         row("tcp", "dc", 10, 11, variant="batch"),
         row("tcp", "dc", 20, 22, variant="credit"),
         row("quic-picoquic", "dc", 10, 11),
         row("mpquic-picoquic", "multipath", 20, 22),
     )
-    assert [each.second for each in made] == ["MP-QUIC"]
-    splits = found(
+    assert [finding.second for finding in made] == ["MP-QUIC"]
+    splits = findings_of(
         split_row("batch", 200.0, 10, 11),
         split_row("credit", 200.0, 12, 14),
         row("mpquic-picoquic", "multipath", 20, 23),
@@ -117,7 +119,7 @@ def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there
         row("tcp", "sc", 20, 20.5),
     )
     assert splits[0].second == "MP-QUIC"
-    stacks = {each.second: each.sentence.partition(" DC")[0] for each in splits}
+    stacks = {finding.second: finding.sentence.partition(" DC")[0] for finding in splits}
     assert stacks == {
         "MP-QUIC": "picoquic:",
         "DC (batch, t-Reordering 200.0 ms)": "picoquic:",
@@ -126,12 +128,12 @@ def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there
 
 
 def test_other_stacks_are_not_set_against_each_other() -> None:
-    assert not found(row("tcp", "dc", 10, 11), row("mpquic-picoquic", "multipath", 20, 21))
+    assert not findings_of(row("tcp", "dc", 10, 11), row("mpquic-picoquic", "multipath", 20, 21))
 
 
 def test_runs_without_goodput_count_for_nothing() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "disturbed", "this machine: ...", seed=1)
-    assert not found(row("quic-picoquic", "dc", 10, 11), [failed])
+    assert not findings_of(row("quic-picoquic", "dc", 10, 11), [failed])
 
 
 def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +143,7 @@ def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -
     ]
     reasons = {(Path("slow"), Path("fast")): Reason("lost", 0.05, 0.0)}
     monkeypatch.setattr(verdict, "reason", lambda *runs: reasons[runs])
-    (finding,) = found(runs)
+    (finding,) = findings_of(runs)
     assert finding.sentence.endswith(". DC lost more packets (5 % for 0 %).")
     assert finding.to_json()["sign"] == "lost"
 
@@ -150,11 +152,11 @@ def split_row(split: str, t_reordering_ms: float | str, *goodputs: float) -> lis
     settings = {"pdcp.split": split, "pdcp.t_reordering_ms": t_reordering_ms}
     variant = f"{split}, t-Reordering {t_reordering_ms} ms"
     runs = row("quic-picoquic", "dc", *goodputs, variant=variant)
-    return [replace(each, settings=settings) for each in runs]
+    return [replace(run, settings=settings) for run in runs]
 
 
 def names(*rows: list[RunResult]) -> list[tuple[str, str]]:
-    return [(each.first, each.second) for each in found(*rows)]
+    return [(finding.first, finding.second) for finding in findings_of(*rows)]
 
 
 def test_the_best_adaptive_split_is_set_against_the_papers_of_the_same_t_reordering() -> None:
@@ -194,9 +196,9 @@ def media_row(kind: str, mode: str, *seeds: dict[str, float], split: str = "") -
             repetition=seed,
             variant=split,
             settings={"pdcp.split": split, "pdcp.t_reordering_ms": 200.0} if split else {},
-            details=each,
+            details=details,
         )
-        for seed, each in enumerate(seeds, start=1)
+        for seed, details in enumerate(seeds, start=1)
     ]
 
 
@@ -233,9 +235,9 @@ def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
         media_row("video", "dc", video, video, split="batch"),
     )
     assert (finding.first, finding.second) == ("DC (least-delay)", "DC (batch)")
-    assert {each.better for each in finding.differences} == {"DC (least-delay)"}
+    assert {difference.better for difference in finding.differences} == {"DC (least-delay)"}
     assert finding.sentence.count(": better)") == 4
-    assert [each.mean for each in finding.differences] == pytest.approx([2, -1, -2, 1])
+    assert [difference.mean for difference in finding.differences] == pytest.approx([2, -1, -2, 1])
 
 
 def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
@@ -244,10 +246,10 @@ def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
         media_row("realtime", "multipath", call(0.0, 80)),
     )
     assert "1 seed, so no interval" in finding.sentence
-    assert not any(each.better for each in finding.differences)
-    told = json.loads(json.dumps(finding.to_json(), allow_nan=False))
-    assert told["differences"][0]["low"] is None
-    assert told["sentence"] == finding.sentence
+    assert not any(difference.better for difference in finding.differences)
+    shown = json.loads(json.dumps(finding.to_json(), allow_nan=False))
+    assert shown["differences"][0]["low"] is None
+    assert shown["sentence"] == finding.sentence
 
 
 def test_dc_is_warned_of_only_where_it_has_clearly_more_late_frames_than_one_leg() -> None:

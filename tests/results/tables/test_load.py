@@ -51,8 +51,8 @@ def test_rows_go_from_one_leg_to_multipath_and_by_repetition(tmp_path: Path) -> 
 def test_a_directory_that_was_moved_is_found_where_it_is(tmp_path: Path) -> None:
     directory = save(tmp_path / "old", result(directory="somewhere/else"))
     (tmp_path / "old").rename(tmp_path / "new")
-    (found,) = load_results(tmp_path / "new")["directory"]
-    assert Path(found) == tmp_path / "new" / directory.name
+    (place,) = load_results(tmp_path / "new")["directory"]
+    assert Path(place) == tmp_path / "new" / directory.name
 
 
 def test_a_run_that_wrote_no_result_is_no_row(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from minitopo_dc.results import compare_table, load_results, render_table, resul
 from minitopo_dc.results.run_result import RunResult
 from tests.results.synthetic_runs import no_result, result, save
 
+DIED = no_result("quic", "dc", "failed", "it died", repetition=2)
+
 
 def summarise(root: Path, *runs: RunResult) -> pd.DataFrame:
     for run in runs:
@@ -72,17 +74,23 @@ def test_a_run_that_failed_is_counted_and_in_no_mean(tmp_path: Path) -> None:
     assert (row["goodput_mbps"], row["leg_bytes_1"]) == (20.0, 5_300_000)
 
 
-def test_the_terminal_shows_mean_and_deviation(tmp_path: Path) -> None:
-    text = rendered(summarise(tmp_path, result(), result(goodput_mbps=21.0, repetition=2)))
-    assert "20.5 ± 0.71" in text
-    assert "62.5\n" in text
-    assert "2 ok" in text
-
-
-def test_the_terminal_shows_no_deviation_of_one_run(tmp_path: Path) -> None:
-    text = rendered(summarise(tmp_path, result()))
-    assert "20.0 " in text
-    assert "±" not in text
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        ([result(), result(goodput_mbps=21.0, repetition=2)], ["20.5 ± 0.71", "62.5\n", "2 ok"]),
+        ([result()], ["20.0 ", "1 ok"]),
+        ([result(), DIED], ["1 ok, 1 failed [1]", "1 of 2 runs: 20.0", "[1] quic dc: it died"]),
+        ([no_result("quic", "dc", "failed", "exit [/bold] [red]1")], ["exit [/bold] [red]1"]),
+        ([result(leg_bytes=[48_230, 5_200_000])], ["48.2 kB   5.20"]),
+    ],
+    ids=["mean", "one run", "mixed", "markup", "few bytes"],
+)
+def test_the_terminal_shows_means_deviations_and_reasons(
+    runs: list[RunResult], words: list[str], tmp_path: Path
+) -> None:
+    text = rendered(summarise(tmp_path, *runs))
+    assert [word for word in words if word not in text] == []
+    assert ("±" in text) is (sum(run.status == "ok" for run in runs) > 1)
 
 
 def test_the_terminal_shows_a_reason_in_place_of_numbers(tmp_path: Path) -> None:
@@ -91,21 +99,6 @@ def test_the_terminal_shows_a_reason_in_place_of_numbers(tmp_path: Path) -> None
     (row,) = (line for line in lines if line.startswith("mpquic"))
     assert row.split() == ["mpquic", "multipath", "1", "unsupported", "[1]", *"-----"]
     assert lines[-1].strip() == "[1] mpquic multipath: cargo 1.70 is missing"
-
-
-def test_the_terminal_shows_both_numbers_and_reason_of_a_mixed_row(tmp_path: Path) -> None:
-    failed = no_result("quic", "dc", "failed", "it died", repetition=2)
-    text = rendered(summarise(tmp_path, result(), failed))
-    assert "1 ok, 1 failed [1]" in text
-    assert "20.0 " in text
-    assert "[1] quic dc: it died" in text
-
-
-def test_a_mean_of_some_runs_says_of_how_many() -> None:
-    failed = no_result("quic", "dc", "failed", "died", repetition=3)
-    runs = [result(goodput_mbps=20.0), result(goodput_mbps=22.0, repetition=2), failed]
-    shown = rendered(compare_table(results_table(runs)))
-    assert "2 of 3 runs: 21.0 ± 1.4" in shown
 
 
 def test_a_note_says_why_a_path_of_a_right_run_was_not_used() -> None:
@@ -155,11 +148,6 @@ def test_a_note_says_what_the_machine_disturbed(
     assert render_table(counted).notes == [words]
 
 
-def test_what_looks_like_markup_in_a_reason_is_shown(tmp_path: Path) -> None:
-    failed = no_result("quic", "dc", "failed", "exit [/bold] [red]1")
-    assert "exit [/bold] [red]1" in rendered(summarise(tmp_path, failed))
-
-
 def test_a_leg_that_a_run_does_not_have_is_a_dash(tmp_path: Path) -> None:
     text = rendered(summarise(tmp_path, result("tcp", "sc", leg_bytes=[1_000_000]), result()))
     (row,) = (line for line in text.splitlines() if line.startswith("tcp"))
@@ -187,11 +175,6 @@ def test_a_transport_is_shown_by_its_label_in_two_lines_where_there_is_no_room(
     assert [line.split()[0] for line in narrow.splitlines()[-3:]] == [
         *("own", "mpquic-picoquic", "(picoquic)"),
     ]
-
-
-def test_few_bytes_have_a_unit_in_which_they_are_not_0(tmp_path: Path) -> None:
-    text = rendered(summarise(tmp_path, result(leg_bytes=[48_230, 5_200_000])))
-    assert "48.2 kB   5.20" in text
 
 
 def test_what_users_programs_measure_is_in_the_table(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.aioquic.settings import BQUIC, MODERN, V43, AioquicOptions, Tuning
+from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.aioquic.tuned import (
     SAMPLES,
     RoundMonitor,

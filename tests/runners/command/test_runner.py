@@ -15,9 +15,8 @@ import pytest
 from minitopo_dc.results.trust import LIMITS_VARIABLE
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.command.runner import CommandRunner
-from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Command, Measurement
-from tests.runners.hosts import LocalHost
+from tests.runners.hosts import LocalHost, run_transfer
 
 HOST = LocalHost()
 LISTEN = (

@@ -17,13 +17,13 @@ from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_run
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.runner import ClientSettings
-from minitopo_dc.runners.processes.session import run_transfer
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests.picoquic.extension import needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     LocalHost,
     TwoHosts,
+    run_transfer,
     transfer_between,
     two_hosts,
 )

@@ -19,11 +19,11 @@ import pytest
 
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.certificate import make_certificate
-from minitopo_dc.runners.processes.session import Job, run_transfer, run_transfers
+from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runners.processes.start_signal import StartSignal
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import Download, Measurement
-from tests.runners.hosts import LocalHost
+from tests.runners.hosts import LocalHost, run_transfer
 
 BIND = (
     "import socket, sys, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "

@@ -19,8 +19,8 @@ from minitopo_dc.trace import (
     write_cells,
     write_channels,
 )
-from tests.trace.drives.heard_cells import LOGS, heard
 from tests.trace.formats.test_files import MEASURED, needs_measured
+from tests.trace.heard_cells import LOGS, heard
 
 HEADER = "time_s,operator,carrier,cell,rsrp_dbm\n"
 WIDE = "time_s,channel_1_mbps,channel_2_mbps,channel_1_cell,channel_2_cell\n"

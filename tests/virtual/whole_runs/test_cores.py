@@ -26,6 +26,15 @@ LATE = {
 }
 SLOW = leg(rate_mbps=6, delay_ms=30, loss_percent=0.5)
 XN = {"backhaul_ms": [0, 5], "jitter_ms": 2, "rate_mbps": 50, "loss_percent": 0.2}
+AM = leg(
+    rlc={"block_error_percent": 30, "harq_retransmissions": 1},
+    changes=[{"at_s": 0.2, "block_error_percent": 50, "delay_ms": 20}],
+)
+UM = leg(
+    rlc={"mode": "um", "in_order": False, "block_error_percent": 20, "discard_ms": 100},
+    loss_percent=0.1,
+    outages=[[0.1, 0.3]],
+)
 SCENARIOS: dict[str, dict[str, Any]] = {
     "batch": {"pdcp": {"batch": 10, "ratio": [7, 3]}},
     "losses": {"legs": [leg(loss_percent=1), leg(burst_loss={"p": 0.005, "r": 0.3})]},
@@ -54,6 +63,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     },
     "outages": {"pdcp": LATE, "legs": [leg(outages=[[0.1, 0.3]]), leg()]},
     "opportunities": {"legs": [{"downlink": {"trace": "opportunities.mahi"}}, leg()]},
+    "AM": {"pdcp": LATE, "legs": [AM, SLOW], "split_uplink": True},
+    "AM alone": {"mode": "sc", "legs": [AM]},
+    "UM": {"pdcp": {"split": "least-delay"}, "legs": [UM, AM]},
+    "UM alone": {"mode": "sc", "legs": [UM]},
     "flows": {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc", "leg": 2}]},
     "aioquic": {"transport": "quic", "virtual": {"processing_delay_ms": 1, "packet_trace": True}},
     "backhaul": {
@@ -176,7 +189,7 @@ def check_equality(fields: dict[str, Any], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"legs": [leg(rlc={"mode": "am"}), leg()]}, "leg 1 has rlc"),
+        ({"legs": [{"wifi": {}}, leg()]}, "leg 1 has wifi"),
         ({"pdcp": {"data_recovery": True, "report_ms": 20}}, "pdcp has data_recovery"),
     ],
 )
@@ -196,7 +209,7 @@ def test_where_it_is_not_built_runs_are_python_s_and_say_how_to_build_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(library.OTHER, raising=False)
-    monkeypatch.setattr("minitopo_dc.extension.place.checkout", lambda: None)
+    monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     result = run(tmp_path / "run", "auto", transport="quic", workload={"size_mb": 0.05})
     assert result.details["core"] == (

@@ -10,9 +10,9 @@ import pytest
 
 from minitopo_dc.media.abr import make_abr
 from minitopo_dc.media.player import Player, PlayerSettings
-from minitopo_dc.media.video_files import read_video
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
+from minitopo_dc.workloads.video import read_video
 from tests.media.fluid import FluidNetwork, Period, play
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario

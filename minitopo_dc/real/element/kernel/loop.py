@@ -52,8 +52,6 @@ class Alarm:
         """Ask the part for its next moment."""
         self._wake_at(self._part.next_timeout())
 
-    ensure = rearm
-
 
 class Loop:
     """Serves sources of packets, timed parts and the orders on standard input until told to stop.

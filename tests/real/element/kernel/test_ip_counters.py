@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.element.kernel import ip_counters
-from minitopo_dc.real.element.kernel.ip_counters import read_refusals, refused_since
+from minitopo_dc.real.element.kernel import queues
+from minitopo_dc.real.element.kernel.queues import read_refusals, refused_since
 
 
 def write(directory: Path, errors: int, checksums: int, discards: int | None) -> None:
@@ -26,7 +26,7 @@ def write(directory: Path, errors: int, checksums: int, discards: int | None) ->
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(ip_counters, "NET", tmp_path)
+    monkeypatch.setattr(queues, "NET", tmp_path)
     return tmp_path
 
 

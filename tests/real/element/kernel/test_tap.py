@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from minitopo_dc.real.element import radio_link as module
 from minitopo_dc.real.element.kernel import process
-from minitopo_dc.real.element.kernel import tap as module
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.tap import LARGEST_FRAME, End, Tap
+from minitopo_dc.real.element.radio_link import LARGEST_FRAME, End, Tap
 
 END = End("h1-eth0", 7, "00:11:22:33:44:55")
 HOME, HOST = "proc/thread-self/ns/net", "proc/7/ns/net"

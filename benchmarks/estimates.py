@@ -1,0 +1,77 @@
+"""Goodput of policies on estimates of their legs against the same ones on the legs themselves."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.virtual.run import run_virtual
+
+SPLITS = ("least-delay", "proportional", "threshold")
+AT_ONCE: Mapping[str, Any] = {"interval_ms": 1, "status_bytes": 1}
+"""No backhaul, and a status for each packet."""
+
+
+def networks(number: int, seed: int = 1) -> Iterator[list[dict[str, Any]]]:
+    """Yield pairs of legs: 5 to 80 Mbit/s, evenly by their logarithm, and 5 to 80 ms."""
+    rng = Random(seed)
+    for _ in range(number):
+        yield [
+            {
+                "rate_mbps": round(5 * 16 ** rng.random(), 2),
+                "delay_ms": round(rng.uniform(5, 80), 1),
+                "jitter_ms": 0,
+                "queue_packets": rng.choice([50, 100, 300]),
+            }
+            for _ in range(2)
+        ]
+
+
+def shares_of_ideal(
+    split: str, number: int, size_mb: float, flow_control: Mapping[str, Any]
+) -> list[float]:
+    """Return the goodput with `flow_control` over that without it, of so many networks."""
+    ratios = []
+    for legs in networks(number):
+        pdcp = {"split": split, "numbering": "late"}
+        ideal = _goodput(legs, pdcp, size_mb)
+        ratios.append(_goodput(legs, pdcp | {"flow_control": dict(flow_control)}, size_mb) / ideal)
+    return ratios
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the number of networks, the size of a download, and the backhaul."""
+    parser.add_argument("--networks", type=int, default=100, help="pairs of legs (100)")
+    parser.add_argument("--size", type=float, default=1, help="of a download, MB (1)")
+    parser.add_argument("--backhaul", type=float, default=0, help="one-way delay, ms (0)")
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Compare estimates of legs with the legs themselves: QUIC's goodput over random networks."""
+    control = {**AT_ONCE, "backhaul_ms": options.backhaul}
+    figures = {}
+    for split in SPLITS:
+        ratios = sorted(shares_of_ideal(split, options.networks, options.size, control))
+        figures[split] = {
+            "least": round(ratios[0], 3),
+            "median": round(ratios[len(ratios) // 2], 3),
+            "within 3 %": sum(abs(ratio - 1) <= 0.03 for ratio in ratios),
+            "at least 97 %": sum(ratio >= 0.97 for ratio in ratios),
+        }
+    return figures
+
+
+def _goodput(legs: list[dict[str, Any]], pdcp: dict[str, Any], size_mb: float) -> float:
+    fields = {"transport": "quic-picoquic", "mode": "dc", "clock": "virtual", "pdcp": pdcp}
+    workload = {"workload": {"size_mb": size_mb}}
+    made = Scenario.check(fields | workload | {"legs": [{"downlink": leg} for leg in legs]}, "x")
+    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        result = run_virtual(made, Path(name) / "run")
+    if result.goodput_mbps is None:
+        raise RuntimeError(f"{result.status}: {result.reason}")
+    return result.goodput_mbps

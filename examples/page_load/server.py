@@ -1,0 +1,182 @@
+"""The site's server: `python -m examples.page_load.server --http 2`.
+
+HTTP/2 over TLS 1.3 and TCP or MPTCP (hypercorn), or HTTP/3 over QUIC (aioquic). With HTTP/2 it
+prints a line of JSON at each connection's end: what the kernel said of its subflows. A browser
+takes the certificate, as it knows its key.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import os
+import signal
+import socket
+import time
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aioquic.h3.connection import H3_ALPN, ErrorCode
+from aioquic.quic.configuration import QuicConfiguration
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from examples.page_load.site import OBJECTS, Site
+from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
+from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.certificate import Certificate, make_certificate
+from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.processes.udp_socket import (
+    Address,
+    StopSignal,
+    receive_batch,
+    wait_readable,
+)
+from minitopo_dc.runners.tcp.application import Application
+from minitopo_dc.runners.tcp.server import listen, serve_requests
+from minitopo_dc.runners.tcp.watch import ReportingApplication
+from minitopo_dc.workloads.exchange import ContentServer, Find
+
+DATAGRAM_BYTES = 1200
+"""UDP payload, as that of runner `quic`."""
+
+
+class Http3Site:
+    """Serves sessions, which it knows by their clients' addresses.
+
+    A browser whose host stays where it is does not change its address.
+    """
+
+    def __init__(self, udp: socket.socket, configuration: QuicConfiguration, find: Find) -> None:
+        """Take a bound socket, the QUIC configuration and what finds the content of a path."""
+        self._udp = udp
+        self._configuration = configuration
+        self._find = find
+        self._sessions: dict[Address, Session] = {}
+
+    def run(self, stop: StopSignal) -> None:
+        """Serve until the signal; then have connections closed, and end."""
+        while self._sessions or not stop.requested:
+            timers = [session.connection.get_timer() for session in self._sessions.values()]
+            more = [] if stop.requested else [stop.waiting]
+            due = min((timer for timer in timers if timer is not None), default=None)
+            wait_readable([self._udp, *more], due)
+            self._receive(accepts=not stop.requested)
+            for address, session in list(self._sessions.items()):
+                if stop.requested:
+                    session.connection.close(error_code=ErrorCode.H3_NO_ERROR)
+                session.drive(time.monotonic(), lambda datagram: transmit(datagram, self._udp))
+                if session.ended:
+                    del self._sessions[address]
+
+    def _receive(self, *, accepts: bool) -> None:
+        now = time.monotonic()
+        for data, address in receive_batch(self._udp):
+            if accepts and address not in self._sessions:
+                self._accept(data, address)
+            if address in self._sessions:
+                self._sessions[address].connection.receive_datagram(data, address, now)
+
+    def _accept(self, data: bytes, address: Address) -> None:
+        destination = initial_destination(data)
+        if destination is not None:
+            connection = OrderedConnection(
+                configuration=self._configuration, original_destination_connection_id=destination
+            )
+            server = partial(ContentServer, find=self._find)
+            self._sessions[address] = Session(connection, make_server=server)
+
+
+def serve_http3(
+    address: str, port: int, find: Find, certificate: Certificate, congestion_control: str
+) -> None:
+    """Serve a site over HTTP/3 until SIGTERM or SIGINT."""
+    configuration = QuicConfiguration(
+        is_client=False,
+        alpn_protocols=H3_ALPN,
+        congestion_control_algorithm=congestion_control,
+        max_datagram_size=DATAGRAM_BYTES,
+    )
+    configuration.load_cert_chain(certificate.certificate, certificate.key)
+    with socket.socket(address_family(address), socket.SOCK_DGRAM) as udp:
+        udp.bind((address, port))
+        stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+        Http3Site(udp, configuration, find).run(stop)
+
+
+PORT = 4433
+"""The usual one of test servers of QUIC."""
+SCALAR = int.from_bytes(hashlib.sha256(b"minitopo-dc page load").digest())
+"""The private key of every site."""
+
+
+def main() -> None:
+    """Serve the site until SIGTERM or SIGINT."""
+    options = _options()
+    site = Site(objects=options.objects, seed=options.seed)
+    with TemporaryDirectory(prefix="minitopo-dc-site-") as directory:
+        certificate = make_certificate(Path(directory), [options.address], site_key())
+        _serve(options, site, certificate)
+
+
+def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) -> None:
+    where, algorithm = (options.address, options.port), options.congestion_control
+    if options.http == "3":
+        serve_http3(*where, site.find, certificate, algorithm)
+        return
+    listener = listen(*where, PROTOCOLS["mptcp" if options.mptcp else "tcp"], algorithm)
+    application = ReportingApplication(Application(partial(ContentServer, find=site.find)))
+    serve_requests(listener, application, certificate.certificate, certificate.key)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the program's options."""
+    made = argparse.ArgumentParser(prog="python -m examples.page_load.server", description=__doc__)
+    here = os.environ.get("MINITOPO_DC_SERVER", "127.0.0.1")
+    made.add_argument("--http", choices=("2", "3"), required=True, help="version")
+    made.add_argument("--mptcp", action="store_true", help="take MPTCP, with HTTP/2")
+    made.add_argument("--address", default=here, help="$MINITOPO_DC_SERVER, else 127.0.0.1")
+    made.add_argument("--port", type=int, default=PORT, help="%(default)s")
+    made.add_argument("--objects", type=int, default=OBJECTS, help="%(default)s")
+    made.add_argument("--seed", type=int, default=1, help="of the sizes' order (%(default)s)")
+    made.add_argument(
+        "--congestion-control",
+        default=CONGESTION_CONTROL,
+        metavar="NAME",
+        help="%(default)s; HTTP/3 also reno",
+    )
+    return made
+
+
+def _options() -> argparse.Namespace:
+    options = parser().parse_args()
+    if options.mptcp and options.http == "3":
+        parser().error("--mptcp: only with --http 2")
+    if options.objects < 1:
+        parser().error(f"--objects: {options.objects}; allowed: 1 and more")
+    return options
+
+
+def site_key() -> ec.EllipticCurvePrivateKey:
+    """Return the private key of every site, which is public and protects nothing.
+
+    So the browser knows it without having been told: site and browser share no file.
+    """
+    return ec.derive_private_key(SCALAR, ec.SECP256R1())
+
+
+def site_key_hash() -> str:
+    """Return the SHA-256 of its public key in base64 (RFC 7469, section 2.4), for Chromium."""
+    public = site_key().public_key()
+    information = public.public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return base64.b64encode(hashlib.sha256(information).digest()).decode()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+#include "leg.h"
+
+#include "../base/arithmetic.h"
+
+void leg_begin(leg *self, packet_hooks hooks)
+{
+    self->kind = &plain_leg;
+    self->hooks = hooks;
+    self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
+    self->since = INT64_MIN;
+    self->limit_packets = self->limit_bytes = INT64_MAX;
+    self->up = 1;
+    self->news = self->plain.finish = NEVER;
+}
+
+void leg_end(leg *self)
+{
+    carried what;
+
+    self->kind->end(self);
+    while (leg_dropped(self, &what))
+        release_packet(&self->hooks, what.packet);
+    while (sent_ring_count(&self->air.line))
+        release_packet(&self->hooks, sent_ring_pop(&self->air.line).what.packet);
+    carried_ring_free(&self->dropped);
+    sent_ring_free(&self->air.line);
+    capacity_free(self->capacity);
+    self->capacity = NULL;
+}
+
+int leg_has_room(leg *self, int64_t now, int64_t size)
+{
+    const leg_counters *in = &self->counters;
+
+    self->kind->advance(self, now);
+    return in->queue_packets < self->limit_packets && in->queue_bytes <= self->limit_bytes - size;
+}
+
+int leg_push(leg *self, carried what, int size, int64_t now)
+{
+    int64_t waiting;
+    int lost;
+
+    self->counters.pushed_packets++;
+    self->counters.pushed_bytes += size;
+    if (!leg_has_room(self, now, size)) {
+        self->counters.dropped_queue++;
+        return LEG_REFUSED;
+    }
+    lost = loss_next(&self->loss, &self->loss_random);
+    self->joined++;
+    waiting = self->kind->join(self, what, size, lost, now);
+    if (!waiting) {
+        self->joined--;
+        self->counters.dropped_stop++;
+        return LEG_REFUSED;
+    }
+    self->counters.queue_max = later(self->counters.queue_max, waiting);
+    return lost ? LEG_LOST : LEG_TAKEN;
+}
+
+int leg_poll(leg *self, int64_t now, carried *what)
+{
+    self->kind->advance(self, now);
+    self->news = NEVER;
+    return propagation_take(&self->air, now, what);
+}
+
+int leg_dropped(leg *self, carried *what)
+{
+    if (!carried_ring_count(&self->dropped))
+        return 0;
+    *what = carried_ring_pop(&self->dropped);
+    return 1;
+}
+
+int64_t leg_next_timeout(const leg *self)
+{
+    return self->news != NEVER ? self->news : self->kind->next_timeout(self);
+}
+
+void leg_start(leg *self, int64_t now)
+{
+    self->kind->pause(self, now);
+    self->zero = self->since = now;
+    self->kind->resume(self, now);
+}
+
+void leg_set_up(leg *self, int up, int64_t now)
+{
+    if (up == self->up)
+        return;
+    self->kind->pause(self, now);
+    self->up = up;
+    self->since = now;
+    self->kind->resume(self, now);
+}
+
+int leg_is_up(const leg *self)
+{
+    return self->up;
+}
+
+void leg_flush(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
+{
+    self->kind->pause(self, now);
+    self->kind->take_out(self, now, which, context, flushed);
+    self->kind->resume(self, now);
+}
+
+/* Serve the rest of the packet in service, and all behind it, by another capacity, which is now the
+ * leg's own. */
+void leg_set_capacity(leg *self, capacity *made, int64_t now)
+{
+    self->kind->pause(self, now);
+    capacity_free(self->capacity);
+    self->capacity = made;
+    self->kind->resume(self, now);
+}
+
+void leg_set_delay(leg *self, int kind, int64_t a, int64_t b, int64_t now)
+{
+    self->kind->advance(self, now);
+    self->delay = (delay_model){kind, a, b};
+    self->kind->delay_changed(self);
+}
+
+void leg_set_loss(leg *self, int kind, double p, double r, double h, double k, int64_t now)
+{
+    self->kind->advance(self, now);
+    self->loss = (loss_model){kind, p, r, h, k, 0};
+}
+
+int64_t leg_mean_delay(const leg *self)
+{
+    return delay_mean(&self->delay) + self->repetitions;
+}
+
+int64_t leg_backlog_bytes(leg *self, int64_t now)
+{
+    self->kind->advance(self, now);
+    return self->kind->backlog_bytes(self, now);
+}
+
+int64_t leg_served_packets(leg *self, int64_t now)
+{
+    int64_t first;
+
+    self->kind->advance(self, now);
+    first = self->kind->first(self);
+    return first ? first - 1 : self->joined;
+}
+
+int64_t leg_joined_packets(const leg *self)
+{
+    return self->joined;
+}
+
+int64_t leg_service_end(leg *self, int64_t now)
+{
+    self->kind->advance(self, now);
+    return self->kind->service_end(self);
+}
+
+int64_t leg_rate_bps(leg *self, int64_t now)
+{
+    self->kind->advance(self, now);
+    return self->up && !self->stopped ? capacity_rate_at(self->capacity, now - self->zero) : 0;
+}
+
+/* NEVER: no time is known. */
+int64_t leg_drain_ns(leg *self, int64_t now, int64_t more)
+{
+    int64_t rate = leg_rate_bps(self, now);
+
+    if (rate == 0)
+        return NEVER;
+    return narrow(wide_ceil_div(((wide)leg_backlog_bytes(self, now) + more) * 8 * NS_PER_S, rate));
+}
+
+void leg_count(const leg *self, leg_counters *found)
+{
+    *found = self->counters;
+    found->delivered_packets = self->air.taken_packets;
+    found->delivered_bytes = self->air.taken_bytes;
+    found->air_packets += (int64_t)sent_ring_count(&self->air.line);
+}

@@ -1,0 +1,352 @@
+/* A leg with RLC and HARQ: the twin of link/rlc/leg.py, which has the rules. */
+#include "harq.h"
+#include "sdus.h"
+
+#include "../base/arithmetic.h"
+
+struct rlc {
+    rlc_parameters is;
+    sdus sdus;
+    harq harq;
+    block_ring sent;     /* in the slot that is being used */
+    int64_t free;        /* from when on slots can be used */
+    int64_t begin, wake; /* of the next slot with work; when something happens */
+};
+
+static void end(leg *self)
+{
+    sdus_end(&self->rlc->sdus);
+    harq_end(&self->rlc->harq);
+    block_ring_free(&self->rlc->sent);
+    free(self->rlc);
+}
+
+/* Slots. */
+
+/* The begin of the first slot that does not begin before `time`. */
+static int64_t following(const leg *self, int64_t time)
+{
+    int64_t length = self->rlc->is.slot, to_zero = self->zero - time;
+
+    return narrow((wide)time + to_zero - floor_div(to_zero, length) * length);
+}
+
+static int64_t slot_end(const leg *self, int64_t begin)
+{
+    return begin == NEVER ? NEVER : narrow((wide)begin + self->rlc->is.slot);
+}
+
+static wide bits_until(const leg *self, wide time)
+{
+    return capacity_bits_until(self->capacity, narrow(time - self->zero));
+}
+
+/* The begin of the first slot from `begin` on that carries a bit; NEVER: there is none. */
+static int64_t carrying(const leg *self, int64_t begin)
+{
+    int64_t length = self->rlc->is.slot, through;
+    wide work = bits_until(self, begin), low = 2, high;
+
+    if (bits_until(self, (wide)begin + length) > work)
+        return begin;
+    through = capacity_first_bit(self->capacity, begin - self->zero);
+    if (through == NEVER)
+        return NEVER;
+    high = wide_floor_div((wide)through + self->zero - begin, length) + 1;
+    while (low < high) {
+        wide middle = (low + high) / 2;
+
+        if (bits_until(self, begin + middle * length) > work)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return narrow(begin + (low - 1) * length);
+}
+
+/* What happens next. */
+
+static int64_t expiry(leg *self)
+{
+    const rlc_sdu *first = self->rlc->is.discard == NEVER ? NULL : sdus_first_whole(&self->rlc->sdus);
+
+    return first == NULL ? NEVER : following(self, first->pushed + self->rlc->is.discard);
+}
+
+/* From when on there is something to send. */
+static int64_t ready(leg *self)
+{
+    const rlc_sdu *first = sdus_first(&self->rlc->sdus);
+    int64_t repeated = earlier(harq_first_due(&self->rlc->harq), sdus_again_due(&self->rlc->sdus));
+
+    return first == NULL ? repeated : earlier(first->pushed, repeated);
+}
+
+/* Find the next slot with work, and when something happens next. */
+static void plan(leg *self)
+{
+    rlc *own = self->rlc;
+    int64_t from = self->up ? ready(self) : NEVER;
+
+    own->begin = from == NEVER ? NEVER : carrying(self, following(self, later(from, later(own->free, self->since))));
+    self->stopped = from != NEVER && own->begin == NEVER;
+    own->wake = earlier(slot_end(self, own->begin), expiry(self));
+}
+
+/* What is given up. */
+
+static void drop(leg *self, rlc_sdu *what)
+{
+    sdus_give_up(&self->rlc->sdus, what);
+    if (what->lost)
+        release_packet(&self->hooks, what->what.packet);
+    else
+        carried_ring_push(&self->dropped, what->what);
+}
+
+/* Drop the SDUs whose discardTimer has expired before a slot that begins by `now`. */
+static void discard(leg *self, int64_t now)
+{
+    while (expiry(self) <= now) {
+        self->counters.dropped_discard++;
+        drop(self, sdus_first_whole(&self->rlc->sdus));
+    }
+}
+
+static int is_last_try(const rlc *self, const rlc_sdu *what)
+{
+    return !self->is.acknowledged || what->retransmitted > self->is.max_retx_threshold;
+}
+
+/* Count the retransmission of what was in a block that HARQ gave up, and drop it if there is none. */
+static void count_failure(leg *self, const block *what)
+{
+    rlc *own = self->rlc;
+    int64_t dropped = self->counters.dropped_radio, failure = self->counters.harq_failures;
+
+    for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++) {
+        rlc_sdu *whose = sdus_active(&own->sdus, segment_ring_at(&what->segments, i)->number);
+
+        if (whose == NULL || whose->failure == failure)
+            continue;
+        whose->failure = failure;
+        whose->retransmitted++;
+        if (is_last_try(own, whose)) {
+            self->counters.dropped_radio++;
+            drop(self, whose);
+        }
+    }
+    if (self->counters.dropped_radio > dropped)
+        sdus_purge_again(&own->sdus);
+}
+
+/* Let RLC send again what HARQ gave up. */
+static void given_up(leg *self, const block *what, int64_t now)
+{
+    rlc *own = self->rlc;
+    int64_t due = later(now, what->first + own->is.status);
+
+    count_failure(self, what);
+    for (uint64_t i = 0; i < segment_ring_count(&what->segments); i++) {
+        const rlc_segment *part = segment_ring_at(&what->segments, i);
+
+        if (sdus_active(&own->sdus, part->number) != NULL)
+            sdus_put_again(&own->sdus, due, *part);
+    }
+}
+
+/* Using a slot. */
+
+/* The segments that a new block of `room` bits carries. */
+static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
+{
+    segment_ring found = {NULL, 0, 0, 0};
+    sdus *from = &self->rlc->sdus;
+    rlc_segment part;
+    rlc_sdu *first;
+
+    while (sdus_take_again(from, room, begin, &part)) {
+        self->counters.rlc_retransmissions++;
+        room -= part.bits;
+        segment_ring_push(&found, part);
+    }
+    while (room && (first = sdus_first(from)) != NULL && first->pushed <= begin) {
+        part = (rlc_segment){first->number, earlier(room, first->unsent)};
+        sdus_send(from, first, part.bits);
+        room -= part.bits;
+        segment_ring_push(&found, part);
+    }
+    return found;
+}
+
+/* Learn what became of a block. */
+static void conclude(leg *self, block *what, int64_t begin)
+{
+    int64_t now = slot_end(self, begin);
+
+    switch (harq_outcome(&self->rlc->harq, what, begin)) {
+    case AGAIN:
+        return;
+    case DECODED:
+        sdus_receive(&self->rlc->sdus, &what->segments, now);
+        break;
+    default:
+        given_up(self, what, now);
+    }
+    segment_ring_free(&what->segments);
+}
+
+static void carry(leg *self, int64_t begin)
+{
+    rlc *own = self->rlc;
+    int64_t now = slot_end(self, begin);
+    int64_t room = narrow(bits_until(self, now) - bits_until(self, begin));
+    segment_ring segments;
+
+    discard(self, begin);
+    own->free = now;
+    room = harq_resend(&own->harq, room, begin, &own->sent);
+    segments = next_segments(self, room, begin);
+    if (segment_ring_count(&segments))
+        block_ring_push(&own->sent, harq_new_block(&own->harq, segments, begin));
+    while (block_ring_count(&own->sent)) {
+        block first = block_ring_pop(&own->sent);
+
+        conclude(self, &first, begin);
+    }
+    sdus_release(&own->sdus, now);
+}
+
+/* Run all slots that have ended by `now`. */
+static void advance(leg *self, int64_t now)
+{
+    uint64_t before = carried_ring_count(&self->dropped);
+
+    if (self->rlc->wake > now)
+        return;
+    while (slot_end(self, self->rlc->begin) <= now) {
+        carry(self, self->rlc->begin);
+        plan(self);
+    }
+    discard(self, now);
+    plan(self);
+    if (carried_ring_count(&self->dropped) > before)
+        self->news = now;
+}
+
+/* What any leg has. */
+
+static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
+{
+    sdus *of = &self->rlc->sdus;
+
+    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost});
+    if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
+        plan(self);
+    if (!self->stopped)
+        return self->counters.queue_packets;
+    sdus_take_back(of);
+    plan(self);
+    return 0;
+}
+
+static int64_t next_timeout(const leg *self)
+{
+    int64_t first = propagation_first(&self->air);
+
+    if (first == NEVER)
+        return self->rlc->wake;
+    return self->air.overtakes ? earlier(first, self->rlc->wake) : first;
+}
+
+static void resume(leg *self, int64_t now)
+{
+    (void)now;
+    plan(self);
+}
+
+static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
+{
+    sdus *of = &self->rlc->sdus;
+
+    for (int64_t number = of->front; number < sdus_end_number(of); number++) {
+        rlc_sdu *at = sdus_active(of, number);
+
+        if (at == NULL || at->complete || !which(context, &at->what))
+            continue;
+        sdus_give_up(of, at);
+        self->counters.dropped_flush++;
+        if (at->lost)
+            release_packet(&self->hooks, at->what.packet);
+        else
+            carried_ring_push(flushed, at->what);
+    }
+    harq_purge(&self->rlc->harq, of);
+    sdus_purge_again(of);
+    sdus_release(of, now);
+}
+
+static void delay_changed(leg *self)
+{
+    (void)self;
+}
+
+static int64_t backlog_bytes(leg *self, int64_t now)
+{
+    sdus *of = &self->rlc->sdus;
+
+    (void)now;
+    return -floor_div(-(sdus_unsent_bits(of) + of->again_bits), 8);
+}
+
+static int64_t first_number(leg *self)
+{
+    const rlc_sdu *first = sdus_first(&self->rlc->sdus);
+
+    return first == NULL ? 0 : first->number;
+}
+
+/* The end of the next slot that may carry data of the queue. */
+static int64_t service_end(leg *self)
+{
+    const rlc_sdu *first = sdus_first(&self->rlc->sdus);
+
+    if (first == NULL || self->rlc->begin == NEVER)
+        return NEVER;
+    return slot_end(self, later(self->rlc->begin, following(self, first->pushed)));
+}
+
+static const leg_kind rlc_leg = {
+    .end = end,
+    .advance = advance,
+    .join = join,
+    .next_timeout = next_timeout,
+    .pause = advance,
+    .resume = resume,
+    .take_out = take_out,
+    .delay_changed = delay_changed,
+    .backlog_bytes = backlog_bytes,
+    .first = first_number,
+    .service_end = service_end,
+};
+
+void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random)
+{
+    rlc *made = zeroed(1, sizeof(*made));
+
+    made->is = *is;
+    made->harq = (harq){.counters = &self->counters, .rtt = is->harq_rtt, .limit = is->harq_retransmissions};
+    rng_set(&made->harq.random, block_random);
+    made->free = INT64_MIN;
+    made->begin = made->wake = NEVER;
+    sdus_begin(&made->sdus, self, is->in_order);
+    self->rlc = made;
+    self->kind = &rlc_leg;
+}
+
+void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now)
+{
+    advance(self, now);
+    self->rlc->harq.error = error;
+    self->repetitions = mean_wait;
+}

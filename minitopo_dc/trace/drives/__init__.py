@@ -1,1 +1,0 @@
-"""Drives past cells: sites, propagation, channels, handovers."""

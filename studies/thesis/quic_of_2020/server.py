@@ -1,0 +1,55 @@
+"""The server of `quic-aioquic-2020`: one connection after the other, until SIGTERM or SIGINT."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import socket
+import time
+from functools import partial
+
+from minitopo_dc.runners.addresses import address_family
+from minitopo_dc.runners.aioquic.connection import transmit
+from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
+
+from .endpoint import BodyServer, Log2020
+from .library import module
+from .runner import ServerSettings
+
+
+def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> None:
+    """Serve connections until the signal came and the present one has ended."""
+    number = 0
+    while not stop.requested:
+        number += 1
+        log = Log2020(settings.qlog / f"{number}.qlog", time.time) if settings.qlog else None
+        server = BodyServer(partial(transmit, udp=udp), log, pacing=settings.options.pacing)
+        _serve_one(server, udp, stop)
+        if log is not None and server.connection is not None:
+            log.save()
+
+
+def _serve_one(server: BodyServer, udp: socket.socket, stop: StopSignal) -> None:
+    """Serve the next connection until it has ended, or until the signal if there is none."""
+    timer: float | None = None
+    while not (server.ended or (stop.requested and server.connection is None)):
+        more = [] if stop.requested else [stop.waiting]
+        wait_readable([udp, *more], timer)
+        if stop.requested:
+            server.close()  # once; then it does nothing
+        timer = server.step(time.monotonic(), receive_batch(udp))
+
+
+def main() -> None:
+    """Serve until the signal came."""
+    settings = ServerSettings.given()
+    module("h3.connection")  # before the first datagram: it takes a while
+    udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
+    udp.bind((settings.address, settings.port))
+    stop = StopSignal(signal.SIGTERM, signal.SIGINT)
+    gc.freeze()  # what was imported is never garbage: full collections need not visit it
+    serve(udp, stop, settings)
+
+
+if __name__ == "__main__":
+    main()

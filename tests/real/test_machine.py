@@ -1,0 +1,239 @@
+"""What this machine has, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from minitopo_dc.real import machine
+from minitopo_dc.real.kernel_probes import PROBES
+from minitopo_dc.real.machine import Finding, check, exit_status, facts
+from minitopo_dc.runners.base import get_runner, runner_names
+from minitopo_dc.runners.tools import Tool
+
+ORDINARY_USER = 1000
+
+
+@pytest.fixture(autouse=True)
+def fresh_look() -> Iterator[None]:
+    """What one test makes of the machine must not be remembered for the next."""
+    for cached in (machine.probe_kernel, machine.tool_version):
+        cached.cache_clear()
+    yield
+    for cached in (machine.probe_kernel, machine.tool_version):
+        cached.cache_clear()
+
+
+def finding(name: str, findings: list[Finding]) -> Finding:
+    return next(each for each in findings if each.name == name)
+
+
+def with_kernel(monkeypatch: pytest.MonkeyPatch, **reasons: str) -> None:
+    """A kernel that can do everything but what has a reason."""
+
+    def probe_kernel() -> Mapping[str, str]:
+        return defaultdict(str, reasons)
+
+    monkeypatch.setattr(machine, "probe_kernel", probe_kernel)
+
+
+def test_every_probe_of_the_kernel_says_what_it_enables() -> None:
+    assert [name for name, _, _ in machine.KERNEL_NEEDS] == list(PROBES)
+
+
+def test_what_the_kernel_refuses_is_missing_with_its_words_and_a_remedy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_kernel(monkeypatch, NFQUEUE="No such file or directory")
+    found = finding("kernel: NFQUEUE", check())
+    assert (found.status, found.detail) == ("missing", "No such file or directory")
+    assert "modprobe" in found.remedy
+
+
+def test_what_the_main_job_can_do_without_is_only_optional(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_kernel(monkeypatch, sch_netem="Specified qdisc kind is unknown.")
+    assert finding("kernel: sch_netem", check()).status == "optional-missing"
+
+
+def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: ORDINARY_USER)
+    found = finding("kernel: namespaces", check())
+    assert (found.status, found.detail) == ("missing", "needs root")
+    assert found.remedy == machine.root_command()
+
+
+@pytest.mark.parametrize(
+    ("here", "command"),
+    [
+        ("/home/u/checkout", ".venv/bin/minitopo-dc"),
+        ("/tmp", "/home/u/checkout/.venv/bin/minitopo-dc"),
+    ],
+)
+def test_the_command_for_root_is_named_by_its_path_as_sudo_has_its_own(
+    here: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/home/u/checkout/.venv/bin/python")
+    monkeypatch.setattr(Path, "cwd", lambda: Path(here))
+    assert machine.root_command() == f"sudo {command} check"
+
+
+def test_a_program_that_is_not_installed_is_missing_with_its_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with_kernel(monkeypatch)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    found = finding("mnexec", check())
+    assert found.status == "missing"
+    assert found.remedy.startswith("sudo apt-get install") and found.remedy.endswith("mininet")
+
+
+def test_root_s_programs_are_found_by_a_user_whose_path_lacks_their_folders(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Tool("sysctl").find() in {"/usr/sbin/sysctl", "/sbin/sysctl"}
+
+
+def test_the_version_of_a_program_is_the_first_line_of_what_it_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "curl"
+    program.write_text("#!/bin/sh\necho curl 9.9\necho more\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.tool_version(Tool("curl", "--version")) == "curl 9.9"
+
+
+def test_a_program_without_such_an_option_has_the_version_of_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    query = tmp_path / "dpkg-query"
+    query.write_text("#!/bin/sh\necho 1.2-3\n")
+    for program in (query, tmp_path / "gtlsclient"):
+        program.touch()
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert machine.tool_version(Tool("gtlsclient", package="ngtcp2-client")) == (
+        "ngtcp2-client 1.2-3"
+    )
+    assert machine.tool_version(Tool("gtlsclient")) == str(tmp_path / "gtlsclient")
+
+
+def test_the_facts_hold_what_the_testbed_and_every_runner_use() -> None:
+    found = facts()
+    runners = [get_runner(name) for name in runner_names()]
+    tools = [tool.name for runner in runners for tool in runner.tools]
+    assert {"ip", "tc", "iptables", "curl", "mptcpize", "tquic_client", *tools} <= set(
+        found["tools"]
+    )
+    assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(found["packages"])
+
+
+def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    outcomes = machine.probe_kernel()
+    assert all("unshare" in outcomes[name] for name in PROBES)
+
+
+def test_a_module_that_cannot_be_imported_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_mininet(monkeypatch)
+    found = finding("mininet.net", check())
+    assert (found.status, found.detail) == ("missing", "No module named 'mininet.net'")
+
+
+@pytest.mark.parametrize(
+    ("root", "remedy"),
+    [(Path("/checkout"), "make setup-again"), (None, "make setup, as root in a checkout")],
+)
+def test_only_in_a_checkout_the_set_up_is_the_remedy_on_the_spot(
+    root: Path | None, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_mininet(monkeypatch)
+    monkeypatch.setattr(machine, "checkout", lambda: root)
+    assert finding("mininet.net", check()).remedy.startswith(remedy)
+
+
+def without_mininet(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.import_module
+
+    def import_module(name: str) -> ModuleType:
+        if name == "mininet.net":
+            raise ImportError(f"No module named {name!r}")
+        return real(name)
+
+    with_kernel(monkeypatch)
+    monkeypatch.setattr(importlib, "import_module", import_module)
+
+
+def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with_kernel(monkeypatch)
+    monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
+    found = finding("transport mpquic", check())
+    assert found.status == "optional-missing"
+    assert found.detail.startswith("tquic_server is not in $TQUIC_BIN")
+
+
+@pytest.mark.parametrize(("name", "status"), [("quic", "missing"), ("mptcp", "optional-missing")])
+def test_a_transport_is_missed_when_no_comparison_makes_sense_without_it(
+    name: str, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_kernel(monkeypatch)
+    monkeypatch.setattr(type(get_runner(name)), "missing", lambda _: "gone")
+    monkeypatch.setattr(type(get_runner(name)), "unsupported", lambda *_: "gone")
+    assert finding(f"transport {name}", check()).status == status
+
+
+@pytest.mark.parametrize(
+    ("statuses", "expected"),
+    [
+        (["ok", "ok"], 0),
+        (["ok", "optional-missing"], 0),
+        (["optional-missing", "missing"], 1),
+    ],
+)
+def test_the_exit_status_is_0_only_when_the_main_job_can_run(
+    statuses: list[machine.Status], expected: int
+) -> None:
+    assert exit_status(Finding("x", status, "", "tcp", "") for status in statuses) == expected
+
+
+def test_facts_and_findings_can_be_written_as_json() -> None:
+    written = json.loads(json.dumps({"facts": facts(), "check": [asdict(f) for f in check()]}))
+    assert written["facts"]["kernel"] == os.uname().release
+
+
+@pytest.mark.root
+def test_the_main_job_can_run_here() -> None:
+    assert [each for each in check() if each.status == "missing"] == []
+
+
+@pytest.mark.alone
+@pytest.mark.root
+def test_the_probes_leave_nothing_behind_in_this_namespace() -> None:
+    def state() -> list[str]:
+        commands = ("ip -o link", "ip rule", "tc qdisc", "ip netns", "iptables -t mangle -S")
+        return [subprocess.check_output(command.split(), text=True) for command in commands]
+
+    before = state()
+    assert not machine.probe_kernel()["NFQUEUE"]
+    assert state() == before

@@ -1,0 +1,59 @@
+"""aioquic of 2020 as programs between two namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minitopo_dc.results.logs.quic import read_recovery
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.workloads import Download
+from tests.runners.hosts import TwoHosts, processes_in, run_transfer, transfer_between, two_hosts
+from tests.studies.test_quic_of_2020 import needs_it
+
+pytestmark = [pytest.mark.root, needs_it]
+
+
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[TwoHosts]:
+    with two_hosts() as made:
+        yield made
+        assert processes_in(made.server) == []
+        assert processes_in(made.client) == []
+
+
+def started() -> None:
+    """What nothing here waits for."""
+
+
+def test_every_byte_arrives_over_sockets(hosts: TwoHosts, tmp_path: Path) -> None:
+    transfer = replace(transfer_between(tmp_path, Download(size_mb=1)), congestion_control="reno")
+    runner = get_runner("quic-aioquic-2020")
+    measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    assert measured.bytes_received == 1_000_000
+
+
+def test_both_programs_write_their_qlogs(hosts: TwoHosts, tmp_path: Path) -> None:
+    transfer = replace(
+        transfer_between(tmp_path, Download(size_mb=0.1)),
+        congestion_control="reno",
+        options={"qlog": True},
+    )
+    runner = get_runner("quic-aioquic-2020")
+    run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
+    assert (transfer.directory / "qlog/client/1.qlog").exists()
+
+
+def test_a_client_over_sockets_stops_when_its_time_is_over(hosts: TwoHosts, tmp_path: Path) -> None:
+    transfer = replace(
+        transfer_between(tmp_path, Download(duration_s=1)), congestion_control="reno"
+    )
+    runner = get_runner("quic-aioquic-2020")
+    with hosts.limited("10mbit"):
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    assert measured.completion_s >= 1
+    assert measured.bytes_received > 0

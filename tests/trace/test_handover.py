@@ -1,0 +1,170 @@
+"""The handover rule: examples, and what holds for any capacities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minitopo_dc.trace.handover import (
+    ChannelEvent,
+    HandoverPlan,
+    HandoverRule,
+    best_channels,
+    plan_handovers,
+)
+
+STEPS = 16
+capacity = st.one_of(st.just(0.0), st.integers(1, 6).map(float))
+drives = st.lists(
+    st.lists(capacity, min_size=STEPS, max_size=STEPS), min_size=1, max_size=4
+).filter(lambda rows: any(map(any, rows)))
+rules = st.builds(
+    HandoverRule,
+    most=st.integers(1, 4),
+    time_to_trigger_s=st.sampled_from([0.0, 0.5, 1.0, 3.0]),
+    hysteresis=st.sampled_from([0.0, 0.3]),
+    overlap_s=st.sampled_from([0.0, 0.02, 1.0]),
+    give_up_s=st.sampled_from([0.5, 2.0, 5.0]),
+    keep=st.booleans(),
+)
+
+
+def replayed(plan: HandoverPlan) -> Iterator[tuple[float, float, set[int], set[int]]]:
+    """From, to, channels whose path is available, and those whose path is a backup."""
+    status = dict.fromkeys(plan.initial, "available")
+    since = 0.0
+    for event in (*plan.events, ChannelEvent(float(STEPS), "open", 0)):
+        if event.at_s > since:
+            used = {channel for channel, word in status.items() if word == "available"}
+            yield since, event.at_s, used, set(status) - used
+            since = event.at_s
+        if event.action == "abandon":
+            del status[event.channel]
+        else:
+            assert (event.action == "open") == (event.channel not in status)
+            status[event.channel] = "backup" if event.action == "backup" else "available"
+
+
+def test_hard_handover_opens_the_better_channel_after_the_time_to_trigger() -> None:
+    plan = plan_handovers([[5, 5, 5, 5], [1, 9, 9, 9]], HandoverRule(most=1))
+    assert plan.initial == (1,)
+    assert plan.events == ((2.0, "open", 2), (2.02, "abandon", 1))
+    assert plan.handovers == ((2.0, 1, 2),)
+
+
+def test_a_drop_shorter_than_the_time_to_trigger_changes_nothing() -> None:
+    plan = plan_handovers([[5, 1, 5, 1, 5], [3, 3, 3, 3, 3]], HandoverRule(most=1))
+    assert plan == HandoverPlan((1,), (), ())
+
+
+def test_hysteresis_asks_for_more_than_a_little_better() -> None:
+    rows = [[5.0] * 5, [4, 5.4, 5.4, 5.4, 5.4]]
+    assert plan_handovers(rows, HandoverRule(most=1)).handovers
+    assert not plan_handovers(rows, HandoverRule(most=1, hysteresis=0.1)).handovers
+
+
+def test_of_two_channels_in_use_the_worst_is_replaced() -> None:
+    plan = plan_handovers([[4] * 3, [2] * 3, [3] * 3], HandoverRule(most=2))
+    assert plan.initial == (1, 3)
+    plan = plan_handovers([[4] * 3, [2, 5, 5], [3] * 3], HandoverRule(most=2))
+    assert plan.events == ((2.0, "open", 2), (2.02, "abandon", 3))
+
+
+def test_a_channel_that_vanishes_for_two_seconds_keeps_its_path() -> None:
+    plan = plan_handovers([[4] * 9, [0, 0, 8, 8, 0, 0, 8, 8, 0]], HandoverRule(most=2))
+    assert plan.initial == (1,)
+    assert plan.events == ((2.0, "open", 2),)
+
+
+def test_a_channel_that_stays_away_is_given_up_and_opened_again_when_it_returns() -> None:
+    plan = plan_handovers([[4] * 9, [8, 8, 0, 0, 0, 0, 0, 0, 8]], HandoverRule(most=2))
+    assert plan.events == ((7.0, "abandon", 2), (8.0, "open", 2))
+
+
+def test_the_last_path_is_kept_until_there_is_another_one() -> None:
+    rows = [[4, 0, 0, 0, 0, 0], [0, 0, 0, 0, 3, 3]]
+    plan = plan_handovers(rows, HandoverRule(most=2, give_up_s=1))
+    assert plan.events == ((4.0, "open", 2), (4.0, "abandon", 1))
+
+
+def test_a_replaced_channel_may_stay_as_a_backup() -> None:
+    rows = [[5, 5, 5, 5, 9, 9], [1, 9, 9, 9, 5, 5]]
+    plan = plan_handovers(rows, HandoverRule(most=1, keep=True))
+    assert plan.events == (
+        (2.0, "open", 2),
+        (2.02, "backup", 1),
+        (5.0, "available", 1),
+        (5.02, "backup", 2),
+    )
+
+
+def test_a_terminal_that_sees_nothing_at_first_begins_with_what_appears_first() -> None:
+    plan = plan_handovers([[0, 0, 1, 1], [0, 0, 3, 3], [0] * 4], HandoverRule(most=2))
+    assert plan.initial == (2,)
+    assert plan.events == ((2.0, "open", 1),)
+
+
+def test_no_channel_at_all_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no channel has any capacity in the first 3 s"):
+        plan_handovers([[0, 0, 0]], HandoverRule(most=1))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"most": 0}, "most: 0; allowed: 1 or more"),
+        ({"most": 1, "hysteresis": -1.0}, "hysteresis: -1.0; allowed: 0 or more"),
+        ({"most": 1, "give_up_s": 0.0}, "give_up_s: 0.0; allowed: above 0"),
+    ],
+)
+def test_a_number_out_of_range_is_refused(values: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        HandoverRule(**values)  # type: ignore[arg-type]
+
+
+def test_an_overlap_is_at_most_a_step() -> None:
+    with pytest.raises(ValueError, match="overlap_s: 2; allowed: at most a step, 1"):
+        plan_handovers([[1.0]], HandoverRule(most=1, overlap_s=2))
+
+
+def test_the_ideal_terminal_has_the_best_channel_of_each_step() -> None:
+    assert best_channels([[1, 5, 2, 0], [3, 5, 4, 0]]) == [2, 1, 2, 1]
+
+
+@given(drives, rules)
+def test_paths_follow_the_channels_in_any_drive(
+    rows: list[list[float]], rule: HandoverRule
+) -> None:
+    plan = plan_handovers(rows, rule)
+    assert plan == plan_handovers(tuple(map(tuple, rows)), rule)
+    assert [event.at_s for event in plan.events] == sorted(event.at_s for event in plan.events)
+    for event in plan.events:
+        assert 1 <= event.channel <= len(rows)
+        if event.action in ("open", "available"):
+            assert rows[event.channel - 1][int(event.at_s)] > 0
+    left: dict[int, float] = {}
+    for at_s, old, new in plan.handovers:
+        if new in left:  # a replaced channel takes the time to trigger to replace another
+            assert at_s - left[new] >= max(rule.time_to_trigger_s, 1.0)
+        left[old] = at_s
+    for begin, end, used, backups in replayed(plan):
+        swaps = [
+            swap for swap in plan.handovers if swap.at_s <= begin <= swap.at_s + rule.overlap_s
+        ]
+        under_way = [swap for swap in swaps if end <= swap.at_s + rule.overlap_s]
+        assert len(used) <= rule.most + len(under_way)
+        assert used or backups  # the last path is never abandoned
+        for channel in used | backups if len(used | backups) > 1 else ():
+            if not any(swap.old == channel for swap in swaps):
+                away = max(absent(rows[channel - 1], step) for step in range(int(begin), ceil(end)))
+                # Given up at the first step at which it was away for so long.
+                assert away - 1 < rule.give_up_s
+
+
+def absent(row: list[float], step: int) -> int:
+    """For how many steps up to this one a channel has been away."""
+    return next((n for n in range(step + 1) if row[step - n]), step + 1)
