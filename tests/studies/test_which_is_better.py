@@ -27,9 +27,6 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("campaign", "quick"): (1197, "4f3c3039c44575e5"),
     ("campaign", "sample"): (1042, "045146664dc16159"),
     ("campaign", "full"): (13216, "4deaf4ce69f3a361"),
-    ("deployed", "quick"): (536, "b13579fe88057965"),
-    ("deployed", "sample"): (279, "cfa94d39573428b1"),
-    ("deployed", "full"): (7438, "190347954798db96"),
     ("policies", "quick"): (302, "3bcf833c5843bee0"),
     ("policies", "sample"): (302, "3bcf833c5843bee0"),
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
@@ -282,7 +279,7 @@ def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) ->
     assert claim.effect == pytest.approx(fmean(values))
 
 
-@pytest.mark.parametrize("name", ["campaign", "deployed", "policies", "calls", "video"])
+@pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "calls", "video"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
     planned, mine = plan(name, "quick"), program(name)
@@ -300,7 +297,7 @@ def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     runs.attrs["labels"] = list(planned.labels)
     titles = [title for title, content in mine.sections(runs) if content is not None]
     experiments = runs["experiment"].nunique()
-    assert len(titles) == {"campaign": 11, "deployed": 5, "policies": 3}.get(name, experiments)
+    assert len(titles) == {"campaign": 11, "deployable": 10, "policies": 3}.get(name, experiments)
 
 
 def test_two_tables_agree_where_outcomes_are_the_same() -> None:
