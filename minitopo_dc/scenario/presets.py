@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from minitopo_dc.fields import SettingsError
@@ -40,6 +41,8 @@ JITTER_DEVIATIONS = 3.0
 QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
 PACKET_BITS = 8 * 1500
+CURVE_S = 600
+"""For how long a capacity is read to know the delays that follow it: ten minutes of a drive."""
 MEAN_S = 60
 """For how long a trace is read to know a leg's mean rate."""
 
@@ -170,7 +173,9 @@ def _delays_ms(radio: LegSettings) -> tuple[float, float]:
 
 
 def _curve(radio: LegSettings) -> Iterator[DelayModel]:
-    return (delay for _, delay in radio.delays())
+    """Yield the delays of `CURVE_S` by the capacity; a trace that loops has no last one."""
+    steps = takewhile(lambda step: step[0] < CURVE_S * NS_PER_S, radio.delays())
+    return (delay for _, delay in steps)
 
 
 def _most_held_ms(radio: LegSettings, held_ms: float) -> float:

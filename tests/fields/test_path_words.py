@@ -7,15 +7,13 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli.options.rows import rows
 from minitopo_dc.cli.options.scenario import MODES
 from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.fields import PathPlan, SettingsError, parse_path_words
 from minitopo_dc.fields.path_schedule import PathEvent
 from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields
-from minitopo_dc.workloads import Download
-from tests.cli.test_commands import parsed, scenario
+from tests.cli.test_commands import rows_of, scenario
 from tests.minitopo.files import DUAL, TWO_PATHS, read
 
 WORDS = ("1", "2:open:2", "4.5:abandon:1")
@@ -48,17 +46,19 @@ def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -
 
 def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
     given = ("--legs", "10", "10", "--set", SET, "--transports", "tcp", "mptcp")
-    found = rows(parsed(*given, "--modes", *MODES), "real", Download())
-    planned = [scenario_of_row(scenario(*given), row) for row in found]
+    planned = [
+        scenario_of_row(scenario(*given), row)
+        for row in rows_of(*given, "--modes", *MODES, clock="real")
+    ]
     plans = {run.mode: run.resolved_flows[0].paths for run in planned}
     assert plans == {"sc": None, "dc": None, "dc-duplicate": None, "multipath": PLAN}
 
 
 def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
     given = ("--legs", "10", "10", "--set", SET)
-    compared = {row["transport"] for row in rows(parsed(*given), "real", Download())}
+    compared = {row["transport"] for row in rows_of(*given, clock="real")}
     assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
-    named = rows(parsed(*given, "--transports", "mpquic"), "real", Download())
+    named = rows_of(*given, "--transports", "mpquic", clock="real")
     (run,) = [scenario_of_row(scenario(*given), row) for row in named]
     with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
         check_fields(run)
@@ -66,7 +66,7 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
 
 def test_a_schedule_for_no_multipath_run_is_refused() -> None:
     with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
-        rows(parsed("--set", "paths.initial=[1]", "--transports", "tcp"), "real", Download())
+        rows_of("--set", "paths.initial=[1]", "--transports", "tcp", clock="real")
 
 
 LEG = "{downlink: {rate_mbps: 9}}"

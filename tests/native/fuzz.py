@@ -21,7 +21,15 @@ from minitopo_dc.link import (
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
 from minitopo_dc.native.transmit import NativeTransmitter
-from minitopo_dc.pdcp import LegReception, Report, Timer, encode_report, make_policy, sn_format
+from minitopo_dc.pdcp import (
+    FlowControl,
+    LegReception,
+    Report,
+    Timer,
+    encode_report,
+    make_policy,
+    sn_format,
+)
 from minitopo_dc.trace.model import OpportunityTrace, RateTrace
 
 POLICIES = ("batch", "duplicate", "least-delay", "proportional", "threshold", "bandit")
@@ -102,6 +110,20 @@ def some_rlc(rng: Random) -> RlcParameters:
     )
 
 
+def some_backhaul(rng: Random) -> FlowControl:
+    """A backhaul with anything that the settings allow."""
+    return FlowControl(
+        interval=rng.choice((10**6, 10**7)),
+        delay=rng.choice((0, 10**6, 10**9)),
+        desired=rng.choice((None, 1, 10**9)),
+        status_bytes=rng.choice((None, 1, 10**5)),
+        jitter=rng.choice((0, 10**6)),
+        rate_bps=rng.choice((None, 1000, 10**9)),
+        loss=rng.choice((0.0, 0.3, 1.0)),
+        seed="fuzz",
+    )
+
+
 def transmitter(rng: Random, steps: int) -> None:
     """SDUs over legs that go up and down, and reports of anything."""
     count = rng.randint(1, 16)
@@ -111,9 +133,11 @@ def transmitter(rng: Random, steps: int) -> None:
         legs,
         sn_bits=rng.choice((12, 16, 18)),
         reports=True,
-        late=rng.random() < 0.7,
+        waits=rng.random() < 0.7,
+        early=rng.random() < 0.5,
         buffer_packets=rng.choice((None, 1, 100)),
         discard_timer=rng.choice((None, 10**7)),
+        flow_control=rng.choice(((), tuple(some_backhaul(rng) for _ in legs))),
     )
     now = 0
     for leg in legs:

@@ -133,15 +133,15 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
         now, size = number * MS, draws.choice((40, 300, 1500))
         assert len({leg.push(number, size, now) for leg in legs}) == 1
         for leg in legs:
-            leg.set_up(number % 100 > 10, now)
+            leg.set_up(number % 100 > 50, now)  # down for longer than discardTimer
         if number % 90 == 0:
-            one, other = (leg.flush(now, lambda each: each % 3 == 0) for leg in legs)
-            assert one == other
+            flushed = [leg.flush(now, lambda packet: packet % 3 == 0) for leg in legs]
+            assert flushed[0] == flushed[1]
         while (due := legs[0].next_timeout()) is not None and due <= now:
-            one, other = (leg.poll(now) for leg in legs)
-            assert one == other
-        one, other = (shown(leg, now) for leg in legs)
-        assert one == other
+            arrived = [leg.poll(now) for leg in legs]
+            assert arrived[0] == arrived[1]
+        states = [shown(leg, now) for leg in legs]
+        assert states[0] == states[1]
 
 
 def test_what_the_native_core_lacks_is_told() -> None:

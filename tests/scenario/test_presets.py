@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,3 +103,13 @@ def test_discard_timer_outlasts_t_reordering_and_twice_the_queues(
     found = discard_timer_ms(radios, timer_ms)
     assert found == expected
     assert found in (*DISCARD_TIMER_MS, "infinity")
+
+
+def test_a_delay_that_follows_a_trace_without_an_end_has_a_bound(tmp_path: Path) -> None:
+    trace = tmp_path / "looping.csv"
+    trace.write_text("time_s,rate_mbps\n0,20\n1,5\n2,20\n", encoding="utf-8")
+    follows = {"trace": trace, "delay_curve": "power"}
+    legs = [Leg(downlink=follows, uplink=follows), Leg(rate_mbps=20)]
+    scenario = Scenario(transport="tcp", mode="sc", legs=legs, clock="virtual")
+    timer = scenario.with_dc("deployable").pdcp.t_reordering_ms
+    assert timer in T_REORDERING_MS
