@@ -251,9 +251,11 @@ def tuning(table: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for way, settings in zip(table.filter(regex="^dc-"), product(*TUNED.values()), strict=True):
         mean, interval = mean_ratio(table[way].dropna().clip(lower=LEAST).tolist())
-        rows.append((*settings, mean, f"{interval.low:.3f} to {interval.high:.3f}"))
+        shown = ("own" if value is None else str(value) for value in settings)
+        rows.append((*shown, mean, f"{interval.low:.3f} to {interval.high:.3f}"))
     columns = [*TUNED, "ratio", "95 % interval"]
-    return pd.DataFrame(rows, columns=columns).sort_values("ratio", ascending=False)
+    best_first = pd.DataFrame(rows, columns=columns).sort_values("ratio", ascending=False)
+    return best_first.reset_index(drop=True)
 
 
 COLOURS = {"DC is better": "#0072B2", "a tie": "#D9D9D9", "MP-QUIC is better": "#D55E00"}
