@@ -31,7 +31,7 @@ from networks import (
     start_s,
 )
 from report import report
-from ways import ALONE, LATE, LEAST_DELAY, MPQUIC, MPTCP, PROPORTIONAL, TCP, dual
+from ways import ALONE, LEAST_DELAY, MPQUIC, MPTCP, PROPORTIONAL, TCP, dual
 
 import minitopo_dc as dc
 
@@ -87,7 +87,6 @@ POINTS = {
     "quick": Points(64, 4, 24, 3, 12, 16),
     "sample": Points(60, 2, 4, 2, 60, 6),  # on the real clock, in pieces: docs/study.md
 }
-CREDIT = {"split": "credit", **LATE}
 DISORDER = {"legs_keep_order": False}
 """Of legs that reorder, which cannot tell a loss by their order."""
 DC: dict[str, Fields] = {
@@ -107,13 +106,6 @@ TCP_WAYS: dict[str, Fields] = {
     "tcp-least-delay": DC["dc-least-delay"] | TCP,
     "mptcp": MPTCP,
 }
-
-
-def behind(backhaul_ms: float) -> dict[str, Fields]:
-    """Return the ways where leg 2 is at another node, of which credit has a backhaul."""
-    credit = CREDIT | {"flow_control": {"backhaul_ms": [0, backhaul_ms]}}
-    ways = {name: way for name, way in WAYS.items() if name != "dc-papers"}
-    return ways | {"dc-credit": dual(credit, LEAST_DELAY)}
 
 
 def jittered(*, reorder: bool) -> dict[str, Fields]:
@@ -148,6 +140,22 @@ def legs(point: Point, *, rlc: bool = False, up_jitter_ms: float = 0, **air: Any
     return made
 
 
+def fields_of(point: Point, **air: Any) -> Fields:
+    """Return what all ways have in common at a point; `air` is of `legs`."""
+    asked = "answer_kb" in point
+    return {
+        "transport": "quic-picoquic",
+        "options": {"receive_buffer_bytes": 33_554_432},  # the papers' large one
+        "mode": "dc",
+        "clock": "virtual",
+        "timeout_s": 3600,
+        "congestion_control": point["control"],
+        "trace_offset_s": start_s(point),
+        "legs": legs(point, **air),
+        "workload": requests(point) if asked else dc.Download(size_mb=point["size_mb"]),
+    }
+
+
 def at_points(
     experiment: str,
     points: Iterable[Point],
@@ -159,19 +167,7 @@ def at_points(
 ) -> Iterator[Case]:
     """Yield each point with each way; `labels` tell what `air` and `ways` have of their own."""
     for point in points:
-        asked = "answer_kb" in point
-        work = requests(point) if asked else dc.Download(size_mb=point["size_mb"])
-        common: Fields = {
-            "transport": "quic-picoquic",
-            "options": {"receive_buffer_bytes": 33_554_432},  # the papers' large one
-            "mode": "dc",
-            "clock": "virtual",
-            "timeout_s": 3600,
-            "congestion_control": point["control"],
-            "trace_offset_s": start_s(point),
-            "legs": legs(point, **air),
-            "workload": work,
-        }
+        common = fields_of(point, **air)
         for name, way in ways.items():
             told = {"experiment": experiment, "way": name, **point, **(labels or {})}
             for seed in seeds:
@@ -187,9 +183,6 @@ def cases(version: str) -> Iterator[Case]:
     yield from at_points("download", downloads[: number.download])
     yield from at_points("download-again", downloads[: number.again], seeds=range(1, 6))
     yield from at_points("download-unseen", dc.campaign.spread(unseen, number.unseen))
-    for backhaul in (0, 5, 20):
-        told = {"backhaul_ms": backhaul}
-        yield from at_points("deployed", some, behind(backhaul), labels=told)
     yield from at_points("radio", some, rlc=True)
     for jitter, reorder, up in [
         *((jitter, reorder, 0) for jitter in (1, 5) for reorder in (False, True)),

@@ -109,7 +109,7 @@ def with_numbers(points: pd.DataFrame) -> pd.DataFrame:
     packets = table["total_mbps"] * trip * 1000 / 12_000 / 100
     queue = share * table["queue_1_ms"] + (1 - share) * table["queue_2_ms"]
     losses = table["loss_1_percent"], table["loss_2_percent"]
-    coherence = table["capacity"].map({"constant": np.inf, **COHERENCE_S})
+    coherence = table["capacity"].map({"constant": np.inf, **COHERENCE_S}).astype(float)
     return table.assign(
         round_trip_ms=trip,
         windows=table["size_mb"] * 8000 / (table["total_mbps"] * trip),
@@ -118,7 +118,7 @@ def with_numbers(points: pd.DataFrame) -> pd.DataFrame:
         lost_per_window=(share * losses[0] + (1 - share) * losses[1]) * packets,
         loss_apart=share * (losses[0] - losses[1]) * packets,
         changes=trip / 1000 / coherence,
-        variation=table["capacity"].map(VARIATION),
+        variation=table["capacity"].map(VARIATION).astype(float),
     )
 
 

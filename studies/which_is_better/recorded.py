@@ -1,8 +1,11 @@
-"""Write what is recorded of the study: `python studies/which_is_better/recorded.py results/DIR`.
+"""Write what is recorded of the study, and the page of its findings.
 
-`reference/runs.parquet` gets the campaign's table (labels, seed, status, some measures, and in
-`run` the digest that joins a row to its scenario), and `findings.md` the report's tables of it.
-Without a directory only `findings.md` is made anew.
+    python studies/which_is_better/recorded.py [results/DIRECTORY CAMPAIGN]
+
+The table of a campaign (`campaign` or `deployable`: labels, seed, status, some measures, and in
+`run` the digest that joins a row to its scenario) becomes `reference/CAMPAIGN.parquet`, and the
+tables of both reports become `findings.md`. Without a directory only that page is made anew, and
+with one of `deployable` the picture of the answer is, too.
 """
 
 from __future__ import annotations
@@ -12,48 +15,63 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import deployable
 import pandas as pd
 from report import REFERENCE, report
 
 import minitopo_dc as dc
+from minitopo_dc import plots
 
-RUNS = REFERENCE / "runs.parquet"
+REPORTS = {"deployable": deployable.report, "campaign": report}
 FINDINGS = REFERENCE.with_name("findings.md")
+PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
             "unanswered", "delay_p95_ms", "delay_max_ms"]  # fmt: skip
 
 
-def record(directory: Path) -> None:
+def file_of(campaign: str) -> Path:
+    """Return where the table of a campaign is recorded."""
+    return REFERENCE / ("runs.parquet" if campaign == "campaign" else f"{campaign}.parquet")
+
+
+def record(directory: Path, campaign: str) -> None:
     """Write the table of a campaign's directory, without runs that are missing."""
     runs = dc.load(directory)
     kept = runs[runs["status"] != "missing"]
     table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *MEASURES]]
     table = table.assign(run=kept["run"].map(lambda run: Path(run).name))
-    table.reset_index(drop=True).to_parquet(RUNS, index=False, compression="zstd")
+    table.reset_index(drop=True).to_parquet(file_of(campaign), index=False, compression="zstd")
 
 
-def recorded() -> pd.DataFrame:
-    """Return the recorded runs, with the names of their labels."""
-    runs = pd.read_parquet(RUNS)
+def recorded(campaign: str = "campaign") -> pd.DataFrame:
+    """Return the recorded runs of a campaign, with the names of their labels."""
+    runs = pd.read_parquet(file_of(campaign))
     runs.attrs["labels"] = list(runs.loc[:, :"seed"])[:-1]
     return runs
 
 
-def findings(runs: pd.DataFrame) -> Iterator[str]:
+def findings() -> Iterator[str]:
     """Yield the lines of the page."""
-    failed = runs[runs["status"] == "failed"].drop_duplicates("run")
-    done = runs.drop_duplicates("run")
     yield "# Findings: which is better, Dual Connectivity or multipath?\n"
-    yield "Made of `reference/runs.parquet` by `python studies/which_is_better/recorded.py`.\n"
-    yield f"{len(done):,} runs on the virtual clock, of which {len(failed)} failed, which count as "
-    yield "goodput 0 and without an end. Shares of points and means have 95 % intervals.\n"
-    for title, content in report(runs):
-        parts = [part for part in (content if isinstance(content, list) else [content])
-                 if isinstance(part, str | pd.DataFrame)]  # fmt: skip
-        if parts:
-            yield f"## {title}\n"
-            for part in parts:
-                yield from [f"{part}\n"] if isinstance(part, str) else markdown(part)
+    yield "Made of the tables in `reference` by `python studies/which_is_better/recorded.py`."
+    yield "A run that failed counts as goodput 0, and as an answer that never comes. Shares of"
+    yield "points and means have 95 % intervals.\n"
+    for campaign, sections in REPORTS.items():
+        runs = recorded(campaign)
+        done = runs.drop_duplicates("run")
+        failed = (done["status"] == "failed").sum()
+        yield f"# Campaign `{campaign}`: {len(done):,} runs, of which {failed} failed\n"
+        for title, content in sections(runs):
+            yield from section(title, content if isinstance(content, list) else [content])
+
+
+def section(title: str, contents: list[Any]) -> Iterator[str]:
+    """Yield the texts and tables of a section, if it has any."""
+    parts = [part for part in contents if isinstance(part, str | pd.DataFrame)]
+    if parts:
+        yield f"## {title}\n"
+    for part in parts:
+        yield from [f"{part}\n"] if isinstance(part, str) else markdown(part)
 
 
 def markdown(table: pd.DataFrame) -> Iterator[str]:
@@ -68,5 +86,7 @@ def markdown(table: pd.DataFrame) -> Iterator[str]:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        record(Path(sys.argv[1]))
-    FINDINGS.write_text("\n".join(findings(recorded())), encoding="utf-8")
+        record(Path(sys.argv[1]), sys.argv[2])
+    FINDINGS.write_text("\n".join(findings()), encoding="utf-8")
+    networks = deployable.ratios(recorded("deployable"), "download")
+    plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])

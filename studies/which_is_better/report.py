@@ -37,8 +37,8 @@ def report(runs: pd.DataFrame) -> Sections:
     known = {name: downloads(runs, name) for name in ("download", "download-unseen") if name in ran}
     for name, table in known.items():
         yield f"Shares of points: {name}", shares(download_sides(table))
-    if sides := deployed_sides(runs):
-        yield "Shares of points: as it is deployed", shares(sides)
+    if sides := air_sides(runs):
+        yield "Shares of points: other legs", shares(sides)
     if "tcp" in ran:
         yield "Shares of points: TCP over Dual Connectivity against MPTCP", shares(tcp_sides(runs))
     if "requests" in ran:
@@ -90,30 +90,26 @@ def download_sides(table: pd.DataFrame) -> dict[str, Ratios]:
     }
 
 
-def deployed_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
-    """Return the rows of what is deployed: a backhaul, RLC, jitter; those that were run."""
+def air_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
+    """Return the rows of RLC and jitter; those that were run."""
     sides: dict[str, Ratios] = {}
     ran = set(runs["experiment"])
     if {"download", "radio"} <= ran:
         table = downloads(runs, "download")
         same = table["point"].isin(of(runs, "radio")["point"])
         sides["as in download, at the same points"] = table["ratio"][same]
-    for name in ("deployed", "radio", "jitter", "jitter-uplink"):
+    for name in ("radio", "jitter", "jitter-uplink"):
         mine = of(runs, name)
         if len(mine):
             wide = by_way(mine, "goodput_mbps", failed=0.0)
             table = wide.assign(**ratios_of(wide)).reset_index()
-            named = table.groupby(_setting(name, table), sort=False)
-            ratio = "credit" if name == "deployed" else "ratio"
-            sides |= {str(setting): part[ratio] for setting, part in named}
+            named = table.groupby(_air(name, table), sort=False)["ratio"]
+            sides |= {str(air): ratios for air, ratios in named}
     return sides
 
 
-def _setting(experiment: str, table: pd.DataFrame) -> pd.Series[str]:
-    """Return of each point what is deployed there, in words."""
-    if experiment == "deployed":
-        behind = "credit against uncoupled MP-QUIC, backhaul of {:g} ms"
-        return table["backhaul_ms"].map(behind.format)
+def _air(experiment: str, table: pd.DataFrame) -> pd.Series[str]:
+    """Return of each point what its legs have, in words."""
     if experiment == "radio":
         return pd.Series("RLC AM and HARQ in place of losses", table.index)
     order = table["reorder"].map({True: " out of order", False: " in order"})

@@ -24,12 +24,12 @@ from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 
 FOLDER = Path(__file__).parents[2] / "studies/which_is_better"
 IDS: dict[tuple[str, str], tuple[int, str]] = {
-    ("campaign", "quick"): (1197, "4f3c3039c44575e5"),
-    ("campaign", "sample"): (1042, "045146664dc16159"),
-    ("campaign", "full"): (13216, "4deaf4ce69f3a361"),
-    ("deployed", "quick"): (536, "b13579fe88057965"),
-    ("deployed", "sample"): (279, "cfa94d39573428b1"),
-    ("deployed", "full"): (7438, "190347954798db96"),
+    ("campaign", "quick"): (1188, "af1cef927549e3aa"),
+    ("campaign", "sample"): (1036, "bc42b1f4f529bb7b"),
+    ("campaign", "full"): (13120, "b32f9ae332f8c9d2"),
+    ("deployable", "quick"): (443, "9bf5448c14b98826"),
+    ("deployable", "sample"): (48, "10469b85799f067a"),
+    ("deployable", "full"): (7228, "4405f00c6ac0ee24"),
     ("policies", "quick"): (302, "3bcf833c5843bee0"),
     ("policies", "sample"): (302, "3bcf833c5843bee0"),
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
@@ -82,9 +82,10 @@ def test_recorded_runs_of_the_full_version_stay_joined(name: str, version: str) 
 
 
 @pytest.mark.slow
-def test_the_recorded_runs_are_those_of_the_plan() -> None:
-    runs = module("recorded").recorded()
-    planned = plan("campaign", "full").rows
+@pytest.mark.parametrize("name", ["campaign", "deployable"])
+def test_the_recorded_runs_are_those_of_the_plan(name: str) -> None:
+    runs = module("recorded").recorded(name)
+    planned = plan(name, "full").rows
     rows = {(run, labels["way"], labels["point"]) for run, labels, _ in planned}
     assert rows.issuperset(zip(runs["run"], runs["way"], runs["point"], strict=True))
 
@@ -282,7 +283,7 @@ def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) ->
     assert claim.effect == pytest.approx(fmean(values))
 
 
-@pytest.mark.parametrize("name", ["campaign", "deployed", "policies", "calls", "video"])
+@pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "calls", "video"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
     planned, mine = plan(name, "quick"), program(name)
@@ -300,7 +301,24 @@ def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     runs.attrs["labels"] = list(planned.labels)
     titles = [title for title, content in mine.sections(runs) if content is not None]
     experiments = runs["experiment"].nunique()
-    assert len(titles) == {"campaign": 11, "deployed": 5, "policies": 3}.get(name, experiments)
+    assert len(titles) == {"campaign": 11, "deployable": 10, "policies": 3}.get(name, experiments)
+
+
+def test_a_setting_is_safe_as_long_as_all_smaller_ones_are() -> None:
+    runs = module("recorded").recorded("deployable")
+    known = module("deployable").ratios(runs, "download")
+    few = known[known["lost_per_window"] <= 0.02]
+    ways = {"0": "dc-xn-0", "far": "dc-papers", "5": "dc-xn-5"}
+    table = module("deployable").not_worse(few, ways)
+    assert table.loc["all", "not worse up to"] == "0"
+
+
+def test_a_run_that_failed_is_the_worse_one() -> None:
+    runs = module("recorded").recorded("deployable")
+    known = module("deployable").ratios(runs, "download")
+    failed = runs.loc[runs["status"] == "failed", "point"]
+    assert len(failed) == 4
+    assert set(known.loc[known["point"].isin(failed), "dc-papers"]) == {0.0}
 
 
 def test_two_tables_agree_where_outcomes_are_the_same() -> None:
