@@ -74,7 +74,8 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     add(parser, "--output", help=f"{kept}nothing)")
     # What a scenario has beside its path, and a user's program has no use for.
     control = defaults.CONGESTION_CONTROL
-    parser.set_defaults(workload=Download.kind, size=None, congestion_control=control)
+    kept_out = {"workload": Download.kind, "size": None, "congestion_control": control}
+    parser.set_defaults(**kept_out, xn=None)
 
 
 def program_user(arguments: argparse.Namespace) -> str:
