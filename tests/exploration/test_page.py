@@ -20,7 +20,7 @@ from minitopo_dc.exploration.picture import draw, png_of
 from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
 from tests.picoquic.extension import needs_picoquic
 
-SMALL: dict[str, Any] = {"size_mb": 0.2}
+SMALL: dict[str, Any] = {"size_mb": 0.5}
 
 
 def processes() -> set[int | None]:
