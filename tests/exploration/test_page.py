@@ -110,7 +110,7 @@ def test_many_quick_changes_leave_the_last_picture_and_no_more_processes() -> No
 
 @needs_picoquic
 def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Explorer) -> None:
-    assert page.ways()["DC"].workload == dc.Download(size_mb=0.2)
+    assert page.ways()["DC"].workload == dc.Download(**SMALL)
     assert page.plot().shape == (2, 2)
     assert "minitopo-dc compare" in repr(page)
 
