@@ -91,7 +91,7 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     table = pd.read_parquet(output / "results.parquet")
     assert len(table) == len(pd.read_csv(output / "results.csv")) == len(rows)
     assert (output / "goodput.png").stat().st_size > 10_000
-    run = output / "quic-dc-1"
+    run = output / "quic-dc-papers-1"
     expected = {"scenario.yaml", "environment.json", "result.json", "client-rate.csv"}
     expected |= {"gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"}
     assert expected <= {path.name for path in run.iterdir()}
