@@ -11,7 +11,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import ClassVar, Self
 
@@ -106,6 +107,32 @@ class Interruption:
     def _ignore(self) -> None:
         for number in self._before:
             signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Let Ctrl-C end the block of a script, also where a library makes another error of it.
+
+    A command has its own handler, and only the main thread of a program may have one.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        Interruption.has_arrived = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        raise_if_interrupted()
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        Interruption.has_arrived = False
 
 
 def raise_if_interrupted() -> None:

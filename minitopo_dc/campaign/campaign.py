@@ -27,6 +27,7 @@ from minitopo_dc.campaign.store import Store, explained
 from minitopo_dc.campaign.table import MISSING, Facts, Row, make_table, row_of, save
 from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock
 from minitopo_dc.errors import InputError
+from minitopo_dc.interruption import heeded
 from minitopo_dc.registry import registrations_kept
 from minitopo_dc.results.run_result import DETAILS, RunResult
 from minitopo_dc.runs.perform import Retries, check_retries
@@ -111,7 +112,8 @@ class Campaign:
             missing = self._missing(rows)
             self._save(rows)
             try:
-                with registrations_kept(), Bar(len(missing), len(rows), shown=progress) as bar:
+                bar = Bar(len(missing), len(rows), shown=progress)
+                with registrations_kept(), bar, heeded():
                     for name, result in workers(missing, retries, self._store.working):
                         recorded = self._store.keep(name, result)
                         rows[name] = row_of(recorded)

@@ -315,11 +315,27 @@ def test_ctrl_c_is_one_line_and_keeps_what_is_done(jobs: str, tmp_path: Path) ->
     wait_for_runs(process, tmp_path)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     (line,) = err.splitlines()
     assert line.startswith("minitopo-dc: interrupted; ")
     number = int(line.split()[2])
     assert (load(tmp_path / "c")["status"] == "ok").sum() == number == done(tmp_path)
+
+
+def test_ctrl_c_of_which_a_library_makes_another_error_is_ctrl_c(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def workers(*_: object) -> executors.Results:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ValueError("not a string")
+        yield
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(SystemExit, match="130"):
+        Campaign(tmp_path / "c", batches(2)).run(executor=workers)
+    assert "interrupted; 0 of 1 runs are done" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is before is signal.default_int_handler
 
 
 def test_a_second_process_is_refused(tmp_path: Path) -> None:
