@@ -235,7 +235,7 @@ def not_worse(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
     rows = {}
     for name, members in classes(table):
         means = {s: mean_ratio(table[way][members].dropna().clip(lower=LEAST).tolist())
-                 for s, way in ways.items()}  # fmt: skip
+                 for s, way in ways.items() if way in table}  # fmt: skip
         safe = "none"
         for setting, (_, interval) in means.items():
             if not interval.low >= 1 / (1 + MARGIN):
