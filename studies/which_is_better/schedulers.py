@@ -87,7 +87,7 @@ def answers(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean(ratios: Ratios) -> float:
-    """Return the geometric mean."""
+    """Return the geometric mean of all that are known."""
     return mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())[0]
 
 
