@@ -52,11 +52,14 @@ CIFRA = (
 )
 
 RENAMED = {
-    "quicctx.c": ("void picoquic_demote_path(", "void own_demote_path("),
-    "paths.c": ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
+    "quicctx.c": (("void picoquic_demote_path(", "void own_demote_path("),),
+    "paths.c": (
+        ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
+        ("void picoquic_sort_available_paths(", "void own_sort_available_paths("),
+    ),
 }
-"""Definitions that get another name, as the helper (`demoted.c`) has a function of theirs, which
-calls them: by file what is replaced, and by what."""
+"""Definitions that get another name, as the helper (`demoted.c`, `schedulers.c`) has a function of
+theirs, which calls them: by file what is replaced, and by what."""
 
 
 def build(say: Callable[[str], None]) -> Path:
@@ -113,12 +116,14 @@ def rename(sources: Path) -> None:
     Raises:
         BuildError: one is not where it was.
     """
-    for name, (before, after) in RENAMED.items():
+    for name, names in RENAMED.items():
         path = sources / "picoquic" / "picoquic" / name
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        if text.count(before) != 1:
-            raise BuildError(f"{path} has not one {before!r}")
-        path.write_text(text.replace(before, after), encoding="utf-8", errors="surrogateescape")
+        for before, after in names:
+            if text.count(before) != 1:
+                raise BuildError(f"{path} has not one {before!r}")
+            text = text.replace(before, after)
+        path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def source_files(sources: Path) -> Iterator[Path]:

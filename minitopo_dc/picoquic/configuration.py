@@ -19,6 +19,12 @@ CONGESTION_CONTROLS = (
 """By picoquic's own names, but for CUBIC's, and this project's own ones."""
 DemotedPaths = Literal["as-now", "linger", "refuse", "fall-back", "2022"]
 """What becomes of a path that is given up (docs/picoquic.md#paths-that-are-given-up)."""
+Scheduler = Literal["picoquic", "minrtt", "roundrobin", "weighted", "ecf", "blest"]
+"""Which path the next packet takes (docs/picoquic.md#schedulers)."""
+SCHEDULERS: dict[Scheduler, int] = {
+    **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4}
+}
+"""By the numbers of `helper.h`."""
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
 
@@ -47,6 +53,8 @@ class Configuration:
         datagram_frame: bytes of a DATAGRAM frame (RFC 9221) that a client takes at most; 0: none.
             A server takes them if its client does.
         demoted_paths: what becomes of a path that is given up; both ends have to have the same.
+        scheduler: of paths, of what this end sends.
+        weights: of `weighted`: the packets of a round, by leg; a leg without one has 1.
         qlog: a directory for picoquic's log; written when the connection is freed.
     """
 
@@ -63,7 +71,14 @@ class Configuration:
     datagram_bytes: int = 1200
     datagram_frame: int = 0
     demoted_paths: DemotedPaths = "as-now"
+    scheduler: Scheduler = "picoquic"
+    weights: tuple[int, ...] = ()
     qlog: Path | None = None
+
+    @property
+    def all_weights(self) -> tuple[int, ...]:
+        """Return a weight of each leg that a path may take."""
+        return (*self.weights, *([1] * MAX_PATHS))[:MAX_PATHS]
 
     def __post_init__(self) -> None:
         if self.congestion_control not in CONGESTION_CONTROLS:

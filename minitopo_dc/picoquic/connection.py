@@ -12,7 +12,7 @@ from struct import Struct
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.picoquic.configuration import MAX_PATHS, Configuration, DemotedPaths
+from minitopo_dc.picoquic.configuration import MAX_PATHS, SCHEDULERS, Configuration, DemotedPaths
 from minitopo_dc.picoquic.events import (
     Address,
     Closed,
@@ -109,6 +109,10 @@ class Connection:
                 "datagram_bytes": configuration.datagram_bytes,
                 "datagram_frame": configuration.datagram_frame,
                 "demoted": DEMOTED[configuration.demoted_paths],
+                "scheduler": {
+                    "kind": SCHEDULERS[configuration.scheduler],
+                    "weights": configuration.all_weights,
+                },
                 "now": now // NS_PER_US,
             },
         )

@@ -145,6 +145,8 @@ mdc_endpoint *mdc_create(const mdc_configuration *configuration, const char **er
     endpoint->is_client = configuration->is_client;
     endpoint->now = configuration->now;
     endpoint->demoted = configuration->demoted;
+    endpoint->scheduler = configuration->scheduler;
+    endpoint->chosen = UINT64_MAX;
     endpoint->datagram_bytes = configuration->datagram_bytes;
     endpoint->alpn = strdup(configuration->alpn);
     endpoint->server_name = strdup(configuration->server_name);

@@ -35,6 +35,9 @@ struct mdc_endpoint {
     int is_client;
     int is_gone;
     int demoted; /* as configured */
+    mdc_scheduler scheduler;
+    uint64_t chosen; /* the path of the packet that is made now, and how many it had sent before */
+    uint64_t chosen_sequence;
     size_t datagram_bytes;
     uint64_t now; /* picoquic reads it wherever it is not given the time */
     struct sockaddr_storage addresses[MAX_ADDRESSES];

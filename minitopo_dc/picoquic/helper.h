@@ -19,6 +19,29 @@ enum {
 /* What becomes of a path that is given up (demoted.c); none: what picoquic of today does. */
 enum { MDC_DEMOTED_LINGER = 1, MDC_DEMOTED_REFUSE = 2, MDC_DEMOTED_FALL_BACK = 4 };
 
+/* Which path the next packet takes (schedulers.c). */
+enum { MDC_PICOQUIC, MDC_SHORTEST_RTT, MDC_IN_TURN, MDC_EARLIEST_COMPLETION_FIRST, MDC_BLOCKING_ESTIMATION };
+enum { MDC_PATHS = 8 }; /* of a connection at once: PICOQUIC_NB_PATH_TARGET */
+
+typedef struct {
+    int kind;
+    int weights[MDC_PATHS]; /* packets of a round, by leg */
+    int sent[MDC_PATHS];    /* of this round */
+    int turn;
+    int is_waiting;
+} mdc_scheduler;
+
+/* A path that the next packet may take; sizes in bytes. */
+typedef struct {
+    int place; /* of its leg, from 0 */
+    int has_room;
+    uint64_t cwnd;
+    uint64_t in_flight;
+    uint64_t segment;
+    uint64_t smoothed_rtt_us;
+    uint64_t rtt_variation_us;
+} mdc_candidate;
+
 /* Who closed a connection. */
 enum { MDC_BY_PEER, MDC_BY_PEER_APPLICATION, MDC_STATELESS_RESET, MDC_LOCALLY };
 
@@ -64,6 +87,7 @@ typedef struct {
     size_t datagram_bytes;     /* of UDP payload, at most */
     uint32_t datagram_frame;   /* bytes of DATAGRAM frames (RFC 9221) that a client takes; 0: none */
     int demoted;               /* a sum of the enum above */
+    mdc_scheduler scheduler;
     uint64_t now;
 } mdc_configuration;
 
@@ -127,6 +151,8 @@ int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now);
 int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now);
 int mdc_paths(mdc_endpoint *endpoint, mdc_path *paths, int room);
+int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, uint64_t unsent, uint64_t window);
+void mdc_count_sent(mdc_scheduler *scheduler, int place);
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now);
 int mdc_is_disconnected(mdc_endpoint *endpoint);
 const char *mdc_error_name(uint64_t error);

@@ -151,6 +151,8 @@ def configuration(
         max_stream_data=settings.options.max_stream_data,
         datagram_bytes=settings.options.max_datagram_bytes,
         demoted_paths=settings.options.demoted_paths,
+        scheduler=settings.options.scheduler,
+        weights=settings.options.weights,
         qlog=settings.qlog,
         datagram_frame=datagram_frame,
         idle_timeout_s=idle_timeout_s(settings.workload),

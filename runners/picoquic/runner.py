@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
-from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
+from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths, Scheduler
 from minitopo_dc.picoquic.library import missing
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
@@ -28,6 +30,17 @@ class PicoquicOptions(QuicOptions):
     """Also what concerns several paths."""
 
     demoted_paths: DemotedPaths = "as-now"
+    scheduler: Scheduler = "picoquic"  # what MP-QUIC's comparisons and studies were made with
+    # Of `weighted`, packets of a round by leg, none: 1; the most: a window of 100 packets.
+    weights: tuple[Annotated[int, Field(ge=1, le=100)], ...] = Field(
+        (), max_length=MAX_PATHS, strict=False
+    )
+
+    @model_validator(mode="after")
+    def _weights_are_used(self) -> Self:
+        if self.weights and self.scheduler != "weighted":
+            raise ValueError(f"weights: scheduler {self.scheduler} has none; allowed: weighted")
+        return self
 
 
 class EndSettings(QuicEnd):

@@ -195,6 +195,8 @@ def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connectio
         "max_stream_data": options.max_stream_data,
         "datagram_bytes": options.max_datagram_bytes,
         "demoted_paths": options.demoted_paths,
+        "scheduler": options.scheduler,
+        "weights": options.weights,
         "idle_timeout_s": idle_timeout_s(flow.workload),
     }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:

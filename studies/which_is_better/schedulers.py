@@ -1,0 +1,106 @@
+"""What does MP-QUIC's answer owe to its scheduler?
+
+Each scheduler of MP-QUIC (docs/picoquic.md#schedulers) at 128 networks of `campaign.py`, with
+downloads and with requests, against picoquic's own; and deployable Dual Connectivity with 5 ms of
+Xn against MP-QUIC with the scheduler that is the best of all at the networks with an even number.
+
+`weighted` has the legs' mean rates, of which an operator knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pandas as pd
+from campaign import ASKED, DOWNLOADS, fields_of
+from networks import Point
+from ratios import MARGIN, Ratios, by_way, late_answers, of, percent, shares
+from ways import MPQUIC
+
+import minitopo_dc as dc
+from minitopo_dc.picoquic.configuration import Scheduler
+from minitopo_dc.statistics import mean_ratio, outcomes
+
+Case = tuple[dc.Scenario, dict[str, Any]]
+POINTS = {"full": 128, "quick": 4, "sample": 4}
+OWN, DUAL = "picoquic", "dc-xn-5"
+DELAY_MARGIN = 0.1
+LEAST = 0.01
+
+
+def cases(version: str) -> Iterator[Case]:
+    """Yield each network with each scheduler and with Dual Connectivity."""
+    number = POINTS[version]
+    for experiment, points in (
+        ("download", dc.campaign.sobol(512, DOWNLOADS)[:number]),
+        ("requests", dc.campaign.sobol(256, ASKED)[:number]),
+    ):
+        for point in points:
+            for way, scenario in ways(dc.Scenario(**fields_of(point)), point):
+                yield scenario, {"experiment": experiment, "way": way, **point}
+
+
+def ways(base: dc.Scenario, point: Point) -> Iterator[tuple[str, dc.Scenario]]:
+    """Yield MP-QUIC with each scheduler, and deployable Dual Connectivity."""
+    multipath = base.evolve(**MPQUIC)
+    for name in get_args(Scheduler):
+        options: dict[str, Any] = {"scheduler": name}
+        if name == "weighted":
+            parts = point["share"], 1 - point["share"]
+            options["weights"] = [max(1, round(20 * part)) for part in parts]
+        yield name, multipath.evolve(options=options)
+    yield DUAL, base.with_dc("deployable", xn_ms=5)
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield each scheduler against picoquic's own, and the best one against Dual Connectivity."""
+    for experiment, table, margin in (
+        ("download", goodputs(runs), MARGIN),
+        ("requests", answers(runs), DELAY_MARGIN),
+    ):
+        if table.empty:
+            continue
+        names = [name for name in get_args(Scheduler) if name in table]
+        own = {name: table[name] / table[OWN] for name in names if name != OWN}
+        yield f"{experiment}: schedulers against picoquic's own", compared(own, margin)
+        if DUAL in table:
+            even = table.index.get_level_values("point") % 2 == 0
+            means = {name: mean((table[name] / table[OWN])[even]) for name in names}
+            best = max(names, key=means.__getitem__)
+            pairs = {
+                f"Dual Connectivity against {name}": (table[DUAL] / table[name])[~even]
+                for name in dict.fromkeys((OWN, best))
+            }
+            yield f"{experiment}: the best at even networks is {best}", shares(pairs, margin)
+
+
+def goodputs(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the goodput of each way (Mbit/s)."""
+    return by_way(of(runs, "download"), "goodput_mbps", failed=LEAST)
+
+
+def answers(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return one over the 95th percentile of the answers of each way (1/ms)."""
+    delays = by_way(late_answers(of(runs, "requests")), "answer_p95_ms", failed=60_000)
+    return 1 / delays.clip(upper=60_000)  # what a request waits at most
+
+
+def mean(ratios: Ratios) -> float:
+    """Return the geometric mean of all that are known."""
+    return mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())[0]
+
+
+def compared(sides: dict[str, Ratios], margin: float) -> pd.DataFrame:
+    """Return the mean ratio and the shares of the outcomes of each scheduler."""
+    rows = {}
+    for name, ratios in sides.items():
+        middle, interval = mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())
+        counts = outcomes(ratios.to_numpy(dtype=float), margin)
+        rows[name] = {
+            "networks": counts.better.points,
+            "mean ratio": f"{middle:.3f} ({interval.low:.3f} to {interval.high:.3f})",
+            "better (%)": percent(counts.better),
+            "worse (%)": percent(counts.worse),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("scheduler")

@@ -1,0 +1,132 @@
+"""Which path a packet of MP-QUIC takes: sequences and thresholds computed by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.picoquic.configuration import SCHEDULERS, Scheduler
+from minitopo_dc.picoquic.library import library
+from minitopo_dc.runners.base import get_runner
+from tests.picoquic.conftest import MakePair
+from tests.picoquic.extension import needs_picoquic
+from tests.picoquic.pair import CLIENTS, SERVER, Network, content
+from tests.picoquic.test_picoquic_paths import open_paths
+
+pytestmark = needs_picoquic
+FAST = {"place": 0, "cwnd": 12_000, "segment": 1200, "smoothed_rtt_us": 20_000}
+SLOW = {"place": 1, "cwnd": 12_000, "segment": 1200, "smoothed_rtt_us": 100_000, "has_room": 1}
+
+
+class Chooser:
+    """A scheduler that is asked by itself."""
+
+    def __init__(self, name: Scheduler, *weights: int) -> None:
+        given = (*weights, *([1] * 8))[:8]
+        self._ffi, self._lib = library().ffi, library().lib
+        fields = {"kind": SCHEDULERS[name], "weights": given}
+        self._scheduler = self._ffi.new("mdc_scheduler *", fields)
+
+    def choose(self, *paths: dict[str, Any], unsent: int = 0, window: int = 0) -> int:
+        listed = self._ffi.new("mdc_candidate[]", list(paths))
+        place: int = self._lib.mdc_choose(self._scheduler, listed, len(paths), unsent, window)
+        return place
+
+    def sequence(self, *paths: dict[str, Any], packets: int = 8) -> list[int]:
+        chosen = []
+        for _ in range(packets):
+            chosen.append(self.choose(*paths))
+            self._lib.mdc_count_sent(self._scheduler, paths[chosen[-1]]["place"])
+        return chosen
+
+
+def test_minrtt_takes_the_shortest_round_trip_that_has_room() -> None:
+    assert Chooser("minrtt").choose(SLOW, FAST | {"has_room": 1}) == 1
+    assert Chooser("minrtt").choose(SLOW, FAST) == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "sequence"),
+    [
+        ((), [0, 1, 2, 0, 1, 2, 0, 1]),
+        ((3, 1, 2), [0, 0, 0, 1, 2, 2, 0, 0]),
+    ],
+)
+def test_paths_take_turns_by_their_weights(weights: tuple[int, ...], sequence: list[int]) -> None:
+    paths = [SLOW | {"place": place} for place in range(3)]
+    assert Chooser("weighted", *weights).sequence(*paths) == sequence
+
+
+def test_a_path_without_room_loses_its_turn() -> None:
+    paths = [SLOW | {"place": 0}, SLOW | {"place": 1, "has_room": 0}, SLOW | {"place": 2}]
+    assert Chooser("weighted", 2, 3, 1).sequence(*paths) == [0, 0, 2, 0, 0, 2, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["ecf", "blest"])
+def test_the_fastest_path_is_taken_where_it_has_room(name: Scheduler) -> None:
+    assert Chooser(name).choose(SLOW, FAST | {"has_room": 1}, unsent=10**6) == 1
+
+
+def test_ecf_waits_where_the_slow_path_would_end_later() -> None:
+    # Deviation 10 ms, so the slow path ends after 110 ms; the fast one after 20 ms for each of
+    # 1 + unsent / 12,000 rounds. A little data goes at once: 10 ms of the slow path's time.
+    paths = SLOW | {"rtt_variation_us": 10_000}, FAST | {"rtt_variation_us": 5000}
+    ecf = Chooser("ecf")
+    assert ecf.choose(*paths, unsent=1200) == 0
+    assert ecf.choose(*paths, unsent=60_000) == 0  # 120 ms
+    assert ecf.choose(*paths, unsent=24_000) == -1  # 60 ms
+    assert ecf.choose(*paths, unsent=60_000) == -1  # it waits already: up to 1.25 times 110 ms
+    assert ecf.choose(*paths, unsent=72_000) == 0  # 140 ms
+    assert ecf.choose(*paths, unsent=60_000) == 0
+
+
+def test_blest_waits_where_the_fast_path_would_find_no_window() -> None:
+    # Five round trips of the fast path send (12,000 + 1,200 * 4 / 2) * 5 = 72,000 bytes, and the
+    # slow path then has 3,600 + 1,200 bytes in flight.
+    paths = SLOW | {"in_flight": 3600}, FAST
+    assert Chooser("blest").choose(*paths, window=76_800) == 0
+    assert Chooser("blest").choose(*paths, window=76_799) == -1
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "weights", "sequence"),
+    [
+        ("roundrobin", (), [0, 1, 0, 1, 0, 1]),
+        ("weighted", (2, 1), [0, 0, 1, 0, 0, 1]),
+        ("weighted", (1, 3), [0, 1, 1, 1, 0, 1]),
+    ],
+)
+def test_a_connection_sends_in_this_order(
+    make_pair: MakePair, scheduler: Scheduler, weights: tuple[int, ...], sequence: list[int]
+) -> None:
+    with make_pair(max_paths=2, scheduler=scheduler, weights=weights) as pair:
+        open_paths(pair.connected(), 1)
+        pair.wait_for(pair.get(500_000))  # windows grow until pacing does not hold a burst back
+        begin = len(pair.sent)
+        pair.wait_for(pair.get(20_000))
+        sent = [to for _, source, to, data in pair.sent[begin:] if source == SERVER]
+        places = [CLIENTS.index(to) for to in sent]
+        # Where the turn is, the packets before say.
+        assert sequence in [places[start : start + 6] for start in range(4)]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_all_arrives_over_lossy_paths_one_of_which_fails(
+    make_pair: MakePair, scheduler: Scheduler
+) -> None:
+    network = Network(rate_mbps=10, loss=0.02, jitter_ms=5)
+    with make_pair(network, max_paths=3, scheduler=scheduler) as pair:
+        open_paths(pair.connected(), 1, 2)
+        stream = pair.get(1_500_000)
+        pair.run(0.2)
+        network.down.add(CLIENTS[1])
+        assert pair.wait_for(stream) == content(1_500_000)
+
+
+def test_weights_are_of_the_weighted_scheduler_only() -> None:
+    check = get_runner("mpquic-picoquic").check_options
+    check({"scheduler": "weighted", "weights": [3, 1]}, 4)
+    with pytest.raises(SettingsError, match="weights: scheduler ecf has none; allowed: weighted"):
+        check({"scheduler": "ecf", "weights": [3, 1]}, 4)
