@@ -109,8 +109,8 @@ class HandoverSettings(Settings):
     former: Literal["abandon", "backup"] = "abandon"
     """What becomes of the path that is replaced; the paper's client abandons it."""
     interruption_ms: LeftOut[Milliseconds] = 0.0
-    """How long a leg that replaces another one carries nothing yet, with `by: legs`: the change of
-    a cell (docs/paths.md#mobility-of-dual-connectivity). The paper has none."""
+    """How long a leg that replaces another one carries nothing yet, with `by: legs`. The paper has
+    none."""
     unused_legs: LeftOut[Literal["up", "down"]] = "up"
     """What a leg is that no path uses, with `by: paths`: the channel is still received, or it is
     not, as in the paper's runs of MPTCP, whose client lost the links that it left."""

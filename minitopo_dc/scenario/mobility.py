@@ -47,14 +47,13 @@ class MobilityEvent(Settings):
     scg_failure: Number | None = None
     """The leg whose radio link fails, and is added again (TS 38.331, clause 5.7.3)."""
     mcg_failure: Number | None = None
-    """Leg 1, whose radio link fails, and is recovered by a message over the others (fast MCG
-    recovery; TS 38.331, clause 5.7.3b)."""
+    """Leg 1, whose radio link fails, and is recovered over others (TS 38.331, clause 5.7.3b)."""
     scg_addition: Number | None = None
     """The leg that is there from then on only (TS 37.340, clause 10.2)."""
     detection_ms: Milliseconds | None = None
-    """How long a failed leg loses all before anybody knows; none: T310, 1,000 ms."""
+    """How long a failed leg loses all before anybody knows, by default T310's 1,000 ms."""
     interruption_ms: Milliseconds | None = None
-    """How long the leg is down from then on; none: 62 ms of a change, else 100 ms."""
+    """How long the leg is down from then on, by default 62 ms of a change, else 100 ms."""
 
     @model_validator(mode="after")
     def _is_one_event(self) -> Self:
