@@ -285,6 +285,7 @@ SETTINGS_TABLES = {
     "paths": "paths",
     "path-change": "paths.schedule",
     "handover": "handover",
+    "mobility": "mobility",
 }
 WORKLOADS: dict[str, type[BaseModel]] = {
     "download": Download,

@@ -48,6 +48,9 @@ class LegParameters:
     # False: jitter keeps the order, as LTE's RLC does (TS 36.322). True: packets overtake as with
     # netem, which the thesis' own legs do.
     reorder: bool = False
+    # What a packet waits that finds nothing under way: a scheduling request, its grant, a buffer
+    # status report (TS 38.321, clauses 5.4.4 and 5.4.5). 0: the papers' legs have none.
+    grant_ns: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a queue that holds nothing."""

@@ -12,6 +12,7 @@ A packet passes these steps: drop-tail queue -> serialisation -> propagation del
   where it was interrupted (as RLC resumes with the next segment, TS 38.322).
 * A flush removes the packets that are not fully serialised, either all or those of one bearer (as
   the re-establishment of RLC does, TS 38.322 clause 5.1.2). Packets in propagation arrive.
+* A packet that finds the queue empty is not served before it has waited for a grant.
 * A capacity that has ended (end rule `stop`) serves no more packets: the queue keeps those that
   wait and refuses new ones.
 * Losses and delays have a random generator each. The k-th packet that joins the queue gets the k-th
@@ -49,7 +50,7 @@ class Leg(QueuedLeg[T]):
     __slots__ = (
         *("_air", "_capacity", "_delay", "_delay_rng", "_dropped_loss", "_reorder", "_zero"),
         *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes"),
-        *("_finish", "_head_bits", "_head_delay", "_stopped"),
+        *("_finish", "_grant", "_granted", "_head_bits", "_head_delay", "_stopped"),
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
@@ -72,6 +73,7 @@ class Leg(QueuedLeg[T]):
         # its bits still to go when it was last started, its delay to come.
         self._finish = _NEVER
         self._head_bits = self._head_delay = 0
+        self._grant, self._granted = parameters.grant_ns, -_NEVER  # ns; from when on it serves
 
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
@@ -159,7 +161,7 @@ class Leg(QueuedLeg[T]):
             self._advance(now)
         if not self._queue:
             return 0
-        waits = self._finish == _NEVER
+        waits = self._finish == _NEVER or now < self._granted
         bits = self._head_bits if waits else self._capacity.left(now - self._zero)
         return self._queue_bytes - self._queue[0][1] - (-bits // 8)
 
@@ -205,7 +207,8 @@ class Leg(QueuedLeg[T]):
         queue.append((packet, size, lost, self._joined_packets))
         self._queue_bytes += size
         if len(queue) == 1:
-            self._begin(now)
+            self._granted = now + self._grant
+            self._begin(self._granted)
         if self._stopped:
             queue.pop()
             self._queue_bytes -= size
@@ -250,11 +253,12 @@ class Leg(QueuedLeg[T]):
         if self._finish <= now:
             self._advance(now)
         if self._finish != _NEVER:
-            self._head_bits = self._capacity.interrupt(now - self._zero)
+            bits = self._capacity.interrupt(max(now, self._granted) - self._zero)
+            self._head_bits = self._head_bits if now < self._granted else bits
             self._finish = _NEVER
         self._stopped = False
 
     def _resume(self, now: int) -> None:
         """Go on with the packet that was interrupted, or the one that came first meanwhile."""
         if self._up and self._queue:
-            self._serialise(now)
+            self._serialise(max(now, self._granted))

@@ -58,7 +58,8 @@ class NativeLeg(AnyLeg[int]):
         loss_rng, delay_rng = (Random(rng.getrandbits(64)) for _ in range(2))
         states = random_state(delay_rng), random_state(loss_rng)
         lib = self._lib
-        self.pointer = self._ffi.gc(lib.leg_new(*states, parameters.reorder), lib.leg_free)
+        made = lib.leg_new(*states, parameters.reorder, parameters.grant_ns)
+        self.pointer = self._ffi.gc(made, lib.leg_free)
         """The leg itself."""
         limits = parameters.queue_packets, parameters.queue_bytes
         lib.leg_limit(self.pointer, *map(native_limit, limits))

@@ -27,7 +27,7 @@ capacity *capacity_constant(int64_t rate_bps);
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);
 
-leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes);
+leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes, int64_t grant);
 void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);

@@ -108,6 +108,9 @@ class HandoverSettings(Settings):
     2 s keeps it."""
     former: Literal["abandon", "backup"] = "abandon"
     """What becomes of the path that is replaced; the paper's client abandons it."""
+    interruption_ms: LeftOut[Milliseconds] = 0.0
+    """How long a leg that replaces another one carries nothing yet, with `by: legs`. The paper has
+    none."""
     unused_legs: LeftOut[Literal["up", "down"]] = "up"
     """What a leg is that no path uses, with `by: paths`: the channel is still received, or it is
     not, as in the paper's runs of MPTCP, whose client lost the links that it left."""

@@ -83,6 +83,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "rlc"
     if radio.wifi is not None:
         yield "wifi"
+    if radio.grant_ms:
+        yield "grant_ms"
     if radio.delay_curve is not None:
         yield "delay_curve"
     if radio.queue_bytes is not None:

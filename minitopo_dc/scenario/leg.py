@@ -89,6 +89,7 @@ class DirectionFields(TypedDict, total=False):
     jitter_ms: float | str
     jitter: Literal["normal", "uniform"]
     reorder: bool
+    grant_ms: float | str
     loss_percent: float | str
     burst_loss: BurstLoss | Mapping[str, float] | None
     rlc: RlcSettings | Mapping[str, Any] | None
@@ -131,6 +132,9 @@ class LegSettings(Settings):
     """The distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
     reorder: bool = False
     """Whether jitter may reorder packets, as netem's does; by default order is kept."""
+    grant_ms: LeftOut[Milliseconds] = 0.0
+    """What a packet waits that finds nothing under way, as an uplink's does for a scheduling
+    request, its grant and a buffer status report (TS 38.321, clauses 5.4.4 and 5.4.5)."""
     loss_percent: Percent = 0.0
     burst_loss: BurstLoss | None = None
     rlc: LeftOut[RlcSettings | None] = None
@@ -190,6 +194,7 @@ class LegSettings(Settings):
     def _is_of_wifi(self) -> None:
         """Refuse fields that a WiFi medium replaces with its own."""
         given = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
+        given += ["grant_ms"] if self.grant_ms else []
         if given:
             raise ValueError(
                 f"{', '.join(given)}: the leg has wifi, whose rate and errors hold for both "
@@ -354,6 +359,7 @@ class LegSettings(Settings):
             reorder=self.reorder,
             queue_packets=self.queue_packets,
             queue_bytes=self.queue_limit_bytes(),
+            grant_ns=round(self.grant_ms * NS_PER_MS),
         )
         if self.wifi is not None:
             if path is None:

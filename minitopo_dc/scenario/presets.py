@@ -100,8 +100,8 @@ def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
 def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     """Return PDCP of the UE, which knows its own queues.
 
-    That a grant takes a scheduling request and a buffer status report is not modelled, nor that
-    PDUs by the other legs take Xn to the node that reorders: t-Reordering allows for it.
+    What a grant takes is a leg's (`grant_ms`). That PDUs by the other legs take Xn to the node that
+    reorders is not modelled: t-Reordering allows for it.
     """
     return {
         "split": "threshold",

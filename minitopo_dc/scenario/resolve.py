@@ -1,7 +1,8 @@
-"""A scenario as it is run: its handover rule and trace offset written out in plain fields.
+"""A scenario as it is run: handover rule, mobility and trace offset written out in plain fields.
 
-`handover` and `trace_offset_s` say what is wanted of all legs. They become outages and offsets of
-single legs and a path schedule, so that the rest of the project knows only these.
+`handover`, `mobility` and `trace_offset_s` say what is wanted of all legs. They become outages,
+losses and offsets of single legs and a path schedule, so that the rest of the project knows only
+these.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.link import Capacity
 from minitopo_dc.scenario.change import STEP_S
+from minitopo_dc.scenario.flow import DUAL_CONNECTIVITY
 from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.mobility import losing
 from minitopo_dc.scenario.radio import Leg, Outage
 from minitopo_dc.scenario.scenario import Scenario
 from minitopo_dc.trace.handover import (
@@ -46,7 +49,8 @@ class ResolvedScenario:
     """The plain scenario of a run, and the handovers in it.
 
     Attributes:
-        scenario: without `handover` and `trace_offset_s`: the given one when it has neither.
+        scenario: without `handover`, `mobility` and `trace_offset_s`: the given one when it has
+            none of them.
         handovers: those that the rule makes until the run's time limit; None without a rule.
         derived: whether it is another scenario than the given one.
     """
@@ -64,7 +68,7 @@ def resolve_scenario(given: Scenario) -> ResolvedScenario:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _with_offset(given.of_its_clock())
+    begun = _with_mobility(_with_offset(given.of_its_clock()))
     if begun.handover is None:
         return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")
@@ -97,6 +101,17 @@ def _with_offset(given: Scenario) -> Scenario:
     return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
 
 
+def _with_mobility(given: Scenario) -> Scenario:
+    """Return the scenario whose legs are down, and lose all, by the events of mobility."""
+    if not given.mobility:
+        return given
+    legs = list(given.legs)
+    for event in given.mobility if given.mode in DUAL_CONNECTIVITY else ():
+        number = event.leg - 1
+        legs[number] = _down(losing(legs[number], event), [event.outage])
+    return given.model_copy(update={"legs": tuple(legs), "mobility": ()})
+
+
 def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:
     """Return the directions that have a trace, with the trace from an offset (s) on."""
     later = {}
@@ -125,8 +140,9 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
     down = {leg: _absences(rates[leg - 1]) for leg in numbers}
     if scenario.unused_legs_are_down:
         end = len(rates[0]) * STEP_S
+        changed_s = _interruption_s(scenario)
         for leg in numbers:
-            down[leg] = _union([*down[leg], *_unused(followed, leg, end)])
+            down[leg] = _union([*down[leg], *_unused(followed, leg, end, changed_s)])
     if scenario.handover_by == "paths":
         paths = _schedule(followed)
     else:
@@ -170,9 +186,19 @@ def _absences(rates: Sequence[float]) -> list[Outage]:
     return _union([(s * STEP_S, (s + 1) * STEP_S) for s, rate in enumerate(rates) if not rate])
 
 
-def _unused(plan: PathPlan, leg: int, end_s: float) -> list[Outage]:
-    """Return the times (s) when a leg is not used, up to the end of the plan."""
-    used = [moment for period in plan.available_periods(leg) for moment in period]
+def _interruption_s(scenario: Scenario) -> float:
+    """Return how long a leg that comes into use carries nothing yet."""
+    assert scenario.handover is not None
+    return scenario.handover.interruption_ms / 1000 if scenario.handover_by == "legs" else 0.0
+
+
+def _unused(plan: PathPlan, leg: int, end_s: float, changed_s: float) -> list[Outage]:
+    """Return the times (s) when a leg is not used, up to the end of the plan.
+
+    From the beginning on it is used at once, and later only after `changed_s`.
+    """
+    periods = plan.available_periods(leg)
+    used = [m for begin, end in periods for m in (begin + changed_s if begin else begin, end)]
     edges = [0.0, *(min(moment, end_s) for moment in used), end_s]
     return [(begin, end) for begin, end in list(pairwise(edges))[::2] if end > begin]
 

@@ -36,6 +36,7 @@ from minitopo_dc.scenario.flow import (
     uplink_pdcp,
 )
 from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.mobility import MobilityEvent, check_mobility
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (
     FIELDS,
@@ -151,6 +152,9 @@ class Scenario(Settings):
     one factor for several starting points of a drive."""
     handover: LeftOut[HandoverSettings | None] = None
     """The legs are channels of which the best ones are used, in place of `paths`."""
+    mobility: LeftOut[tuple[MobilityEvent, ...]] = ()
+    """Procedures and failures of Dual Connectivity's legs; other modes have none
+    (docs/paths.md#mobility-of-dual-connectivity)."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
@@ -222,6 +226,9 @@ class Scenario(Settings):
             given = bool(self.paths) or any(flow.paths for flow in self.flows)
             flows = self.resolved_flows
             check_handover(self.handover, flows, len(self.legs), scheduled=given)
+        if self.mobility and self.flows:
+            raise ValueError("mobility: mode flows has none; allowed: dc, dc-duplicate")
+        check_mobility(self.mobility, len(self.legs))
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
         legs = len(self.legs)

@@ -35,9 +35,10 @@ def make_leg(
     queue_packets: int | None = None,
     queue_bytes: int | None = None,
     reorder: bool = False,
+    grant_ns: int = 0,
     seed: int = 1,
 ) -> Leg[int]:
-    parameters = LegParameters(queue_packets, queue_bytes, delay, loss, reorder)
+    parameters = LegParameters(queue_packets, queue_bytes, delay, loss, reorder, grant_ns)
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
     leg: Leg[int] = Leg(parameters, served, Random(seed))
     leg.start(0)
@@ -71,6 +72,25 @@ def test_a_packet_leaves_after_its_serialisation_and_its_delay() -> None:
     assert leg.poll(11 * MS + 4) == []
     assert leg.poll(11 * MS + 5) == [1]
     assert leg.next_timeout() is None
+
+
+def test_a_packet_that_finds_the_queue_empty_waits_for_a_grant() -> None:
+    leg = make_leg(grant_ns=8 * MS)
+    leg.push(1, 1500, 0)
+    leg.push(2, 1500, 4 * MS)
+    assert leg.backlog_bytes(now=5 * MS) == 3000
+    assert leg.poll(9 * MS) == [1]
+    leg.push(3, 1500, 10 * MS - 1)  # behind one in service: its status report asks for it
+    leg.push(4, 1500, 20 * MS)
+    assert drain(leg) == [(10 * MS, 2), (11 * MS, 3), (29 * MS, 4)]
+
+
+def test_a_leg_that_is_taken_down_before_a_grant_serves_from_it_on() -> None:
+    leg = make_leg(grant_ns=8 * MS)
+    leg.push(1, 1500, 0)
+    leg.set_up(False, 2 * MS)
+    leg.set_up(True, 4 * MS)
+    assert drain(leg) == [(9 * MS, 1)]
 
 
 def test_the_next_timeout_is_an_arrival_and_no_end_of_serialisation() -> None:

@@ -88,6 +88,7 @@ def some_leg(rng: Random) -> NativeLeg:
         delay=delay,
         loss=rng.choice((None, Bernoulli(0.5))),
         reorder=rng.random() < 0.5,
+        grant_ns=rng.choice((0, 1, 10**12)),
     )
     end: Any = rng.choice(("loop", "stop"))
     rlc = rng.choice((None, some_rlc(rng)))

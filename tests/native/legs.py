@@ -109,6 +109,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[int], NativeLeg]:
         delay=draw(delays),
         loss=draw(losses),
         reorder=draw(st.booleans()),
+        grant_ns=draw(st.sampled_from((0, 1, 500_000, 10_000_000))),
     )
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
     rlc = draw(st.one_of(st.none(), rlcs()))

@@ -9,6 +9,7 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   of segments of as many SDUs as fit (TS 38.322, clause 5.2). So retransmissions cost capacity.
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot.
+* A packet that finds nothing to send waits for a grant before it counts as pushed.
 * Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
   the leg was down carries nothing.
 * Flushed (RLC is re-established, TS 38.322, clause 5.1.2; TS 36.322, clause 5.4): queue, blocks and
@@ -53,7 +54,7 @@ class RlcLeg(QueuedLeg[T]):
 
     __slots__ = (
         *("_harq", "_queue", "_reassembly", "_reorder", "_retransmissions", "_rlc", "_slots"),
-        *("_begin", "_free", "_stopped", "_wake"),
+        *("_begin", "_free", "_grant", "_stopped", "_wake"),
         *("_dropped_discard", "_dropped_radio", "_resent"),
     )
 
@@ -71,7 +72,7 @@ class RlcLeg(QueuedLeg[T]):
         )
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
         self._slots = Slots(capacity, rlc.slot_ns, _NOT_STARTED)
-        self._reorder = parameters.reorder
+        self._reorder, self._grant = parameters.reorder, parameters.grant_ns
         self._queue: SduQueue[T] = SduQueue(parameters, rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._stopped = False
@@ -217,7 +218,8 @@ class RlcLeg(QueuedLeg[T]):
         )
 
     def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
-        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
+        granted = now if self._ready() is not None else now + self._grant
+        sdu = Sdu(packet, size, number=self._joined_packets, pushed=granted, lost=lost)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)

@@ -11,6 +11,7 @@ void leg_begin(leg *self, packet_hooks hooks)
     self->limit_packets = self->limit_bytes = INT64_MAX;
     self->up = 1;
     self->news = self->plain.finish = NEVER;
+    self->plain.granted = INT64_MIN;
 }
 
 void leg_end(leg *self)

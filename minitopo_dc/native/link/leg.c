@@ -78,7 +78,7 @@ static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
         return 0;
     push(self, (queued){what, size, lost, self->joined});
     if (self->counters.queue_packets == 1)
-        begin_service(self, now);
+        begin_service(self, self->plain.granted = now + self->grant);
     if (self->stopped)
         left_queue(self, queue_ring_pop_last(&self->plain.queue));
     return self->counters.queue_packets;
@@ -88,7 +88,10 @@ static void pause(leg *self, int64_t now)
 {
     advance(self, now);
     if (self->plain.finish != NEVER) {
-        self->plain.head_bits = capacity_interrupt(self->capacity, now - self->zero);
+        int64_t bits = capacity_interrupt(self->capacity, later(now, self->plain.granted) - self->zero);
+
+        if (now >= self->plain.granted)
+            self->plain.head_bits = bits;
         self->plain.finish = NEVER;
     }
     self->stopped = 0;
@@ -98,7 +101,7 @@ static void pause(leg *self, int64_t now)
 static void resume(leg *self, int64_t now)
 {
     if (self->up && self->counters.queue_packets)
-        serialise(self, now);
+        serialise(self, later(now, self->plain.granted));
 }
 
 static int64_t next_timeout(const leg *self)
@@ -153,7 +156,10 @@ static int64_t backlog_bytes(leg *self, int64_t now)
 
     if (!self->counters.queue_packets)
         return 0;
-    bits = self->plain.finish == NEVER ? self->plain.head_bits : capacity_left(self->capacity, now - self->zero);
+    if (self->plain.finish == NEVER || now < self->plain.granted)
+        bits = self->plain.head_bits;
+    else
+        bits = capacity_left(self->capacity, now - self->zero);
     return self->counters.queue_bytes - head(self)->size - floor_div(-bits, 8);
 }
 

@@ -44,6 +44,7 @@ typedef struct {
     /* The packet in service, the queue's first: when it is through (NEVER: none is in service), its
      * bits still to go when it was last started, its delay to come. */
     int64_t finish, head_bits, head_delay;
+    int64_t granted; /* from when on it is served */
 } plain;
 
 typedef struct rlc rlc;
@@ -56,6 +57,7 @@ struct leg {
     loss_model loss;
     rng delay_random, loss_random;
     int64_t limit_packets, limit_bytes;
+    int64_t grant;       /* what a packet waits that finds nothing under way, ns */
     int64_t zero;        /* of the capacity's time */
     int64_t since;       /* it can serve: it was started or went up or down */
     int64_t repetitions; /* their mean delay, ns */

@@ -8,12 +8,13 @@
 
 static const packet_hooks NOBODY = {NULL, NULL};
 
-leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes)
+leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes, int64_t grant)
 {
     leg *self = zeroed(1, sizeof(*self));
 
     leg_begin(self, NOBODY);
     self->air.overtakes = overtakes;
+    self->grant = grant;
     rng_set(&self->delay_random, delay_random);
     rng_set(&self->loss_random, loss_random);
     return self;

@@ -403,3 +403,10 @@ def test_wrong_parameters_are_refused_by_name(wrong: dict[str, Any], words: str)
 def test_no_probability_is_refused_while_the_leg_runs() -> None:
     with pytest.raises(ValueError, match="block_error"):
         leg().retune(0, block_error=2.0)
+
+
+def test_a_packet_that_finds_nothing_to_send_waits_for_a_grant() -> None:
+    made = leg(parameters=replace(PARAMETERS, grant_ns=8 * MS))
+    made.push(1, 1000, 0)
+    made.push(2, 1000, 7 * MS)
+    assert arrivals(made) == [(19, 1), (20, 2)]
