@@ -133,12 +133,12 @@ def test_a_reader_that_has_enough_ends_a_command_without_a_word(
 
 
 def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
-    with command("-m", "minitopo_dc.cli", "check", "--json") as checked:
-        assert checked.stdout is not None
-        assert checked.stderr is not None
-        checked.stdout.close()
-        message = checked.stderr.read()
-        assert checked.wait(60) == 128 + signal.SIGPIPE
+    with command("-m", "minitopo_dc.cli", "campaign", "list") as listed:
+        assert listed.stdout is not None
+        assert listed.stderr is not None
+        listed.stdout.close()
+        message = listed.stderr.read()
+        assert listed.wait(60) == 128 + signal.SIGPIPE
     assert message == ""
 
 
