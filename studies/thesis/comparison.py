@@ -6,13 +6,19 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from published import ITEMS, NEAR_PERCENT, TABLES, Item, Table
+from scipy.stats import ttest_ind_from_stats
 
 from minitopo_dc import plots
-from minitopo_dc.statistics import ok
+from minitopo_dc.statistics import CONFIDENCE, ok
 
+COUNTED = ("published", "cells", "tested", "rejected")
+TESTED = ["ours", "ours_sd", "runs", "theirs", "theirs_sd"]
+THEIR_RUNS = 10
+"""Of each cell (thesis, section 4.4)."""
 COMPARED = ["curve", "x", "runs", "ours", "ours_sd", "theirs", "theirs_sd", "error_percent"]
 
 
@@ -64,9 +70,10 @@ def compared(runs: pd.DataFrame, item: Item) -> pd.DataFrame:
 def item_row(runs: pd.DataFrame, item: Item) -> dict[str, Any]:
     """Return what the runs of an item's campaign say of it; NaN where it has no numbers."""
     row: dict[str, Any] = {"item": item.item, "shows": item.shows, "campaign": item.campaign}
-    numbers = dict.fromkeys(("published", "cells", "within_5_percent"), 0)
+    numbers: dict[str, float] = dict.fromkeys((*COUNTED, "within_5_percent"), 0)
     if item.table is None:
-        return {**row, **numbers, "mean_error_percent": math.nan, "by_curve": "", "why": item.why}
+        numbers |= {"mean_error_percent": math.nan, "bias_percent": math.nan}
+        return {**row, **numbers, "by_curve": "", "why": item.why}
     cells = compared(runs, item)
     error = cells["error_percent"].abs()
     by_curve = {str(name): part.mean() for name, part in error.groupby(cells["curve"], sort=False)}
@@ -77,9 +84,25 @@ def item_row(runs: pd.DataFrame, item: Item) -> dict[str, Any]:
         "cells": len(cells),
         "within_5_percent": int((error <= NEAR_PERCENT).sum()),
         "mean_error_percent": float(error.mean()),
+        "bias_percent": float(cells["error_percent"].mean()),
+        **tested(cells),
         "by_curve": ", ".join(f"{name} {value:.3g}" for name, value in by_curve.items()),
         "why": item.why,
     }
+
+
+def tested(cells: pd.DataFrame) -> dict[str, int]:
+    """Return how many cells have deviations, and of how many Welch's test finds two means (5 %).
+
+    One in twenty would be so by chance.
+    """
+    known = cells[(cells["ours_sd"] > 0) & (cells["theirs_sd"] > 0)]
+    ours, ours_sd, runs, theirs, theirs_sd = known[TESTED].to_numpy(dtype=float).T
+    test = ttest_ind_from_stats(
+        ours, ours_sd, runs, theirs, theirs_sd, THEIR_RUNS, equal_var=False
+    )  # fmt: skip
+    rejected = np.asarray(test.pvalue) < 1 - CONFIDENCE
+    return {"tested": len(known), "rejected": int(rejected.sum())}
 
 
 def scaled_error(cells: pd.DataFrame, scale: float) -> float:
