@@ -35,6 +35,8 @@ from minitopo_dc import plots
 from minitopo_dc.statistics import mean_ratio, outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
+Classes = Iterator[tuple[str, "pd.Series[bool]"]]
+"""Yields names of classes of networks, and which ones are in it."""
 Ways = Callable[[dc.Scenario], Iterator[tuple[str, dc.Scenario]]]
 """Yields the ways over a network, which its scenario has."""
 XN_MS = (0, 2, 5, 10, 20, 60)
@@ -162,12 +164,14 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         yield "The same at the networks held out", shares(named(odd))
         yield f"Where: deployable, Xn {USUAL_MS} ms", shares(dict(parts(known, FIRST[1])))
         xn = {f"{delay} ms": f"dc-xn-{delay}" for delay in XN_MS}
-        yield "The longest Xn at which DC is not worse", not_worse(known, xn)
+        yield "The longest Xn at which DC is not worse", not_worse(known, xn, classes(known))
+        together = not_worse(known, xn, combined(known))
+        yield "The same by skew, size and losses together", together
     if "reports" in ran:
         period = {f"{period} ms": f"dc-period-{period}" for period in PERIODS_MS}
         yield (
             "The rarest reports with which DC is not worse",
-            not_worse(ratios(runs, "reports"), period),
+            not_worse(late := ratios(runs, "reports"), period, classes(late)),
         )
     if "timer" in ran:
         yield "t-Reordering", shares(named(ratios(runs, "timer")))
@@ -203,7 +207,7 @@ def named(table: pd.DataFrame) -> dict[str, Ratios]:
     return {NAMES.get(way, way.removeprefix("dc-").replace("-", " ")): table[way] for way in ways}
 
 
-def classes(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
+def classes(table: pd.DataFrame) -> Classes:
     """Yield the classes of networks for which a rule is given."""
     trips, ratio = table["delay_sum_ms"], table["delay_ratio"]
     skew = trips / 2 * (1 - ratio).abs() / (1 + ratio)
@@ -221,19 +225,29 @@ def classes(table: pd.DataFrame) -> Iterator[tuple[str, pd.Series[bool]]]:
         yield str(control), table["control"] == control
 
 
+def combined(table: pd.DataFrame) -> Classes:
+    """Yield the classes by skew, size and losses together."""
+    named = dict(classes(table))
+    skews = [name for name in named if name.startswith(("delays differ", "by "))]
+    sizes = [name for name in named if name.endswith(("windows of data", "45 windows"))]
+    losses = ["at most 0.02 lost packets per window", "more than 0.02"]
+    for names in product(skews, sizes, losses):
+        yield ", ".join(names), np.logical_and.reduce([named[name] for name in names])
+
+
 def parts(table: pd.DataFrame, way: str) -> Iterator[tuple[str, Ratios]]:
     """Yield the ratios of a way in each class."""
     yield from ((name, table[way][members]) for name, members in classes(table))
 
 
-def not_worse(table: pd.DataFrame, ways: Mapping[str, str]) -> pd.DataFrame:
+def not_worse(table: pd.DataFrame, ways: Mapping[str, str], groups: Classes) -> pd.DataFrame:
     """Return the geometric mean of the ratio by class and setting, and the greatest safe setting.
 
     A setting is safe if the lower end of the 95 % interval is above the margin of a tie, and that
     of all smaller settings is, too.
     """
     rows = {}
-    for name, members in classes(table):
+    for name, members in groups:
         means = {s: mean_ratio(table[way][members].dropna().clip(lower=LEAST).tolist())
                  for s, way in ways.items() if way in table}  # fmt: skip
         safe = "none"

@@ -2,9 +2,9 @@
 
     python studies/which_is_better/recorded.py [results/DIRECTORY CAMPAIGN]
 
-The table of a campaign (`campaign` or `deployable`: labels, seed, status, some measures, and in
+The table of a campaign (`campaign`, `deployable`, ...: labels, seed, status, some measures, and in
 `run` the digest that joins a row to its scenario) becomes `reference/CAMPAIGN.parquet`, and the
-tables of both reports become `findings.md`. Without a directory only that page is made anew, and
+tables of all reports become `findings.md`. Without a directory only that page is made anew, and
 with one of `deployable` the picture of the answer is, too.
 """
 
@@ -16,17 +16,27 @@ from pathlib import Path
 from typing import Any
 
 import deployable
+import grants
+import media
 import pandas as pd
+import schedulers
 from report import REFERENCE, report
 
 import minitopo_dc as dc
 from minitopo_dc import plots
 
-REPORTS = {"deployable": deployable.report, "campaign": report}
+REPORTS = {
+    "deployable": deployable.report,
+    "campaign": report,
+    "schedulers": schedulers.report,
+    "grants": grants.report,
+    "media": media.report,
+}
 FINDINGS = REFERENCE.with_name("findings.md")
 PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
-            "unanswered", "delay_p95_ms", "delay_max_ms"]  # fmt: skip
+            "unanswered", "delay_p95_ms", "delay_max_ms",
+            "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes"]  # fmt: skip
 
 
 def file_of(campaign: str) -> Path:
@@ -38,7 +48,8 @@ def record(directory: Path, campaign: str) -> None:
     """Write the table of a campaign's directory, without runs that are missing."""
     runs = dc.load(directory)
     kept = runs[runs["status"] != "missing"]
-    table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *MEASURES]]
+    measures = [name for name in MEASURES if name in kept]
+    table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *measures]]
     table = table.assign(run=kept["run"].map(lambda run: Path(run).name))
     table.reset_index(drop=True).to_parquet(file_of(campaign), index=False, compression="zstd")
 

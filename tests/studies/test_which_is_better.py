@@ -39,6 +39,9 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("video", "quick"): (84, "fa62539a6a334e1e"),
     ("video", "sample"): (35, "0c7673c62be65fdc"),
     ("video", "full"): (350, "fdbb603610baa03d"),
+    ("schedulers", "full"): (1792, "139ac7d33c098e52"),
+    ("grants", "full"): (512, "35d93af5d1648434"),
+    ("media", "full"): (500, "3183aacfaddf0b28"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
 
