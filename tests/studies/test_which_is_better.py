@@ -304,7 +304,7 @@ def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     runs.attrs["labels"] = list(planned.labels)
     titles = [title for title, content in mine.sections(runs) if content is not None]
     experiments = runs["experiment"].nunique()
-    assert len(titles) == {"campaign": 11, "deployable": 10, "policies": 3}.get(name, experiments)
+    assert len(titles) == {"campaign": 11, "deployable": 11, "policies": 3}.get(name, experiments)
 
 
 def test_a_setting_is_safe_as_long_as_all_smaller_ones_are() -> None:
@@ -312,8 +312,17 @@ def test_a_setting_is_safe_as_long_as_all_smaller_ones_are() -> None:
     known = module("deployable").ratios(runs, "download")
     few = known[known["lost_per_window"] <= 0.02]
     ways = {"0": "dc-xn-0", "far": "dc-papers", "5": "dc-xn-5"}
-    table = module("deployable").not_worse(few, ways)
+    deployable = module("deployable")
+    table = deployable.not_worse(few, ways, deployable.classes(few))
     assert table.loc["all", "not worse up to"] == "0"
+
+
+def test_classes_by_skew_size_and_losses_have_each_network_once() -> None:
+    deployable = module("deployable")
+    known = deployable.ratios(module("recorded").recorded("deployable"), "download")
+    counted = sum(members.astype(int) for _, members in deployable.combined(known))
+    assert len(known) == 512
+    assert (counted == 1).all()
 
 
 def test_a_run_that_failed_is_the_worse_one() -> None:
