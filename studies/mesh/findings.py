@@ -18,8 +18,8 @@ This page is what `python studies/mesh/findings.py` writes. It has what recorded
 in wireless mesh networks": virtual clock, aioquic 1.7.2, downloads of 10 MB, ten seeds or as many
 as the campaign has. Sections marked *quick* are of 5 MB and two seeds.
 
-{verdicts} Numbers of QUIC are predictions where a claim is not marked as fitted: the legs were fitted to TCP
-alone, and a client's time for each packet to one of QUIC's.
+{verdicts} Numbers of QUIC are predictions where a claim is not marked as fitted: the legs were
+fitted to TCP alone, and a client's time for each packet to one of QUIC's.
 """
 SHOWN = ("Claims", "The study's", "Trees")
 
