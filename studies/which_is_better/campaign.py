@@ -174,6 +174,12 @@ def at_points(
                 yield dc.Scenario(**common | way, seed=seed), told
 
 
+def first_networks(number: int) -> Iterator[tuple[str, Point]]:
+    """Yield the first networks of `download` and of `requests`, each with its experiment."""
+    for experiment, points, factors in (("download", 512, DOWNLOADS), ("requests", 256, ASKED)):
+        yield from ((experiment, point) for point in dc.campaign.sobol(points, factors)[:number])
+
+
 def cases(version: str) -> Iterator[Case]:
     """Yield all cases: whole points one after the other, by experiment."""
     number = POINTS[version]

@@ -18,7 +18,7 @@ ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,12 +27,24 @@ from campaign import ASKED, DOWNLOADS, OF_TCP, fields_of
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from networks import Fields, Point
-from ratios import MARGIN, Ratios, by_way, late_answers, of, percent, shares, with_numbers
+from ratios import (
+    DELAY_MARGIN,
+    LEAST,
+    MARGIN,
+    Ratios,
+    by_way,
+    late_answers,
+    mean,
+    of,
+    percent,
+    shares,
+    with_numbers,
+)
 from ways import MPQUIC, MPTCP, TCP
 
 import minitopo_dc as dc
 from minitopo_dc import plots
-from minitopo_dc.statistics import mean_ratio, outcomes
+from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 Classes = Iterator[tuple[str, "pd.Series[bool]"]]
@@ -52,8 +64,6 @@ TUNED: dict[str, Sequence[Any]] = {
     "interval_ms": (1, 5, 20),
     "desired_ms": (None, 20),
 }
-DELAY_MARGIN = 0.1
-LEAST = 0.01
 
 
 class Points(NamedTuple):
@@ -169,10 +179,9 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         yield "The same by skew, size and losses together", together
     if "reports" in ran:
         period = {f"{period} ms": f"dc-period-{period}" for period in PERIODS_MS}
-        yield (
-            "The rarest reports with which DC is not worse",
-            not_worse(late := ratios(runs, "reports"), period, classes(late)),
-        )
+        known = ratios(runs, "reports")
+        rarest = not_worse(known, period, classes(known))
+        yield "The rarest reports with which DC is not worse", rarest
     if "timer" in ran:
         yield "t-Reordering", shares(named(ratios(runs, "timer")))
     if "tuning" in ran:
@@ -207,18 +216,31 @@ def named(table: pd.DataFrame) -> dict[str, Ratios]:
     return {NAMES.get(way, way.removeprefix("dc-").replace("-", " ")): table[way] for way in ways}
 
 
-def classes(table: pd.DataFrame) -> Classes:
-    """Yield the classes of networks for which a rule is given."""
+def skews(table: pd.DataFrame) -> Classes:
+    """Yield the classes by the difference of the legs' one-way delays."""
     trips, ratio = table["delay_sum_ms"], table["delay_ratio"]
     skew = trips / 2 * (1 - ratio).abs() / (1 + ratio)
-    yield "all", skew >= 0
     yield "delays differ by at most 10 ms", skew <= 10
     yield "by 10 to 40 ms", (skew > 10) & (skew <= 40)
     yield "by more than 40 ms", skew > 40
+
+
+def sizes(table: pd.DataFrame) -> Classes:
+    """Yield the classes by size over rate times round trip."""
     yield "at most 45 windows of data", table["windows"] <= 45
     yield "more than 45 windows", table["windows"] > 45
+
+
+def losses(table: pd.DataFrame) -> Classes:
+    """Yield the classes by random losses."""
     yield "at most 0.02 lost packets per window", table["lost_per_window"] <= 0.02
     yield "more than 0.02", table["lost_per_window"] > 0.02
+
+
+def classes(table: pd.DataFrame) -> Classes:
+    """Yield the classes of networks for which a rule is given."""
+    yield "all", table["point"].notna()
+    yield from chain(skews(table), sizes(table), losses(table))
     yield "constant capacity", table["capacity"] == "constant"
     yield "a trace", table["capacity"] != "constant"
     for control in table["control"].unique():
@@ -227,12 +249,8 @@ def classes(table: pd.DataFrame) -> Classes:
 
 def combined(table: pd.DataFrame) -> Classes:
     """Yield the classes by skew, size and losses together."""
-    named = dict(classes(table))
-    skews = [name for name in named if name.startswith(("delays differ", "by "))]
-    sizes = [name for name in named if name.endswith(("windows of data", "45 windows"))]
-    losses = ["at most 0.02 lost packets per window", "more than 0.02"]
-    for names in product(skews, sizes, losses):
-        yield ", ".join(names), np.logical_and.reduce([named[name] for name in names])
+    for skew, size, lost in product(skews(table), sizes(table), losses(table)):
+        yield f"{skew[0]}, {size[0]}, {lost[0]}", skew[1] & size[1] & lost[1]
 
 
 def parts(table: pd.DataFrame, way: str) -> Iterator[tuple[str, Ratios]]:
@@ -248,8 +266,7 @@ def not_worse(table: pd.DataFrame, ways: Mapping[str, str], groups: Classes) -> 
     """
     rows = {}
     for name, members in groups:
-        means = {s: mean_ratio(table[way][members].dropna().clip(lower=LEAST).tolist())
-                 for s, way in ways.items() if way in table}  # fmt: skip
+        means = {s: mean(table[way][members]) for s, way in ways.items() if way in table}
         safe = "none"
         for setting, (_, interval) in means.items():
             if not interval.low >= 1 / (1 + MARGIN):
@@ -264,9 +281,9 @@ def tuning(table: pd.DataFrame) -> pd.DataFrame:
     """Return the mean ratio of each combination, the best first."""
     rows = []
     for way, settings in zip(table.filter(regex="^dc-"), product(*TUNED.values()), strict=True):
-        mean, interval = mean_ratio(table[way].dropna().clip(lower=LEAST).tolist())
+        middle, interval = mean(table[way])
         shown = ("own" if value is None else str(value) for value in settings)
-        rows.append((*shown, mean, f"{interval.low:.3f} to {interval.high:.3f}"))
+        rows.append((*shown, middle, f"{interval.low:.3f} to {interval.high:.3f}"))
     columns = [*TUNED, "ratio", "95 % interval"]
     best_first = pd.DataFrame(rows, columns=columns).sort_values("ratio", ascending=False)
     return best_first.reset_index(drop=True)

@@ -14,11 +14,17 @@ import numpy as np
 import pandas as pd
 from networks import COHERENCE_S, VARIATION
 
-from minitopo_dc.statistics import Proportion, outcomes
+from minitopo_dc.statistics import Interval, Proportion, mean_ratio, outcomes
 
 Ratios = pd.Series  # of numbers, by point
 MARGIN = 0.05
 """Of a tie: what the clocks differ by (docs/advise.md)."""
+DELAY_MARGIN = 0.1
+"""Of a tie of delays."""
+LEAST = 0.01
+"""A ratio, or a goodput (Mbit/s), that stands for those of failed runs in a mean of logarithms."""
+PATIENCE_MS = 60_000
+"""What a request waits at most."""
 
 
 def by_way(runs: pd.DataFrame, measure: str, *, failed: float = math.nan) -> pd.DataFrame:
@@ -58,6 +64,20 @@ def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
     worst = longest.where(lost == 0, np.inf)
     asked = lost.notna()
     return runs.assign(answer_p95_ms=p95[asked], answer_worst_ms=worst[asked])
+
+
+def speeds(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """Return the goodput of each way (Mbit/s); of requests one over the delay of answers (1/ms)."""
+    mine = of(runs, experiment)
+    if experiment != "requests":
+        return by_way(mine, "goodput_mbps", failed=LEAST)
+    delays = by_way(late_answers(mine), "answer_p95_ms", failed=PATIENCE_MS)
+    return 1 / delays.clip(upper=PATIENCE_MS)
+
+
+def mean(ratios: Ratios) -> tuple[float, Interval]:
+    """Return the geometric mean of all ratios that are known, and its 95 % interval."""
+    return mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())
 
 
 def best(points: pd.DataFrame, kind: str) -> Ratios:

@@ -10,7 +10,18 @@ import numpy as np
 import pandas as pd
 from learn import effects, models, noise, trees
 from matplotlib.figure import Figure
-from ratios import MARGIN, Ratios, best, by_way, late_answers, least, of, shares, with_numbers
+from ratios import (
+    DELAY_MARGIN,
+    MARGIN,
+    Ratios,
+    best,
+    by_way,
+    late_answers,
+    least,
+    of,
+    shares,
+    with_numbers,
+)
 from rules import find_rule, read_rule, regrets
 
 from minitopo_dc import plots
@@ -22,7 +33,6 @@ SIDES = "Dual Connectivity", "MP-QUIC"
 FEW_LOSSES = 0.02
 """Lost packets per window: the threshold of the second fixed rule."""
 PAYS = 1.05
-DELAY_MARGIN = 0.1
 FIXED = {"ratio": "rule-download-ratio.json", "least_delay": "rule-download-least_delay.json"}
 """The rules of the first 512 points, fixed before the unseen ones were run (docs/study.md)."""
 FACTORS = ["share", "delay_ratio", "windows", "queueing", "queue_ratio", "lost_per_window",

@@ -13,32 +13,25 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 import pandas as pd
-from campaign import ASKED, DOWNLOADS, fields_of
+from campaign import fields_of, first_networks
 from networks import Point
-from ratios import MARGIN, Ratios, by_way, late_answers, of, percent, shares
+from ratios import DELAY_MARGIN, MARGIN, Ratios, mean, percent, shares, speeds
 from ways import MPQUIC
 
 import minitopo_dc as dc
 from minitopo_dc.picoquic.configuration import Scheduler
-from minitopo_dc.statistics import mean_ratio, outcomes
+from minitopo_dc.statistics import outcomes
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 128, "quick": 4, "sample": 4}
 OWN, DUAL = "picoquic", "dc-xn-5"
-DELAY_MARGIN = 0.1
-LEAST = 0.01
 
 
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with each scheduler and with Dual Connectivity."""
-    number = POINTS[version]
-    for experiment, points in (
-        ("download", dc.campaign.sobol(512, DOWNLOADS)[:number]),
-        ("requests", dc.campaign.sobol(256, ASKED)[:number]),
-    ):
-        for point in points:
-            for way, scenario in ways(dc.Scenario(**fields_of(point)), point):
-                yield scenario, {"experiment": experiment, "way": way, **point}
+    for experiment, point in first_networks(POINTS[version]):
+        for way, scenario in ways(dc.Scenario(**fields_of(point)), point):
+            yield scenario, {"experiment": experiment, "way": way, **point}
 
 
 def ways(base: dc.Scenario, point: Point) -> Iterator[tuple[str, dc.Scenario]]:
@@ -55,10 +48,8 @@ def ways(base: dc.Scenario, point: Point) -> Iterator[tuple[str, dc.Scenario]]:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield each scheduler against picoquic's own, and the best one against Dual Connectivity."""
-    for experiment, table, margin in (
-        ("download", goodputs(runs), MARGIN),
-        ("requests", answers(runs), DELAY_MARGIN),
-    ):
+    for experiment, margin in (("download", MARGIN), ("requests", DELAY_MARGIN)):
+        table = speeds(runs, experiment)
         if table.empty:
             continue
         names = [name for name in get_args(Scheduler) if name in table]
@@ -66,7 +57,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         yield f"{experiment}: schedulers against picoquic's own", compared(own, margin)
         if DUAL in table:
             even = table.index.get_level_values("point") % 2 == 0
-            means = {name: mean((table[name] / table[OWN])[even]) for name in names}
+            means = {name: mean((table[name] / table[OWN])[even])[0] for name in names}
             best = max(names, key=means.__getitem__)
             pairs = {
                 f"Dual Connectivity against {name}": (table[DUAL] / table[name])[~even]
@@ -75,27 +66,11 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             yield f"{experiment}: the best at even networks is {best}", shares(pairs, margin)
 
 
-def goodputs(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the goodput of each way (Mbit/s)."""
-    return by_way(of(runs, "download"), "goodput_mbps", failed=LEAST)
-
-
-def answers(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return one over the 95th percentile of the answers of each way (1/ms)."""
-    delays = by_way(late_answers(of(runs, "requests")), "answer_p95_ms", failed=60_000)
-    return 1 / delays.clip(upper=60_000)  # what a request waits at most
-
-
-def mean(ratios: Ratios) -> float:
-    """Return the geometric mean of all that are known."""
-    return mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())[0]
-
-
 def compared(sides: dict[str, Ratios], margin: float) -> pd.DataFrame:
     """Return the mean ratio and the shares of the outcomes of each scheduler."""
     rows = {}
     for name, ratios in sides.items():
-        middle, interval = mean_ratio(ratios.dropna().clip(lower=LEAST).tolist())
+        middle, interval = mean(ratios)
         counts = outcomes(ratios.to_numpy(dtype=float), margin)
         rows[name] = {
             "networks": counts.better.points,
