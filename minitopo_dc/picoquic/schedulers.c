@@ -9,19 +9,14 @@
 void own_sort_available_paths(picoquic_cnx_t *connection, uint64_t now, uint64_t *wake, picoquic_path_t **path,
                               uint64_t fewest_timeouts, picoquic_tuple_t **tuple);
 
-/* Whether one path is to be asked before another. */
-static int is_faster(const mdc_candidate *one, const mdc_candidate *other)
-{
-    return one->smoothed_rtt_us < other->smoothed_rtt_us;
-}
-
 /* The path with the shortest round trip, or -1; with `needs_room`, of those that may send now. */
 static int fastest(const mdc_candidate *paths, int count, int needs_room)
 {
     int best = -1;
 
     for (int i = 0; i < count; i++)
-        if ((paths[i].has_room || !needs_room) && (best < 0 || is_faster(&paths[i], &paths[best])))
+        if ((paths[i].has_room || !needs_room) &&
+            (best < 0 || paths[i].smoothed_rtt_us < paths[best].smoothed_rtt_us))
             best = i;
     return best;
 }
@@ -101,11 +96,15 @@ void mdc_count_sent(mdc_scheduler *scheduler, int place)
     scheduler->turn = scheduler->sent[place] < scheduler->weights[place] ? place : (place + 1) % MDC_PATHS;
 }
 
+/* What the application has written and no path has sent; 0 where the scheduler does not ask, as it
+ * takes a look at each stream. */
 static uint64_t unsent_bytes(const mdc_endpoint *endpoint)
 {
     picoquic_stream_head_t *stream = picoquic_first_stream(endpoint->connection);
     uint64_t bytes = 0;
 
+    if (endpoint->scheduler.kind != MDC_EARLIEST_COMPLETION_FIRST)
+        return 0;
     for (const pattern *sending = endpoint->patterns; sending != NULL; sending = sending->next)
         bytes += sending->length - sending->sent;
     for (; stream != NULL; stream = picoquic_next_stream(stream))

@@ -8,7 +8,7 @@ until the terminal has detected it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, Self, get_args
+from typing import Literal, Self
 
 from pydantic import model_validator
 
@@ -57,11 +57,10 @@ class MobilityEvent(Settings):
 
     @model_validator(mode="after")
     def _is_one_event(self) -> Self:
-        given = [kind for kind in get_args(Kind) if getattr(self, kind) is not None]
-        if len(given) != 1:
-            raise ValueError(f"name exactly one of {', '.join(get_args(Kind))}")
-        if self.detection_ms is not None and not given[0].endswith("failure"):
-            raise ValueError(f"detection_ms: {given[0]} is no failure; allowed: none")
+        if len(self._named()) != 1:
+            raise ValueError(f"name exactly one of {', '.join(TIMES_MS)}")
+        if self.detection_ms is not None and not self.kind.endswith("failure"):
+            raise ValueError(f"detection_ms: {self.kind} is no failure; allowed: none")
         if (self.kind == "mcg_failure") != (self.leg == MCG_LEG):
             allowed = "1, the MCG's" if self.kind == "mcg_failure" else "all but 1, the MCG's"
             raise ValueError(f"{self.kind}: leg {self.leg}; allowed: {allowed}")
@@ -70,13 +69,15 @@ class MobilityEvent(Settings):
     @property
     def kind(self) -> Kind:
         """Return which procedure it is."""
-        kinds: tuple[Kind, ...] = get_args(Kind)
-        return next(kind for kind in kinds if getattr(self, kind) is not None)
+        return self._named()[0][0]
 
     @property
     def leg(self) -> int:
         """Return the number of its leg."""
-        return int(getattr(self, self.kind))
+        return self._named()[0][1]
+
+    def _named(self) -> list[tuple[Kind, int]]:
+        return [(kind, getattr(self, kind)) for kind in TIMES_MS if getattr(self, kind)]
 
     @property
     def detected_s(self) -> float:

@@ -218,7 +218,7 @@ class RlcLeg(QueuedLeg[T]):
         )
 
     def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
-        granted = now if self._ready() is not None else now + self._grant
+        granted = now + self._grant if self._grant and self._ready() is None else now
         sdu = Sdu(packet, size, number=self._joined_packets, pushed=granted, lost=lost)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)

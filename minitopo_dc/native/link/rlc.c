@@ -239,7 +239,7 @@ static void advance(leg *self, int64_t now)
 static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
 {
     sdus *of = &self->rlc->sdus;
-    int64_t granted = ready(self) == NEVER ? now + self->grant : now;
+    int64_t granted = self->grant && ready(self) == NEVER ? now + self->grant : now;
 
     sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = granted, .lost = lost});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
