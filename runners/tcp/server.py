@@ -80,12 +80,20 @@ def serve_requests(
     config = _configuration(listener, certificate, key)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with asyncio.Runner(loop_factory=_Loop) as runner:
+        # hypercorn (0.18) ends with either when a client still sends while the server closes: with
+        # KeyError when a request that it refuses has come together with the request's body.
         try:
             runner.run(serve(application, config))  # type: ignore[arg-type]
-        except ssl.SSLError as error:
-            # hypercorn (0.18) ends with it when a client still sends while the server closes.
-            if error.reason != "APPLICATION_DATA_AFTER_CLOSE_NOTIFY":
+        except* ssl.SSLError as errors:
+            if errors.subgroup(_is_failure):
                 raise
+        except* KeyError:
+            pass
+
+
+def _is_failure(error: BaseException) -> bool:
+    late = "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"
+    return isinstance(error, ssl.SSLError) and getattr(error, "reason", None) != late
 
 
 def _configuration(listener: socket.socket, certificate: Path, key: Path) -> Config:

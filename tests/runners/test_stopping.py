@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
+from contextlib import nullcontext
+from pathlib import Path
 
+import pytest
 from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
+from minitopo_dc.runners.tcp import server
 from minitopo_dc.runners.tcp.application import Application, Message
+from minitopo_dc.runners.tcp.watch import ReportingApplication
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import blocks, content_sha256
 
@@ -107,3 +114,30 @@ def test_a_server_stops_when_sending_has_come_to_do_nothing() -> None:
         await Application()(ENDLESS, receive, send)
 
     asyncio.run(asyncio.wait_for(run(), 60))
+
+
+LATE = ssl.SSLError()
+LATE.reason = "APPLICATION_DATA_AFTER_CLOSE_NOTIFY"
+
+
+@pytest.mark.parametrize(
+    ("error", "fails"),
+    [
+        (ExceptionGroup("a connection's", [KeyError(5)]), False),
+        (LATE, False),
+        (ExceptionGroup("a connection's", [LATE, KeyError(5)]), False),
+        (ssl.SSLError(), True),
+        (ExceptionGroup("a connection's", [KeyError(5), OSError()]), True),
+    ],
+)
+def test_what_hypercorn_raises_of_a_late_request_is_no_failure(
+    error: Exception, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def serve(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(server, "serve", serve)
+    listener = server.listen("127.0.0.1", 0, socket.IPPROTO_TCP, "cubic")
+    application = ReportingApplication(Application())
+    with pytest.raises((OSError, ExceptionGroup)) if fails else nullcontext():
+        server.serve_requests(listener, application, Path("certificate"), Path("key"))

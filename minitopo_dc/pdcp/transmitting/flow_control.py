@@ -68,7 +68,7 @@ class FlowControl:
 class DeliveryStatus:
     """DL DATA DELIVERY STATUS of one bearer (TS 38.425 clause 5.5.2.2).
 
-    Highest delivered PDCP SN is missing: a leg's node does not hear what has arrived.
+    Highest delivered PDCP SN, which a node knows with RLC AM, is not modelled: no estimate uses it.
 
     Attributes:
         desired_bytes: desired buffer size, counted from what the leg has transmitted.
