@@ -100,8 +100,8 @@ def _downlink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
 def _uplink(legs: Sequence[Leg], xn_ms: float) -> dict[str, Any]:
     """Return PDCP of the UE, which knows its own queues.
 
-    What a grant takes is a leg's (`grant_ms`). That PDUs by the other legs take Xn to the node that
-    reorders is not modelled: t-Reordering allows for it.
+    That PDUs by the other legs take Xn to the node that reorders is not modelled: t-Reordering
+    allows for it.
     """
     return {
         "split": "threshold",
@@ -125,10 +125,10 @@ def _timers(
 def t_reordering_ms(radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequence[float]) -> float:
     """Return the least t-Reordering of TS 38.331 (ms) that waits for the latest PDU of any leg.
 
-    A PDU is latest by its leg's greatest delay, jitter, Xn, the time in the node's queue and the
-    retransmissions of HARQ and RLC; earliest by the least delay of all legs, without Xn, whose
-    delay is a bound. Both are known to an operator who knows the legs. Beyond all values of the
-    standard it is the greatest one.
+    A PDU is latest by its leg's greatest delay, jitter, Xn, grant, the time in the node's queue and
+    the retransmissions of HARQ and RLC; earliest by the least delay of all legs, without Xn, whose
+    delay is a bound, and with a grant that was there. Both are known to an operator who knows the
+    legs. Beyond all values of the standard it is the greatest one.
 
     Args:
         radios: one direction of the bearer's legs, the one at the node that splits first.
@@ -137,7 +137,7 @@ def t_reordering_ms(radios: Sequence[LegSettings], xn_ms: float, held_ms: Sequen
     """
     delays = [_delays_ms(radio) for radio in radios]
     latest = max(
-        max(delay) + (xn_ms if place else 0.0) + _most_held_ms(radio, held) + _repeats_ms(radio.rlc)
+        max(delay) + (xn_ms if place else 0.0) + _waits_ms(radio, held)
         for place, (radio, delay, held) in enumerate(zip(radios, delays, held_ms, strict=True))
     )
     return float(_least(T_REORDERING_MS, latest - min(map(min, delays))) or T_REORDERING_MS[-1])
@@ -176,9 +176,13 @@ def _curve(radio: LegSettings) -> Iterator[DelayModel]:
     return (delay for _, delay in steps)
 
 
-def _most_held_ms(radio: LegSettings, held_ms: float) -> float:
-    """Return how long a node's queue lasts: a node wants two packets at least (`LegNode`)."""
-    return max(held_ms, 1000 * MIN_PACKETS * PACKET_BITS / _mean_bps(radio))
+def _waits_ms(radio: LegSettings, held_ms: float) -> float:
+    """Return what a grant, a node's queue and retransmissions take at most.
+
+    A node wants two packets at least (`LegNode`).
+    """
+    least_ms = 1000 * MIN_PACKETS * PACKET_BITS / _mean_bps(radio)
+    return radio.grant_ms + max(held_ms, least_ms) + _repeats_ms(radio.rlc)
 
 
 def _repeats_ms(rlc: RlcSettings | None) -> float:

@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd
-
 import minitopo_dc as dc
-from minitopo_dc import plots
 
 BASE = dc.Scenario(
     legs=[  # round trips of 15 and 25 ms, as in the paper
@@ -54,12 +51,3 @@ def cases(_version: str) -> Iterator[tuple[dc.Scenario, dict[str, Any]]]:
 def seeds(version: str) -> range:
     """Return five seeds, or one."""
     return range(1, 6 if version == "full" else 2)
-
-
-def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
-    """Yield the slowest answer, and the requests without any."""
-    for title, measure in (
-        ("Slowest answer", "delay_max_ms"),
-        ("Requests without answer", "unanswered"),
-    ):
-        yield title, plots.bars(runs, x="way", by="stack", y=measure).figure

@@ -23,9 +23,6 @@ from minitopo_dc.claims import Claim, table
 
 EARLIER: Change = {
     "virtual": {
-        # A quirk of the first version of this campaign, of which the recorded runs are: TCP lacks
-        # the proxies' delay, and its kernel counts UDP's memory as now, which TCP has none of.
-        **{"processing_delay_ms": 0, "udp_memory": "modern"},
         "earlier_downloads": 1,
         "sysctl": {"net.ipv4.tcp_no_ssthresh_metrics_save": "0"},
     }

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, product
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from campaign import ASKED, DOWNLOADS, OF_TCP, fields_of
 from matplotlib.axes import Axes
@@ -33,11 +32,11 @@ from ratios import (
     MARGIN,
     Ratios,
     by_way,
-    late_answers,
     mean,
     of,
     percent,
     shares,
+    speeds,
     with_numbers,
 )
 from ways import MPQUIC, MPTCP, TCP
@@ -206,8 +205,8 @@ def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
 
 def answers(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the delay of answers over multipath, over that of each way."""
-    wide = by_way(late_answers(of(runs, "requests")), "answer_p95_ms", failed=np.inf)
-    return wide.filter(regex="^dc-").rdiv(wide["multipath"], axis=0)
+    wide = speeds(runs, "requests")
+    return wide.filter(regex="^dc-").div(wide["multipath"], axis=0)
 
 
 def named(table: pd.DataFrame) -> dict[str, Ratios]:

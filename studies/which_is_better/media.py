@@ -1,29 +1,48 @@
-"""What do viewers and callers notice of three Dual Connectivities by name, and of MP-QUIC?
+"""What do viewers and callers notice of one leg, Dual Connectivity and MP-QUIC?
 
-The places of `video` and `calls`, with the papers', the deployable (5 ms of Xn) and the ideal Dual
-Connectivity, and MP-QUIC with picoquic's own scheduler and with earliest completion first. All have
-picoquic and CUBIC of RFC 9438.
+Three Dual Connectivities by name (the deployable one with 5 ms of Xn), the ideal one with copies of
+all packets or of a call's key frames, each leg alone, and MP-QUIC with picoquic's own scheduler and
+with earliest completion first. All have picoquic and CUBIC of RFC 9438. TCP and MPTCP play videos
+on the real clock: `campaign run which_is_better/media --sample --clock real`.
+
+The player is DYNAMIC of dash.js with a buffer of 25 s. A call has 30 frames a second of 1.5 Mbit/s
+down, a key frame each second ten times as large as another, and 150 ms of deadline. Its rate is
+fixed: the congestion control of media is left out. A frame is a stream of its own, which is given
+up when it is too late; a share that is late counts frames that did not come.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import calls
 import pandas as pd
-import video
-from felt import Case, Values, places
+from networks import Fields, drive, leg, lte_pair, outages
 from ratios import by_way, of
-from ways import MPQUIC
+from ways import ALONE, COPIES, MPQUIC, MPTCP
 
 import minitopo_dc as dc
 from minitopo_dc.statistics import mean_interval
 
-LASTS_S = {"full": 60, "quick": 10, "sample": 10}
+Case = tuple[dc.Scenario, dict[str, Any]]
+Values = Mapping[str, Sequence[float]]
+"""Of a factor, by version of the campaign."""
+LTE: Values = {"full": range(0, 60, 10), "quick": (20,), "sample": (0,)}
+"""Where in the traces a run begins (s)."""
+DRIVES: Values = {"full": range(0, 1800, 100), "quick": (600,), "sample": ()}
+AWAY: Values = {"full": (0.2, 0.5, 1, 2, 5), "quick": (2,), "sample": (2,)}
+"""For how long a leg is away (s)."""
+RATES: Values = {"full": (8, 16, 24), "quick": (16,), "sample": (16,)}
+"""Of the 5G leg that a video has beside WiFi (Mbit/s)."""
+LOSSES: Values = {"full": (0.1, 1, 3), "quick": (1,), "sample": (1,)}
+"""Of the WiFi leg that a call has beside 5G (%), both ways."""
+LASTS_S = {"full": 60, "quick": 10, "sample": 30}
+KEY_FRAMES: Fields = {"workload": {"key_frame_dscp": 46}, "pdcp": {"duplication": {"dscp": [46]}}}
+"""Key frames alone go over both legs: the packets of their connection are marked."""
+SAMPLE = ("leg-1", "leg-2", "dc-ideal", "dc-duplicate", "mpquic", "tcp-leg-1", "tcp-leg-2", "mptcp")
 MEASURES = {
-    "video": ("stall_s", "bitrate_mbps", "linear_qoe_mbps"),
-    "calls": ("late_share", "freezes"),
+    "video": ("stall_s", "bitrate_mbps", "linear_qoe_mbps", "bytes_per_byte"),
+    "calls": ("late_share", "freezes", "delay_p95_ms", "bytes_per_byte"),
 }
 JUDGED = {"video": "linear_qoe_mbps", "calls": "late_share"}
 """QoE in Mbit/s per segment; the share of frames that come too late or not at all."""
@@ -31,38 +50,89 @@ JUDGED = {"video": "linear_qoe_mbps", "calls": "late_share"}
 
 def cases(version: str) -> Iterator[Case]:
     """Yield each place with each way, for videos and for calls."""
-    lasts_s = LASTS_S[version]
-    movie = dc.Video(video="movie", abr="dynamic", duration_s=lasts_s)
-    call = dc.Realtime(bitrate_mbps=1.5, reset_late=True, duration_s=lasts_s)
-    varied: tuple[tuple[str, str, Values, Any], ...] = (
-        ("video", "first_mbps", video.RATES, video.pair),
-        ("calls", "loss_percent", calls.LOSSES, calls.pair),
-    )
-    for media, label, values, pair in varied:
+    movie = dc.Video(video="movie", abr="dynamic", duration_s=LASTS_S[version])
+    call = dc.Realtime(bitrate_mbps=1.5, reset_late=True, duration_s=LASTS_S[version])
+    for media, work, label, values, pair in (
+        ("video", movie, "first_mbps", RATES, video_pair),
+        ("calls", call, "loss_percent", LOSSES, call_pair),
+    ):
         for labels, fields in places(version, label, values, pair):
-            work: Any = call
-            if media == "video":
-                is_pair = labels["experiment"] == "pair"
-                work = movie.evolve(video="bbb4k") if is_pair else movie
             base = dc.Scenario(
                 transport="quic-picoquic", mode="dc", clock="virtual", workload=work, **fields
             )
+            if (media, labels["experiment"]) == ("video", "pair"):
+                base = base.evolve(workload={"video": "bbb4k"})
             for way, scenario in ways(base):
-                yield scenario, {"media": media, "way": way, **labels}
+                if way in SAMPLE if version == "sample" else "tcp" not in way:
+                    yield scenario, {"media": media, "way": way, **labels}
+
+
+def places(
+    version: str, label: str, values: Values, pair: Callable[[float], list[dc.Leg]]
+) -> Iterator[tuple[dict[str, Any], Fields]]:
+    """Yield the labels of each place, and what a scenario has of it.
+
+    Args:
+        version: of the campaign.
+        label: what varies of the legs of 5G and WiFi.
+        values: its values.
+        pair: returns these legs.
+    """
+    for name, legs, starts in (
+        ("lte", lte_pair(), LTE),
+        ("residential", drive("drive"), DRIVES),
+        ("road", drive("road"), DRIVES),
+    ):
+        for start in starts[version]:
+            fields = {"legs": legs, "trace_offset_s": start}
+            yield {"experiment": name, "start_s": start}, fields
+    for value in values[version]:
+        yield {"experiment": "pair", label: value}, {"legs": pair(value)}
+    for away in AWAY[version]:
+        yield {"experiment": "outages", "away_s": away}, {"legs": outages(away)}
+
+
+def video_pair(first_mbps: float) -> list[dc.Leg]:
+    """Return a leg of 5G and one of WiFi, which loses packets down."""
+    up = {"rate_mbps": 10}
+    return [
+        leg(rate_mbps=first_mbps, delay_ms=8, queue_ms=50, uplink=up),
+        leg(rate_mbps=12, delay_ms=4, queue_ms=50, loss_percent=0.1, uplink=up),
+    ]
+
+
+def call_pair(loss_percent: float) -> list[dc.Leg]:
+    """Return a leg of 5G and one of WiFi, which loses packets both ways."""
+    up = {"rate_mbps": 12, "loss_percent": loss_percent}
+    return [
+        leg(rate_mbps=8, delay_ms=8, queue_ms=50, uplink={"rate_mbps": 8}),
+        leg(rate_mbps=12, delay_ms=4, queue_ms=50, loss_percent=loss_percent, uplink=up),
+    ]
 
 
 def ways(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
-    """Yield each Dual Connectivity by name, and MP-QUIC with two schedulers."""
+    """Yield each leg alone, each Dual Connectivity, and multipath, as the workload has them."""
+    for name, alone in ALONE.items():
+        yield name, base.evolve(**alone)
     for name in ("papers", "deployable", "ideal"):
         yield f"dc-{name}", base.with_dc(name)
+    yield "dc-duplicate", base.evolve(**COPIES)
     yield "mpquic", base.evolve(**MPQUIC)
     yield "mpquic-ecf", base.evolve(**MPQUIC, options={"scheduler": "ecf"})
+    if isinstance(base.workload, dc.Realtime):
+        yield "dc-key-frames", base.with_dc("ideal").evolve(**KEY_FRAMES)
+        return
+    for name, alone in ALONE.items():
+        yield f"tcp-{name}", base.evolve(transport="tcp", **alone)
+    yield "mptcp", base.evolve(**MPTCP)
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield means by place and way, and what the deployable one has more than each other way."""
+    used = (runs["leg_bytes_1"] + runs["leg_bytes_2"]) / runs["size_bytes"]
+    with_use = runs.assign(bytes_per_byte=used)
     for media, measures in MEASURES.items():
-        mine = runs[runs["media"] == media]
+        mine = with_use[with_use["media"] == media]
         if len(mine):
             mine.attrs["labels"] = runs.attrs["labels"]
             means = mine.groupby(["experiment", "way"], sort=False)[[*measures]].mean()

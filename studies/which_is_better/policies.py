@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 from networks import CAPACITIES, Fields
-from ways import ALONE, LATE, LEAST_DELAY, PROPORTIONAL, TCP, cubic_of
+from ways import ALONE, LATE, LEAST_DELAY, PROPORTIONAL, TCP
 
 import minitopo_dc as dc
 from minitopo_dc import plots
@@ -90,7 +90,8 @@ def at(
         for name, way in ways.items():
             told = {"experiment": experiment, "way": name, **labels}
             chosen = common | fields | {"legs": two} | way
-            chosen.setdefault("congestion_control", cubic_of(chosen["transport"]))
+            own = "-picoquic" if chosen["transport"].endswith("-picoquic") else ""
+            chosen.setdefault("congestion_control", "cubic" + own)  # when the study was first run
             yield dc.Scenario(**chosen), told
 
 

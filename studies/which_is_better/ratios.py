@@ -54,22 +54,23 @@ def of(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
 
 
 def late_answers(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs with `answer_p95_ms` and `answer_worst_ms`, infinite for no answer.
+    """Return the runs with `answer_p95_ms`, infinite for no answer.
 
     The percentile is the 95th delay of 100 requests. Where 1 to 5 have no answer it is taken as the
     longest delay, which it is for 5, and which it is at most for fewer.
     """
     lost, longest = runs["unanswered"], runs["delay_max_ms"]
     p95 = runs["delay_p95_ms"].where(lost == 0, longest.where(lost <= 5, np.inf))
-    worst = longest.where(lost == 0, np.inf)
-    asked = lost.notna()
-    return runs.assign(answer_p95_ms=p95[asked], answer_worst_ms=worst[asked])
+    return runs.assign(answer_p95_ms=p95[lost.notna()])
 
 
 def speeds(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
-    """Return the goodput of each way (Mbit/s); of requests one over the delay of answers (1/ms)."""
+    """Return the goodput of each way (Mbit/s); of requests one over the delay of answers (1/ms).
+
+    Uploads are requests, too.
+    """
     mine = of(runs, experiment)
-    if experiment != "requests":
+    if experiment not in ("requests", "uploads"):
         return by_way(mine, "goodput_mbps", failed=LEAST)
     delays = by_way(late_answers(mine), "answer_p95_ms", failed=PATIENCE_MS)
     return 1 / delays.clip(upper=PATIENCE_MS)
@@ -83,11 +84,6 @@ def mean(ratios: Ratios) -> tuple[float, Interval]:
 def best(points: pd.DataFrame, kind: str) -> Ratios:
     """Return the greatest value of the ways whose name begins so; none where one has none."""
     return points.filter(regex=f"^{kind}").max(axis=1, skipna=False)
-
-
-def least(points: pd.DataFrame, kind: str) -> Ratios:
-    """Return the least value of the ways whose name begins so; none where one has none."""
-    return points.filter(regex=f"^{kind}").min(axis=1, skipna=False)
 
 
 def shares(sides: Mapping[str, Ratios], margin: float = MARGIN) -> pd.DataFrame:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import deployable
 import grants
@@ -24,6 +23,7 @@ from report import REFERENCE, report
 
 import minitopo_dc as dc
 from minitopo_dc import plots
+from minitopo_dc.results.tables.markdown import as_markdown
 
 REPORTS = {
     "deployable": deployable.report,
@@ -32,10 +32,16 @@ REPORTS = {
     "grants": grants.report,
     "media": media.report,
 }
+HEAD = """# Findings: which is better, Dual Connectivity or multipath?
+
+Made of the tables in `reference` by `python studies/which_is_better/recorded.py`. A run that failed
+counts as goodput 0, and as an answer that never comes. Shares of points and means have 95 %
+intervals.
+"""
 FINDINGS = REFERENCE.with_name("findings.md")
 PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
-            "unanswered", "delay_p95_ms", "delay_max_ms",
+            "size_bytes", "unanswered", "delay_p95_ms", "delay_max_ms",
             "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes"]  # fmt: skip
 
 
@@ -61,43 +67,20 @@ def recorded(campaign: str = "campaign") -> pd.DataFrame:
     return runs
 
 
-def findings() -> Iterator[str]:
-    """Yield the lines of the page."""
-    yield "# Findings: which is better, Dual Connectivity or multipath?\n"
-    yield "Made of the tables in `reference` by `python studies/which_is_better/recorded.py`."
-    yield "A run that failed counts as goodput 0, and as an answer that never comes. Shares of"
-    yield "points and means have 95 % intervals.\n"
+def pages() -> Iterator[str]:
+    """Yield the head of the findings, and the tables of each campaign."""
+    yield HEAD
     for campaign, sections in REPORTS.items():
         runs = recorded(campaign)
         done = runs.drop_duplicates("run")
         failed = (done["status"] == "failed").sum()
-        yield f"# Campaign `{campaign}`: {len(done):,} runs, of which {failed} failed\n"
-        for title, content in sections(runs):
-            yield from section(title, content if isinstance(content, list) else [content])
-
-
-def section(title: str, contents: list[Any]) -> Iterator[str]:
-    """Yield the texts and tables of a section, if it has any."""
-    parts = [part for part in contents if isinstance(part, str | pd.DataFrame)]
-    if parts:
-        yield f"## {title}\n"
-    for part in parts:
-        yield from [f"{part}\n"] if isinstance(part, str) else markdown(part)
-
-
-def markdown(table: pd.DataFrame) -> Iterator[str]:
-    """Yield the lines of a table."""
-    shown = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
-    rows: list[list[Any]] = [list(shown), ["---"] * shown.shape[1], *shown.to_numpy().tolist()]
-    for row in rows:
-        cells = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row)
-        yield f"| {' | '.join(cells)} |"
-    yield ""
+        title = f"Campaign `{campaign}`: {len(done):,} runs, of which {failed} failed"
+        yield as_markdown(title, "", sections(runs))
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         record(Path(sys.argv[1]), sys.argv[2])
-    FINDINGS.write_text("\n".join(findings()), encoding="utf-8")
+    FINDINGS.write_text("\n".join(pages()), encoding="utf-8")
     networks = deployable.ratios(recorded("deployable"), "download")
     plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from learn import effects, models, noise, trees
 from matplotlib.figure import Figure
@@ -16,10 +15,9 @@ from ratios import (
     Ratios,
     best,
     by_way,
-    late_answers,
-    least,
     of,
     shares,
+    speeds,
     with_numbers,
 )
 from rules import find_rule, read_rule, regrets
@@ -55,10 +53,6 @@ def report(runs: pd.DataFrame) -> Sections:
         answers = {"best of three on both sides": request_ratios(runs)}
         yield "Shares of points: 95th percentile of answers", shares(answers, DELAY_MARGIN)
     if "download" in known:
-        yield (
-            "Goodput over Dual Connectivity, over that of MP-QUIC",
-            distribution(known["download"]),
-        )
         yield "Where", maps(known["download"])
         for measure in FIXED:
             yield from rule_sections(known, measure)
@@ -152,21 +146,8 @@ def tcp_sides(runs: pd.DataFrame) -> dict[str, Ratios]:
 
 def request_ratios(runs: pd.DataFrame) -> Ratios:
     """Return the ratio of the delays of answers, above 1 where Dual Connectivity's are shorter."""
-    wide = by_way(of(late_answers(runs), "requests"), "answer_p95_ms", failed=np.inf)
-    return least(wide, "mp") / least(wide, "dc-")
-
-
-def distribution(table: pd.DataFrame) -> Any:
-    """Draw the cumulated shares of ratios."""
-    names = {"ratio": "best of three on both sides", "papers": "DC 1:1, the papers'",
-             "least_delay": "DC least delay", "proportional": "DC proportional"}  # fmt: skip
-    ratios = table[list(names)].rename(columns=names)
-    long = ratios.melt(var_name="compared", value_name="DC over MP-QUIC")
-    axes = plots.cdf(long, "DC over MP-QUIC", "compared", level=1)
-    axes.set(xscale="log", xlim=(0.1, 4), xticks=[0.1, 0.2, 0.5, 1, 2, 4])
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.xaxis.set_minor_formatter("")
-    return axes
+    wide = speeds(runs, "requests")
+    return best(wide, "dc-") / best(wide, "mp")
 
 
 def maps(table: pd.DataFrame) -> Figure:

@@ -23,10 +23,5 @@ def dual(down: Fields, up: Fields | None = None, **others: Any) -> Fields:
     return fields if up is None else fields | {"uplink_pdcp": up}
 
 
-def cubic_of(transport: str) -> str:
-    """Return the CUBIC that a transport had when the study was run: picoquic's is its own."""
-    return "cubic-picoquic" if transport.endswith("-picoquic") else "cubic"
-
-
 COPIES = dual(LATE, {"split": "duplicate", **LATE}, mode="dc-duplicate")
 """All packets over both legs, in both directions."""

@@ -92,6 +92,14 @@ def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
     assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
 
 
+def test_t_reordering_waits_for_the_uplink_s_grant() -> None:
+    legs = [Leg(rate_mbps=20, jitter_ms=0, uplink={"grant_ms": ms}) for ms in (0, 30)]
+    made = scenario(*legs).with_dc("deployable", xn_ms=5)
+    assert made.pdcp.t_reordering_ms == 30  # 5 of Xn, 17 held: the grant is the uplink's
+    assert made.uplink_pdcp is not None
+    assert made.uplink_pdcp.t_reordering_ms == 40  # 30 of the grant, 5 of Xn, 2 held
+
+
 @pytest.mark.parametrize(
     ("queue_packets", "timer_ms", "expected"),
     [(100, 30, 150), (100, 200, 200), (10, 30, 30), (5000, 30, "infinity"), (None, 30, "infinity")],

@@ -33,15 +33,9 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("policies", "quick"): (302, "3bcf833c5843bee0"),
     ("policies", "sample"): (302, "3bcf833c5843bee0"),
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
-    ("calls", "quick"): (96, "855b96ce7d4e2599"),
-    ("calls", "sample"): (25, "5c38f10a55ca8192"),
-    ("calls", "full"): (400, "aa45ef562215d1e2"),
-    ("video", "quick"): (84, "fa62539a6a334e1e"),
-    ("video", "sample"): (35, "0c7673c62be65fdc"),
-    ("video", "full"): (350, "fdbb603610baa03d"),
     ("schedulers", "full"): (1792, "139ac7d33c098e52"),
-    ("grants", "full"): (512, "35d93af5d1648434"),
-    ("media", "full"): (500, "3183aacfaddf0b28"),
+    ("grants", "full"): (768, "1cd103e92b159094"),
+    ("media", "full"): (850, "a3711df0e36587a2"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
 
@@ -273,20 +267,9 @@ def test_answers_that_did_not_come_are_late(lost: int, expected: float) -> None:
     runs = pd.DataFrame({"unanswered": [lost], "delay_max_ms": [9.0], "delay_p95_ms": [7.0]})
     late = module("ratios").late_answers(runs)
     assert late["answer_p95_ms"].tolist() == [expected]
-    assert late["answer_worst_ms"].tolist() == [math.inf if lost else 9.0]
 
 
-@pytest.mark.parametrize(
-    ("values", "verdict"),
-    [([-3.0, -3.1, -2.9], "holds"), ([3.0, 3.1, 2.9], "does not hold"), ([-3.0, 3.0], "undecided")],
-)
-def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
-    claim = module("claims").mean("less", pd.Series(values), most=0)
-    assert claim.verdict == verdict
-    assert claim.effect == pytest.approx(fmean(values))
-
-
-@pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "calls", "video"])
+@pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "media"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
     planned, mine = plan(name, "quick"), program(name)
@@ -303,8 +286,7 @@ def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
         runs = runs[runs["point"] <= 30]  # a search of rules needs more, and has its own test
     runs.attrs["labels"] = list(planned.labels)
     titles = [title for title, content in mine.sections(runs) if content is not None]
-    experiments = runs["experiment"].nunique()
-    assert len(titles) == {"campaign": 11, "deployable": 11, "policies": 3}.get(name, experiments)
+    assert len(titles) == {"campaign": 10, "deployable": 11, "policies": 3, "media": 4}[name]
 
 
 def test_a_setting_is_safe_as_long_as_all_smaller_ones_are() -> None:

@@ -9,7 +9,8 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   of segments of as many SDUs as fit (TS 38.322, clause 5.2). So retransmissions cost capacity.
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
 * The queue counts what is not sent once to its last bit by the end of a slot.
-* A packet that finds nothing to send waits for a grant before it counts as pushed.
+* A packet that finds nothing to send waits for a grant: before it, no packet of the queue is sent.
+  discardTimer runs meanwhile.
 * Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
   the leg was down carries nothing.
 * Flushed (RLC is re-established, TS 38.322, clause 5.1.2; TS 36.322, clause 5.4): queue, blocks and
@@ -54,7 +55,7 @@ class RlcLeg(QueuedLeg[T]):
 
     __slots__ = (
         *("_harq", "_queue", "_reassembly", "_reorder", "_retransmissions", "_rlc", "_slots"),
-        *("_begin", "_free", "_grant", "_stopped", "_wake"),
+        *("_begin", "_free", "_grant", "_granted", "_stopped", "_wake"),
         *("_dropped_discard", "_dropped_radio", "_resent"),
     )
 
@@ -77,6 +78,7 @@ class RlcLeg(QueuedLeg[T]):
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._stopped = False
         self._free = -_NEVER  # from when on slots can be used
+        self._granted = -_NEVER  # from when on the queue is sent
         self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
 
@@ -189,7 +191,7 @@ class RlcLeg(QueuedLeg[T]):
         first = self._queue.first()
         if first is None or self._begin == _NEVER:
             return None
-        earliest = self._slots.following(first.pushed)
+        earliest = self._slots.following(self._sendable(first))
         return max(self._begin, earliest) + self._slots.length
 
     def rate_bps(self, *, now: int) -> int:
@@ -218,8 +220,9 @@ class RlcLeg(QueuedLeg[T]):
         )
 
     def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
-        granted = now + self._grant if self._grant and self._ready() is None else now
-        sdu = Sdu(packet, size, number=self._joined_packets, pushed=granted, lost=lost)
+        if self._grant and self._ready() is None:
+            self._granted = now + self._grant
+        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)
@@ -259,9 +262,13 @@ class RlcLeg(QueuedLeg[T]):
     def _ready(self) -> int | None:
         """Return from when on there is something to send (ns), None if there is nothing."""
         first = self._queue.first()
-        queued = None if first is None else first.pushed
+        queued = None if first is None else self._sendable(first)
         moments = (queued, self._harq.first_due(), self._retransmissions.first_due())
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _sendable(self, sdu: Sdu[T]) -> int:
+        """Return from when on an SDU of the queue may be sent (ns)."""
+        return max(sdu.pushed, self._granted)
 
     def _expiry(self) -> int:
         """Return when the next SDU is discarded (ns), which is at the begin of a slot."""
@@ -290,7 +297,7 @@ class RlcLeg(QueuedLeg[T]):
             self._resent += 1
             room -= segment[1]
             yield segment
-        while room and (sdu := self._queue.first()) is not None and sdu.pushed <= begin:
+        while room and (sdu := self._queue.first()) is not None and self._sendable(sdu) <= begin:
             bits = min(room, sdu.unsent)
             sdu.unsent -= bits
             room -= bits

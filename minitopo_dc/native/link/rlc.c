@@ -10,6 +10,7 @@ struct rlc {
     harq harq;
     block_ring sent;     /* in the slot that is being used */
     int64_t free;        /* from when on slots can be used */
+    int64_t granted;     /* from when on the queue is sent */
     int64_t begin, wake; /* of the next slot with work; when something happens */
 };
 
@@ -73,13 +74,19 @@ static int64_t expiry(leg *self)
     return first == NULL ? NEVER : following(self, first->pushed + self->rlc->is.discard);
 }
 
+/* From when on an SDU of the queue may be sent. */
+static int64_t sendable(const leg *self, const rlc_sdu *what)
+{
+    return later(what->pushed, self->rlc->granted);
+}
+
 /* From when on there is something to send. */
 static int64_t ready(leg *self)
 {
     const rlc_sdu *first = sdus_first(&self->rlc->sdus);
     int64_t repeated = earlier(harq_first_due(&self->rlc->harq), sdus_again_due(&self->rlc->sdus));
 
-    return first == NULL ? repeated : earlier(first->pushed, repeated);
+    return first == NULL ? repeated : earlier(sendable(self, first), repeated);
 }
 
 /* Find the next slot with work, and when something happens next. */
@@ -170,7 +177,7 @@ static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
         room -= part.bits;
         segment_ring_push(&found, part);
     }
-    while (room && (first = sdus_first(from)) != NULL && first->pushed <= begin) {
+    while (room && (first = sdus_first(from)) != NULL && sendable(self, first) <= begin) {
         part = (rlc_segment){first->number, earlier(room, first->unsent)};
         sdus_send(from, first, part.bits);
         room -= part.bits;
@@ -239,9 +246,10 @@ static void advance(leg *self, int64_t now)
 static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
 {
     sdus *of = &self->rlc->sdus;
-    int64_t granted = self->grant && ready(self) == NEVER ? now + self->grant : now;
 
-    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = granted, .lost = lost});
+    if (self->grant && ready(self) == NEVER)
+        self->rlc->granted = now + self->grant;
+    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
     if (!self->stopped)
@@ -314,7 +322,7 @@ static int64_t service_end(leg *self)
 
     if (first == NULL || self->rlc->begin == NEVER)
         return NEVER;
-    return slot_end(self, later(self->rlc->begin, following(self, first->pushed)));
+    return slot_end(self, later(self->rlc->begin, following(self, sendable(self, first))));
 }
 
 static const leg_kind rlc_leg = {
@@ -338,7 +346,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
     made->is = *is;
     made->harq = (harq){.counters = &self->counters, .rtt = is->harq_rtt, .limit = is->harq_retransmissions};
     rng_set(&made->harq.random, block_random);
-    made->free = INT64_MIN;
+    made->free = made->granted = INT64_MIN;
     made->begin = made->wake = NEVER;
     sdus_begin(&made->sdus, self, is->in_order);
     self->rlc = made;

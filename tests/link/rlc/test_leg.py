@@ -410,3 +410,11 @@ def test_a_packet_that_finds_nothing_to_send_waits_for_a_grant() -> None:
     made.push(1, 1000, 0)
     made.push(2, 1000, 7 * MS)
     assert arrivals(made) == [(19, 1), (20, 2)]
+
+
+def test_discard_timer_runs_while_a_packet_waits_for_its_grant() -> None:
+    made = leg(replace(PERFECT, discard_ns=5 * MS), replace(PARAMETERS, grant_ns=8 * MS))
+    made.push(1, 1000, 0)
+    made.push(2, 1000, 4 * MS)
+    assert arrivals(made) == [(19, 2)]
+    assert made.dropped() == [1]
