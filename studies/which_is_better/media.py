@@ -42,7 +42,7 @@ KEY_FRAMES: Fields = {"workload": {"key_frame_dscp": 46}, "pdcp": {"duplication"
 SAMPLE = ("leg-1", "leg-2", "dc-ideal", "dc-duplicate", "mpquic", "tcp-leg-1", "tcp-leg-2", "mptcp")
 MEASURES = {
     "video": ("stall_s", "bitrate_mbps", "linear_qoe_mbps", "bytes_per_byte"),
-    "calls": ("late_share", "freezes", "delay_p95_ms", "bytes_per_byte"),
+    "calls": ("late_share", "freezes", "frame_delay_p95_ms", "bytes_per_byte"),
 }
 JUDGED = {"video": "linear_qoe_mbps", "calls": "late_share"}
 """QoE in Mbit/s per segment; the share of frames that come too late or not at all."""
