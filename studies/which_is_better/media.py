@@ -39,7 +39,10 @@ LOSSES: Values = {"full": (0.1, 1, 3), "quick": (1,), "sample": (1,)}
 LASTS_S = {"full": 60, "quick": 10, "sample": 30}
 KEY_FRAMES: Fields = {"workload": {"key_frame_dscp": 46}, "pdcp": {"duplication": {"dscp": [46]}}}
 """Key frames alone go over both legs: the packets of their connection are marked."""
-SAMPLE = ("leg-1", "leg-2", "dc-ideal", "dc-duplicate", "mpquic", "tcp-leg-1", "tcp-leg-2", "mptcp")
+SAMPLE = (
+    *("leg-1", "leg-2", "dc-deployable", "dc-ideal", "dc-duplicate", "mpquic"),
+    *("tcp-leg-1", "tcp-leg-2", "mptcp"),
+)
 MEASURES = {
     "video": ("stall_s", "bitrate_mbps", "linear_qoe_mbps", "bytes_per_byte"),
     "calls": ("late_share", "freezes", "frame_delay_p95_ms", "bytes_per_byte"),
