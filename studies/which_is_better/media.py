@@ -155,7 +155,7 @@ def differences(runs: pd.DataFrame, media: str) -> pd.DataFrame:
 
 
 def text(values: pd.Series[float]) -> str:
-    """Return a mean with its interval as tables have them."""
-    known = values.dropna().tolist()
-    ends = mean_interval(known)
-    return f"{sum(known) / len(known):.3f} ({ends.low:.3f} to {ends.high:.3f})"
+    """Return a mean with its interval as tables have them; nothing where no run is ok."""
+    known = values.dropna()
+    ends = mean_interval(known.tolist())
+    return f"{known.mean():.3f} ({ends.low:.3f} to {ends.high:.3f})" if len(known) else ""
