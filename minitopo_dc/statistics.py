@@ -313,3 +313,49 @@ def paired_ratio(
     wide = wide.reindex(columns=[first, second]).dropna()
     ratios = (wide[first] / wide[second]).tolist()
     return *mean_ratio(ratios), len(ratios)
+
+
+def beside_published(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return our means beside published ones, with `error_percent` and `p_value`.
+
+    `p_value` is that of Welch's test (Biometrika 34, 1947): the chance that two equal means differ
+    by as much. A single run of ours is taken to have their deviation. NaN: they give none.
+
+    Args:
+        cells: `ours`, `ours_sd`, `runs`; and the same of theirs: `theirs`, `theirs_sd`,
+            `their_runs`.
+    """
+    from scipy.special import stdtr  # noqa: PLC0415
+
+    runs, theirs = cells["runs"], cells["their_runs"]
+    sd = cells["theirs_sd"].where(cells["theirs_sd"] > 0)
+    first, second = cells["ours_sd"].where(runs > 1, sd) ** 2 / runs, sd**2 / theirs
+    parts = first.where(runs > 1, 0) ** 2 / (runs - 1).clip(lower=1) + second**2 / (theirs - 1)
+    freedom = (first.where(runs > 1, 0) + second) ** 2 / parts
+    error = cells["ours"] - cells["theirs"]
+    p_value = 2 * stdtr(freedom, -error.abs() / np.sqrt(first + second))
+    return cells.assign(error_percent=100 * error / cells["theirs"], p_value=p_value)
+
+
+NEAR_PERCENT = 5.0
+"""An error up to here is none to speak of: the clocks differ by as much (docs/advise.md)."""
+
+
+def agreement(cells: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
+    """Return how near published numbers are (`beside_published`), a row for each group.
+
+    `mean_error_percent` is of absolute errors, `bias_percent` of signed ones. Of the cells that
+    could be `tested`, `two_means` are those whose means differ at 5 %; one in twenty would be so by
+    chance. `reproduced` are near (`NEAR_PERCENT`), and no two means.
+    """
+    error, p_value = cells["error_percent"], cells["p_value"]
+    near, differs = error.abs() <= NEAR_PERCENT, p_value < 1 - CONFIDENCE
+    flags = {"near": near, "tested": p_value.notna(), "two_means": differs}
+    flags |= {"reproduced": near & flags["tested"] & ~differs}
+    groups = cells.assign(size=error.abs(), **flags).groupby(list(by), sort=False)
+    return groups.agg(
+        cells=("ours", "size"),
+        mean_error_percent=("size", "mean"),
+        bias_percent=("error_percent", "mean"),
+        **{name: (name, "sum") for name in flags},
+    ).reset_index()

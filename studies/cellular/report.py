@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from judged import of_dual_connectivity, of_environment, of_figure_6
 
 import minitopo_dc as dc
 from minitopo_dc import claims, plots
+from minitopo_dc.statistics import agreement, beside_published
 
 Section = tuple[str, Any]
 REFERENCE = Path(__file__).with_name("reference")
@@ -25,12 +27,10 @@ THEIRS = {
     "BBRv1": "bbr",
 }
 """The paper's names of congestion controls; its BBR is compared with picoquic's bbr1."""
-MEASURES = {
-    "goodput_mbps": ("goodput_mbps", "goodput_sd"),
-    "completion_s": ("completion_s", "completion_sd"),
-    "mp_capacity_mbps": ("mp_capacity_mbps", "mp_capacity_sd"),
-}
-"""Of each measure the paper's columns with mean and standard deviation over its starts."""
+MEASURES = ("goodput", "completion", "mp_capacity", "sp_capacity")
+"""What the paper gives a mean and a standard deviation of."""
+STARTS = 18
+"""Of each row of the paper (section 4)."""
 SHARES = ("mp_share", "sp_share")
 CHANGED = {
     "one-change": "One change at a time, all cases, residential",
@@ -86,39 +86,47 @@ def published(place: str) -> pd.DataFrame:
     return theirs.assign(way=theirs["cc"].map(ways), case=theirs["case"].astype(str))
 
 
-def compared(runs: pd.DataFrame, place: str, measure: str) -> pd.DataFrame:
-    """Return a row a way and case: ours, theirs, and whether ours is within their deviation."""
-    mean, sd = MEASURES[measure]
-    theirs = published(place)[["way", "case", mean, sd]].set_axis(
-        ["way", "case", "theirs", "their_sd"], axis=1
-    )
+def compared(runs: pd.DataFrame, place: str, title: str) -> pd.DataFrame:
+    """Return a row for each number of a table: ours beside theirs, by way (`curve`) and case."""
+    theirs = published(place)
     mine = runs.assign(way=runs["way"].replace("CUBIC of RFC 9438", "MP-QUIC, CUBIC"))
-    groups = mine[mine["status"] == "ok"].groupby(["way", "case"], sort=False)[measure]
-    ours = groups.agg(ours="mean", our_sd="std", starts="count").reset_index()
-    both = ours.merge(theirs, on=["way", "case"])
-    error = both["ours"] - both["theirs"]
-    return both.assign(
-        error_percent=100 * error / both["theirs"], within=error.abs() <= both["their_sd"]
-    )
+    groups = mine[mine["status"] == "ok"].groupby(["way", "case"], sort=False)
+    parts = []
+    for name in MEASURES:
+        unit = "s" if name == "completion" else "mbps"
+        if (measure := f"{name}_{unit}") in runs:
+            columns = {measure: "theirs", f"{name}_sd": "theirs_sd"}
+            ours = groups[measure].agg(ours="mean", ours_sd="std", runs="count").reset_index()
+            both = ours.merge(theirs[["way", "case", *columns]].rename(columns=columns))
+            parts.append(both.assign(item=f"{title}: {measure}", their_runs=STARTS))
+    known = pd.concat(parts, ignore_index=True).dropna(subset="ours")
+    return beside_published(known.rename(columns={"way": "curve", "case": "x"}))
+
+
+def cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each number of tables 2 to 5, of 4 and 5 under each set-up that was run.
+
+    Those of tables 2 and 3 are what `fit.py --check` prints of drives, which take a minute.
+    """
+    drives = pd.read_csv(REFERENCE / "drive_statistics.csv")
+    nothing = {"set_up": "", "ours_sd": math.nan, "theirs_sd": math.nan, "runs": 1, "their_runs": 1}
+    titles = {place: f"{name}, {place}" for place, (name, _) in TABLES.items()}
+    places = dict.fromkeys(TABLES, "") | {name: f", {name}" for name in AGAIN}
+    parts = [
+        compared(
+            part(runs, name), AGAIN.get(name, name), titles[AGAIN.get(name, name)] + set_up
+        ).assign(set_up=set_up)
+        for name, set_up in places.items()
+    ]
+    return pd.concat([beside_published(drives.assign(**nothing)), *parts], ignore_index=True)
 
 
 def beside(runs: pd.DataFrame, place: str, title: str) -> Iterator[Section]:
-    """Yield how near we are to the paper's table, and its goodput beside ours."""
-    tables = {measure: compared(runs, place, measure) for measure in MEASURES if measure in runs}
-    rows = {
-        measure: {
-            "cells": len(table),
-            "within the paper's deviation": int(table["within"].sum()),
-            "mean error (%)": table["error_percent"].abs().mean(),
-            "rank correlation": table["ours"].corr(table["theirs"], method="spearman"),
-        }
-        for measure, table in tables.items()
-        if table["ours"].notna().any()
-    }
-    if rows:
-        near = pd.DataFrame.from_dict(rows, orient="index").rename_axis("measure")
-        yield f"{title}: how near", near
-        yield f"{title}: goodput (Mbit/s)", tables["goodput_mbps"]
+    """Yield how near we are to the paper's table, and its numbers beside ours."""
+    table = compared(runs, place, title)
+    if len(table):
+        yield f"{title}: how near", agreement(table, ["item"])
+        yield f"{title}: cells", table
 
 
 def shares(runs: pd.DataFrame, place: str) -> Iterator[Section]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +25,9 @@ from judged import (
 )
 from trees import trees
 
-import minitopo_dc as dc
 from minitopo_dc import claims, plots
 from minitopo_dc.claims import Claim
+from minitopo_dc.statistics import agreement, beside_published, ok
 
 REFERENCE = Path(__file__).with_name("reference")
 Section = tuple[str, Any]
@@ -49,7 +50,10 @@ JUDGED: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
 
 
 class Published(NamedTuple):
-    """A table of the study's: its file, our experiment and measure, and by way their column."""
+    """A table of the study's: its file, our experiment and measure, and by way their column.
+
+    `COLUMN_ci95` has the 95 % interval of a column; a file without it has none.
+    """
 
     file: str
     experiment: str
@@ -57,11 +61,21 @@ class Published(NamedTuple):
     row: str = "client"
     way: str = "way"
     measure: str = "throughput_mbps"
+    scale: float = 1
+    """What our measure is multiplied by to have their unit."""
 
 
+CONNECTIONS, STUDENT_95 = 200, 1.97
+"""Of each client (section 4.1), and the factor of their confidence interval (Student's)."""
 TABLES = {
     "Table 2: TCP and QUIC (Mbit/s)": Published(
         "wmn_table_2_throughput.csv", "clients", {"tcp": "tcp_mbps", "v43": "quic_mbps"}
+    ),
+    "Table 2: loss (%)": Published(
+        "wmn_table_2_throughput.csv",
+        "clients",
+        {"tcp": "tcp_loss_percent", "v43": "quic_loss_percent"},
+        measure="leg_loss_percent",
     ),
     "Table 3: a busy client (Mbit/s)": Published(
         "wmn_table_3_cpu_stress.csv",
@@ -80,11 +94,22 @@ TABLES = {
         row="transport",
         way="frames",
     ),
-    "Table 7: QUIC and BQUIC (Mbit/s)": Published(
+    # Its columns of QUIC repeat table 2.
+    "Table 7: BQUIC (Mbit/s)": Published(
+        "wmn_table_7_bquic.csv", "clients", {"bquic": "bquic_mbps"}, measure="goodput_mbps"
+    ),
+    "Table 7: loss (%)": Published(
         "wmn_table_7_bquic.csv",
-        "clients",
-        {"v43": "quic_mbps", "bquic": "bquic_mbps"},
-        measure="goodput_mbps",
+        "path",
+        {"bquic": "bquic_loss_percent"},
+        measure="packet_loss",
+        scale=100,
+    ),
+    "Table 7: one-way delay (ms)": Published(
+        "wmn_table_7_bquic.csv",
+        "path",
+        {"v43": "quic_owd_ms", "bquic": "bquic_owd_ms"},
+        measure="mean_delay_ms",
     ),
 }
 OVER_TIME = ("figure-9", "figure-10", "figure-10a")
@@ -102,39 +127,43 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
 
 
 def tables(runs: pd.DataFrame) -> Iterator[Section]:
-    """Yield the study's tables beside ours, with the error of each number."""
-    compared = {name: beside(runs, table) for name, table in TABLES.items()}
-    known = {name: table for name, table in compared.items() if len(table)}
-    if known:
-        rows = {name: summary(table) for name, table in known.items()}
-        yield (
-            "The study's tables and ours",
-            pd.DataFrame.from_dict(rows, orient="index").rename_axis("table"),
-        )
-    yield from known.items()
+    """Yield how near the study's tables are, and each number beside ours."""
+    known = cells(runs)
+    if len(known):
+        yield "The study's tables and ours", agreement(known, ["item"])
+        yield from ((str(name), table) for name, table in known.groupby("item", sort=False))
+
+
+def cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each number of the study's tables that runs have."""
+    parts = [beside(runs, table).assign(item=name) for name, table in TABLES.items()]
+    return pd.concat(parts, ignore_index=True)
 
 
 def beside(runs: pd.DataFrame, table: Published) -> pd.DataFrame:
-    """Return means of ours with their intervals, the study's numbers, and the errors of ours."""
+    """Return our means beside the study's numbers, by way (`curve`) and client (`x`)."""
     key = [table.row, table.way]
-    theirs = pd.read_csv(REFERENCE / table.file).rename(
-        columns={column: way for way, column in table.columns.items()}
-    )
-    theirs = theirs.melt(table.row, list(table.columns), table.way, "theirs")
+    theirs = pd.read_csv(REFERENCE / table.file)
+    ends = {name: f"{name.removesuffix('_mbps').removesuffix('_percent').removesuffix('_ms')}_ci95"
+            for name in table.columns.values()}  # fmt: skip
+    parts = [
+        pd.DataFrame(
+            {
+                table.row: theirs[table.row],
+                table.way: way,
+                "theirs": theirs[name],
+                "theirs_sd": theirs.get(ends[name], math.nan) * CONNECTIONS**0.5 / STUDENT_95,
+            }
+        )
+        for way, name in table.columns.items()
+    ]
     mine = part(runs, table.experiment, table.measure)
     if table.row == "transport":
         mine = mine.assign(transport=mine["way"])
-    ours = dc.statistics.means(mine, key, table.measure).rename(columns={"mean": "ours"})
-    both = ours[[*key, "ours", "low", "high"]].merge(theirs, on=key)
-    return both.assign(error_percent=100 * (both["ours"] / both["theirs"] - 1))
-
-
-def summary(table: pd.DataFrame) -> dict[str, float]:
-    """Return how far all numbers of a table are from the study's."""
-    error = table["error_percent"].abs()
-    ranks = table["ours"].corr(table["theirs"], method="spearman")
-    return {"numbers": len(table), "mean error (%)": error.mean(), "largest (%)": error.max(),
-            "rank correlation": ranks}  # fmt: skip
+    groups = (mine[ok(mine)].set_index(key)[table.measure] * table.scale).groupby(level=key)
+    ours = groups.agg(ours="mean", ours_sd="std", runs="count").reset_index()
+    both = ours.merge(pd.concat(parts), on=key).assign(their_runs=CONNECTIONS)
+    return beside_published(both.rename(columns={table.row: "x", table.way: "curve"}))
 
 
 def figures(runs: pd.DataFrame) -> Iterator[Section]:

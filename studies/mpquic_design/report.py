@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pandas as pd
 import minitopo_dc as dc
 from minitopo_dc import claims, plots
 from minitopo_dc.claims import Claim, Known, Points
+from minitopo_dc.statistics import beside_published
 
 Section = tuple[str, Any]
 REFERENCE = Path(__file__).with_name("reference")
@@ -183,6 +185,30 @@ def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
                         most=1.2, source="slides: 13 %")  # fmt: skip
     yield claims.every("named: MP-QUIC is faster than MPTCP in both", named, "ratio", least=1,
                        source='slides, beside "MPQUIC better"')  # fmt: skip
+
+
+def cells(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return the two numbers that the slides have of transports, beside ours, in percent."""
+    classes = {name: time_points(part) for name, part in runs.groupby("experiment")}
+    times = classes["low-bdp"].whole[["from path 1", "from path 2"]].melt()["value"].dropna()
+    faster, example = 100 * (times > 1), runs[runs["experiment"] == "example"]
+    seconds = example.pivot_table(index="seed", columns="way", values="completion_s")
+    more = 100 * (seconds["MPTCP, path 1 first"] / seconds["MP-QUIC, path 1 first"] - 1)
+    ours = pd.DataFrame(
+        [(values.mean(), values.std(), len(values)) for values in (faster, more)],
+        columns=["ours", "ours_sd", "runs"],
+    )
+    share = 0.85
+    return beside_published(
+        ours.assign(
+            item=["Large files without loss", "Example of two networks"],
+            curve=["MP-QUIC is faster than MPTCP (% of cases)", "MP-QUIC is faster (%)"],
+            x=["low-bdp", "20 and 15 Mbit/s"],
+            theirs=[100 * share, 13],
+            theirs_sd=[100 * (share * (1 - share)) ** 0.5, math.nan],
+            their_runs=len(faster),
+        )
+    )
 
 
 def quartiles(values: pd.Series[float]) -> str:

@@ -103,6 +103,7 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     yield from sections(runs, "behaviour")
     first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
     root = Path(runs.attrs.get("directory", ""))
+    first = first[[(root / run).is_dir() for run in first["run"]]]
     for experiment, title, draw in (
         ("congestion-window", "Figure 5.2: windows without and with reordering", _windows),
         ("drop-occasion", "Figure 5.3: a needless drop occasion, as the server saw it", _occasion),

@@ -1,21 +1,16 @@
-"""The tables and figures of the papers (j.: the journal paper), and our runs beside them.
+"""The tables of the papers (j.: the journal paper), and our runs beside them.
 
 An error is our mean over that of the thesis, less 1. A cell is a number of a table, such as the
-goodput of one transport at one batch size. A factor that the thesis' own tables differ by (`scale`)
-gives a second error, which explains and counts nowhere.
+goodput of one transport at one batch size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 TABLES = Path(__file__).parent / "reference"
-NEAR_PERCENT = 5.0
-"""An error up to here is none to speak of."""
-ALONE = 1.109
-"""What one connection alone on a link has: 17.3 in table 5.4, 15.6 in table 5.9."""
 
 
 class Curve(NamedTuple):
@@ -47,11 +42,10 @@ class Item(NamedTuple):
     item: str
     shows: str
     campaign: str
-    experiments: Sequence[str]
-    table: Table | None = None
+    experiment: str
+    table: Table
     why: str = ""
-    """It is off, or has no numbers."""
-    scale: float = 1.0
+    """It is off."""
 
 
 GOODPUT = [
@@ -80,7 +74,6 @@ OVERHEAD = [
 MATCHING = {"dc_ratio": [f"{half / 2:.1f}" for half in range(2, 11)]}
 EVEN, LOW, HIGH = {"dc_ratio": ["1"]}, {"case": ["low"]}, {"case": ["high"]}
 SPLIT, DUPLICATE = {"case": ["split"]}, {"case": ["duplicate"]}
-FIGURES, NO_NUMBERS = "figures only", "no numbers"
 
 
 def table(file: str, theirs: str, ours: str = "", *, curves: Sequence[Curve] = GOODPUT,
@@ -91,53 +84,26 @@ def table(file: str, theirs: str, ours: str = "", *, curves: Sequence[Curve] = G
 
 def throughput(item: str, shows: str, experiment: str, of: Table, why: str = "") -> Item:
     """Return an item of sections 5.2.1 to 5.2.5."""
-    return Item(item, f"throughput against {shows}", "throughput", [experiment], of, why)
+    return Item(item, f"throughput against {shows}", "throughput", experiment, of, why)
 
 
 def fairness(item: str, shows: str, experiment: str, of: Table) -> Item:
     """Return an item of section 5.3."""
     of = of if of.curves is LINKS else of._replace(curves=RECEIVED)
     why = "tables 5.4, 5.9 disagree"
-    return Item(item, f"fairness against {shows}", "fairness", [experiment], of, why, ALONE)
-
-
-def behaviour(item: str, shows: str, experiment: str, why: str, of: Table | None = None) -> Item:
-    """Return an item of sections 5.1, 5.2 and 6.1."""
-    return Item(item, shows, "behaviour", [experiment], of, why)
-
-
-SWEPT = (
-    *("batch-size", "dc-ratio", "bandwidth-ratio", "bandwidth-and-dc-ratio"),
-    *("delay-ratio-low", "delay-ratio-high", "loss", "loss-duplicate"),
-)
-LTE = [name for name in SWEPT if "bandwidth" not in name]
-
-
-def appendix(item: str, shows: str, of: str, names: Iterable[str], why: str = FIGURES) -> Item:
-    """Return an item of appendices E to H."""
-    return Item(item, shows, "appendices", [f"{of}: {name}" for name in names], why=why)
+    return Item(item, f"fairness against {shows}", "fairness", experiment, of, why)
 
 
 EQUAL, MATCHED = "the bandwidth ratio, DC ratio 1:1", "the bandwidth ratio, DC ratio that matches"
 NEAR_DELAYS, FAR_DELAYS = (f"the delay ratio, {ms} ms together" for ms in (20, 200))
 ITEMS = [
-    behaviour(
+    Item(
         "Table 5.1; j. table 2",
         "one leg without and with PDCP proxies",
+        "behaviour",
         "overhead",
-        "",
         table("1_overhead", "case", curves=OVERHEAD),
     ),
-    behaviour(
-        "Figure 5.1", "download time and losses without and with reordering", "reordering", FIGURES
-    ),
-    behaviour(
-        "Figure 5.2",
-        "congestion window without and with reordering",
-        "congestion-window",
-        NO_NUMBERS,
-    ),
-    behaviour("Figures 5.3, C.1", "one needless drop occasion", "drop-occasion", NO_NUMBERS),
     throughput(
         "Table 5.2, figure 5.4",
         "the file size",
@@ -150,12 +116,6 @@ ITEMS = [
         "batch-size",
         table("3_batch_size", "batch_size_packets", "batch"),
         "open: the large buffer at batches of 350 and 400",
-    ),
-    behaviour(
-        "Figures 5.6 to 5.8, 5.10; j. figures 4b, 4c, 6",
-        "use of the links over time",
-        "link-utilisation",
-        NO_NUMBERS,
     ),
     throughput(
         "Table 5.4, figure 5.9; j. figure 7a",
@@ -202,12 +162,6 @@ ITEMS = [
         "loss-duplicate",
         table("7_loss", "loss_percent", where=DUPLICATE),
         "open: TCP at 2.6 and 3.4 %",
-    ),
-    behaviour(
-        "Figure 5.14; j. figures 5b, 23",
-        "goodput of competing connections over time",
-        "pairs",
-        "no numbers, but that the index is near one",
     ),
     fairness(
         "Table 5.8, figure 5.15; j. figure 5a",
@@ -256,39 +210,5 @@ ITEMS = [
         "loss, duplicated",
         "loss-duplicate",
         table("12_fairness_loss", "loss_percent", curves=LINKS, where=DUPLICATE),
-    ),
-    behaviour(
-        "Section 6.1", "throughput without QUIC's pacer", "pacer", "no numbers are published"
-    ),
-    Item(
-        "Figures D.1 to D.6; j. figures 20a to 20c, 21",
-        "throughput over an LTE trace",
-        "throughput_lte",
-        LTE,
-        why=f"the trace is not among the package's; {FIGURES}",
-    ),
-    appendix(
-        "Figures E.1 to E.6; j. figures 20d to 20f, 22",
-        "the same, ngtcp2 and CUBIC",
-        "throughput_lte",
-        LTE,
-    ),
-    appendix(
-        "Figures F.1 to F.8; j. figures 12a, 13, 16a to 19a",
-        "throughput, ngtcp2 and CUBIC",
-        "throughput",
-        SWEPT,
-    ),
-    appendix(
-        "Figures G.1 to G.8; j. figures 12b, 14, 16b to 19b",
-        "fairness, ngtcp2 and NewReno",
-        "fairness",
-        SWEPT,
-    ),
-    appendix(
-        "Figures H.1 to H.8; j. figures 12c, 15, 16c to 19c",
-        "fairness, ngtcp2 and CUBIC",
-        "fairness",
-        SWEPT,
     ),
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,6 +17,8 @@ from minitopo_dc.statistics import (
     Interval,
     Outcome,
     Proportion,
+    agreement,
+    beside_published,
     expected_count,
     look_confidence,
     mean_interval,
@@ -174,3 +176,39 @@ def test_what_is_sure_has_no_range(all_or_none: int) -> None:
 
 def test_in_words() -> None:
     assert expected_count(4.733, 4.728).words == "4.73 ± 2.2 (95 % range 1 to 9)"
+
+
+def published(**columns: list[float]) -> pd.DataFrame:
+    cells = {"ours": [10.0], "ours_sd": [0.3], "runs": [5], "theirs": [9.6], "theirs_sd": [0.4]}
+    return pd.DataFrame({**cells, "their_runs": [10], **columns})
+
+
+@given(VALUES, VALUES)
+def test_two_means_are_told_apart_as_by_welch(ours: list[float], theirs: list[float]) -> None:
+    (first, sd), (second, other) = (
+        (float(np.mean(v)), float(np.std(v, ddof=1))) for v in (ours, theirs)
+    )
+    assume(other > 1e-6)
+    cells = published(ours=[first], ours_sd=[sd], runs=[len(ours)], theirs=[second],
+                      theirs_sd=[other], their_runs=[len(theirs)])  # fmt: skip
+    expected = stats.ttest_ind_from_stats(first, sd, len(ours), second, other, len(theirs), False)
+    assert beside_published(cells)["p_value"][0] == pytest.approx(expected.pvalue)
+
+
+def test_a_single_run_has_the_published_deviation() -> None:
+    alone = published(ours_sd=[math.nan], runs=[1])
+    distance = 0.4 / (0.4 * math.sqrt(1 + 1 / 10))
+    assert beside_published(alone)["p_value"][0] == pytest.approx(2 * stats.t.sf(distance, 9))
+
+
+def test_reproduced_is_what_is_near_and_no_two_means() -> None:
+    cells = pd.concat([
+        published(),  # near
+        published(theirs_sd=[0.01]),  # near, but another mean
+        published(theirs=[15.0], theirs_sd=[9.0]),  # far, within a wide deviation
+        published(theirs_sd=[math.nan]),  # near, and cannot be tested
+    ])  # fmt: skip
+    (row,) = agreement(beside_published(cells.assign(table="a")), ["table"]).to_dict("records")
+    counts = {"cells": 4, "near": 3, "tested": 3, "two_means": 1, "reproduced": 1}
+    assert {name: row[name] for name in counts} == counts
+    assert row["bias_percent"] == pytest.approx((3 * 100 * 0.4 / 9.6 - 100 / 3) / 4)

@@ -46,9 +46,3 @@ def test_a_report_of_a_quick_version_judges_each_environment() -> None:
 )
 def test_the_findings_are_those_of_the_recorded_runs(published: str) -> None:
     assert published in (FOLDER / "findings.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_findings_can_be_written_again() -> None:
-    page = module("cellular", "findings").page()
-    assert page == (FOLDER / "findings.md").read_text(encoding="utf-8")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.studies.digests import STUDIES, module, program, runs_of, titles, with_numbers
 
 FOLDER = STUDIES / "mesh"
@@ -45,9 +43,3 @@ def test_the_findings_are_those_of_the_recorded_runs() -> None:
         "| 61 %, table 6 | at least 0.300 | 0.867 (0.745 to 0.989) | 1 | holds |",
     ):
         assert published in found
-
-
-@pytest.mark.slow
-def test_the_findings_can_be_written_again() -> None:
-    page = module("mesh", "findings").page()
-    assert page == (FOLDER / "findings.md").read_text(encoding="utf-8")

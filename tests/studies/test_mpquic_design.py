@@ -72,12 +72,6 @@ def test_the_findings_are_those_of_the_recorded_runs() -> None:
         assert published in recorded
 
 
-@pytest.mark.slow
-def test_the_findings_can_be_written_again() -> None:
-    page = module("mpquic_design", "findings").page()
-    assert page == (FOLDER / "findings.md").read_text(encoding="utf-8")
-
-
 def test_a_report_of_a_sample_judges_all_claims() -> None:
     names = ("goodput_mbps", "completion_s", "answer_worst_ms", "leg_2_sent_from_4_s",
              "leg_2_carried_from_4_s")  # fmt: skip

@@ -1,0 +1,70 @@
+"""The page of all published numbers, and the findings of the papers' studies."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from tests import REPOSITORY
+
+
+def _script() -> Any:
+    """Load `scripts/findings.py`, which is no part of a package."""
+    spec = importlib.util.spec_from_file_location("findings", REPOSITORY / "scripts/findings.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FINDINGS = _script()
+
+
+def cells(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    return pd.DataFrame(rows, columns=["item", "curve", "x"])
+
+
+def test_a_number_has_the_kind_of_the_first_fit_that_has_it() -> None:
+    study = FINDINGS.Study("thesis")
+    numbers = cells(
+        ("Table 5.3, figure 5.5; j. figure 4a", "quic", "350"),
+        ("Table 5.3, figure 5.5; j. figure 4a", "quic_bm", "350"),
+        ("Table 5.6, figure 5.12b; j. figure 9b", "quic", "1.5"),
+    )
+    assert study.kinds(numbers).tolist() == ["fitted", "predicted", "selected"]
+
+
+def test_a_number_that_was_used_for_a_fit_is_not_held_out_of_it() -> None:
+    study = FINDINGS.Study("mesh")
+    study.cells = cells(
+        ("Table 3: a busy client (Mbit/s)", "v43 busy", "RP2"),
+        ("Table 3: a busy client (Mbit/s)", "v43 busy", "RP7"),
+    )
+    parts = pd.concat(part for part in study.splits() if "QUIC 407" in str(part["parameter"]))
+    assert dict(zip(parts["x"], parts["part"], strict=True)) == {"RP2": "fitted", "RP7": "held out"}
+
+
+@pytest.fixture(scope="module")
+def studies() -> list[Any]:
+    return list(map(FINDINGS.Study, FINDINGS.NAMES))
+
+
+@pytest.mark.slow
+def test_the_pages_are_those_of_the_recorded_runs(studies: list[Any]) -> None:
+    pages = FINDINGS.pages(studies)
+    stale = [file for file, text in pages if file.read_text(encoding="utf-8") != text]
+    assert stale == [], "python scripts/findings.py writes them"
+
+
+@pytest.mark.slow
+def test_every_fit_is_of_a_number_or_claim_that_is_there(studies: list[Any]) -> None:
+    for study in studies:
+        claims = [table["claim"] for title, table in study.sections if title.startswith("Claims")]
+        judged = pd.DataFrame({"item": FINDINGS.CLAIMS, "curve": pd.concat(claims), "x": ""})
+        known = pd.concat([study.cells, judged], ignore_index=True)
+        for fit in study.fits.itertuples():
+            assert FINDINGS.matching(known, fit).any(), fit
