@@ -42,10 +42,10 @@ class UnderLoad(RequestResponse):
     """
 
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("idle_delay_ms", "idle\nms"),
-        Column("loaded_delay_ms", "loaded\nms"),
         Column("loaded_p95_ms", "loaded\np95\nms"),
-        Column("loaded_ratio", "loaded/\nidle\n"),
+        Column("loaded_delay_ms", "loaded\nms"),
+        Column("idle_delay_ms", "idle\nms"),
+        Column("loaded_ratio", "ratio\n"),
         Column("responsiveness_rpm", "round\ntrips\n/min"),
         Column("load_mbps", "load\nMbit/s"),
         Column("unanswered", "no\nanswer", count=True),
