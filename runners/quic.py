@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.defaults import RECEIVE_BUFFER_BYTES
@@ -39,6 +39,20 @@ class QuicOptions(Options):
     # the papers' aioquic of 2020 had 1,280 (thesis, section 4.1: "the size of the UDP frames").
     # ngtcp2's own way, path MTU discovery, would find 1,444 here and so have less overhead.
     max_datagram_bytes: Size = 1200
+
+
+AnyOptions = TypeVar("AnyOptions", bound=QuicOptions)
+
+
+def server_options(options: AnyOptions, workload: Workload) -> AnyOptions:
+    """Return the options of a server: a client's with uploads, else its windows are aioquic's own.
+
+    Without uploads it gets little beside acknowledgements, and has the kernel's receive buffer.
+    """
+    if "uplink" in workload.loads:
+        return options
+    own = {"receive_buffer_bytes": None, "max_data": MEBIBYTE, "max_stream_data": MEBIBYTE}
+    return options.model_copy(update=own)
 
 
 MIN_PAYLOAD = 1200

@@ -28,7 +28,18 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from minitopo_dc import Command, Download, Ping, Realtime, RequestResponse, Scenario, Video
+from minitopo_dc import (
+    Both,
+    Command,
+    Download,
+    Ping,
+    Realtime,
+    RequestResponse,
+    Scenario,
+    UnderLoad,
+    Upload,
+    Video,
+)
 from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -289,7 +300,10 @@ SETTINGS_TABLES = {
 }
 WORKLOADS: dict[str, type[BaseModel]] = {
     "download": Download,
+    "upload": Upload,
+    "both": Both,
     "request-response": RequestResponse,
+    "under-load": UnderLoad,
     "ping": Ping,
     "video": Video,
     "realtime": Realtime,

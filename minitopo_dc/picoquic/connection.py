@@ -108,6 +108,7 @@ class Connection:
                 "idle_timeout_ms": round(configuration.idle_timeout_s * 1000),
                 "datagram_bytes": configuration.datagram_bytes,
                 "datagram_frame": configuration.datagram_frame,
+                "takes_turns": configuration.takes_turns,
                 "demoted": DEMOTED[configuration.demoted_paths],
                 "scheduler": {
                     "kind": SCHEDULERS[configuration.scheduler],

@@ -47,6 +47,8 @@ static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *co
     /* Holes in the numbers of packets against peers that acknowledge what they have not: random, and
      * nothing that one's own peer does. */
     picoquic_set_optimistic_ack_policy(quic, 0);
+    if (configuration->takes_turns)
+        picoquic_set_default_priority(quic, PICOQUIC_DEFAULT_STREAM_PRIORITY - 1); /* even: round robin */
     if (configuration->qlog != NULL && picoquic_set_qlog(quic, configuration->qlog))
         return "qlog was refused";
     /* Late packets of a path that is gone must not end the connection. */

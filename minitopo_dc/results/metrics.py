@@ -78,17 +78,19 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
 
 
 def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
-    """Return the bits that each downlink could have carried from one moment to another.
+    """Return the bits that each leg could have carried from one moment to another.
 
     Args:
-        scenario: has the legs.
+        scenario: has the legs, and the directions that count (`loads`).
         start_s: start of the interval, in s since the elements' start, which is time zero of
             traces.
         end_s: end of the interval, in the same unit.
     """
     start, end = (round(moment * NS_PER_S) for moment in (start_s, end_s))
-    capacities = [_capacity(leg.downlink, leg.downlink.trace_age()) for leg in scenario.legs]
-    return [capacity.bits_between(start, end) for capacity in capacities]
+    return [
+        sum(_capacity(radio, radio.trace_age()).bits_between(start, end) for radio in radios)
+        for radios in ([leg.direction(way) for way in scenario.loads] for leg in scenario.legs)
+    ]
 
 
 @lru_cache(KEPT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from minitopo_dc.fields.defaults import CONGESTION_CONTROL
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
 from minitopo_dc.fields.ranges import (
     CpuPercent,
+    Direction,
     IpVersion,
     Microseconds,
     Milliseconds,
@@ -356,6 +357,12 @@ class Scenario(Settings):
         if self.mode != "flows":
             return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg, paths=self.paths)),)
         return tuple(self._resolve(flow) for flow in self.flows)
+
+    @property
+    def loads(self) -> tuple[Direction, ...]:
+        """Return the directions that its flows load, whose bytes and capacity count in a result."""
+        ways = {way for flow in self.resolved_flows for way in flow.workload.loads}
+        return tuple(way for way in get_args(Direction) if way in ways)
 
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport

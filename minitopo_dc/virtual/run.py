@@ -74,7 +74,9 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
     measurements = [_of_flow(connection, scenario) for connection in testbed.connections]
     wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised
     details = {DESYNCHRONISED: wrong} if wrong else {}
-    return Measured(measurements, testbed.gnb.delivered_bytes(), details=details)
+    elements = {"downlink": testbed.gnb, "uplink": testbed.ue}
+    carried = [elements[way].delivered_bytes() for way in scenario.loads]
+    return Measured(measurements, [sum(leg) for leg in zip(*carried, strict=True)], details=details)
 
 
 def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import PlainSerializer, PlainValidator, SerializationInfo
 
-from minitopo_dc.fields import Settings, SettingsError
+from minitopo_dc.fields import Direction, Settings, SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import Registry
 from minitopo_dc.workloads.exchange import (
@@ -121,6 +121,10 @@ class Workload(Settings):
     figure: ClassVar[RowsFigure | None] = None
     """None: what the client received over time."""
     has_goodput: ClassVar[bool] = True
+    loads: ClassVar[tuple[Direction, ...]] = ("downlink",)
+    """Directions of the legs in which the bytes, and the capacity, of a run count."""
+    takes_turns: ClassVar[bool] = False
+    """Whether its streams take turns also where a stack would send the first one first."""
     bare_streams: ClassVar[bool] = False
     """Whether its ends over QUIC are `make_stream_client` and `make_stream_server`."""
 
@@ -193,7 +197,10 @@ class Workload(Settings):
 
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
-BUILT_IN = ("download", "request_response", "ping", "command", "video", "realtime")
+BUILT_IN = (
+    *("download", "request_response", "ping", "command", "video", "realtime"),
+    *("upload", "both", "under_load"),
+)
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",
     "minitopo_dc.workloads",

@@ -181,8 +181,13 @@ class RequestClient(Client):
     eager: ClassVar[bool] = False
     outcome: RequestsOutcome
 
-    def __init__(self, workload: RequestResponse, connection: Requests) -> None:
-        super().__init__(RequestsOutcome())
+    def __init__(
+        self,
+        workload: RequestResponse,
+        connection: Requests,
+        outcome: RequestsOutcome | None = None,
+    ) -> None:
+        super().__init__(outcome or RequestsOutcome())
         self._workload = workload
         self._connection = connection
         self._path = f"/respond/{workload.response_bytes}"

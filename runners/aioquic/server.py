@@ -40,8 +40,13 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.runner import BARE_STREAMS, ServerSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.processes.udp_socket import StopSignal, receive_batch, wait_readable
-from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.runners.processes.udp_socket import (
+    StopSignal,
+    receive_batch,
+    set_receive_buffer,
+    wait_readable,
+)
+from minitopo_dc.runners.quic import datagram_frame, server_options
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request
 from minitopo_dc.workloads.exchange import Server as Endpoint
@@ -226,16 +231,21 @@ def initial_destination(data: bytes) -> bytes | None:
 def main() -> None:
     """Serve connections until SIGTERM or SIGINT."""
     settings = ServerSettings.given()
+    own = server_options(settings.options, settings.workload)
     configuration = QuicConfiguration(
         is_client=False,
         alpn_protocols=protocols(settings.workload),
         max_datagram_frame_size=datagram_frame(settings.workload) or None,
         congestion_control_algorithm=settings.congestion_control,
         max_datagram_size=settings.options.max_datagram_bytes,
+        max_data=own.max_data,
+        max_stream_data=own.max_stream_data,
         quic_logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
     )
     configuration.load_cert_chain(settings.certificate, settings.key)
     udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
+    if own.receive_buffer_bytes is not None:
+        set_receive_buffer(udp, own.receive_buffer_bytes)
     udp.bind((settings.address, settings.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     server = Server(udp, configuration, stop, settings)

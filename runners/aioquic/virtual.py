@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.base import read_report
 from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
-from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.runners.quic import datagram_frame, server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -153,8 +153,10 @@ class QuicConnectionPair:
     def __init__(self, flow: VirtualFlow) -> None:
         options = AioquicOptions.check(flow.options, "runner quic")
         if options.receive_buffer_bytes:
-            # The server is sent acknowledgements only; its real twin's buffer stays as it is, too.
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        own = server_options(options, flow.workload)
+        if own.receive_buffer_bytes:
+            flow.server_host.set_receive_buffer(own.receive_buffer_bytes)
         self._flow = flow
         clock = SecondsHost(flow.client_host).clock
         self._logs = [
@@ -165,7 +167,7 @@ class QuicConnectionPair:
         client_log, server_log = self._logs or (None, None)
         shared = SharedOptions(flow.workload, flow.congestion_control, options)
         self.client = ClientEnd(flow, make_application(shared, flow, client_log))
-        self.server = Server(shared, flow.server_host, server_log)
+        self.server = Server(replace(shared, options=own), flow.server_host, server_log)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -242,6 +244,8 @@ class Server:
             max_datagram_frame_size=shared.datagram_frame,
             congestion_control_algorithm=shared.congestion_control,
             max_datagram_size=shared.options.max_datagram_bytes,
+            max_data=shared.options.max_data,
+            max_stream_data=shared.options.max_stream_data,
             quic_logger=qlog,
         )
         identify(self._configuration)

@@ -155,5 +155,6 @@ def configuration(
         weights=settings.options.weights,
         qlog=settings.qlog,
         datagram_frame=datagram_frame,
+        takes_turns=settings.workload.takes_turns,
         idle_timeout_s=idle_timeout_s(settings.workload),
     )

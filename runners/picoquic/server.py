@@ -19,6 +19,7 @@ from minitopo_dc.runners.picoquic.ends import ServerSession
 from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
 from minitopo_dc.runners.processes.udp_socket import StopSignal, wait_readable
+from minitopo_dc.runners.quic import server_options
 from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.workloads import Realtime
 from minitopo_dc.workloads.path_reports import PATHS
@@ -33,7 +34,8 @@ def main() -> None:
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     sample_ns = SAMPLE_NS if len(settings.clients) > 1 else None
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with Sockets([settings.address], settings.port) as sockets:
+    buffer_bytes = server_options(settings.options, settings.workload).receive_buffer_bytes
+    with Sockets([settings.address], settings.port, buffer_bytes) as sockets:
         session = ServerSession(
             _connection(settings),
             settings.clients,

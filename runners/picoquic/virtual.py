@@ -21,7 +21,7 @@ from minitopo_dc.runners.picoquic.runner import (
     path_limit,
 )
 from minitopo_dc.runners.picoquic.session import ALPN, MarkedSession, Session
-from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.runners.quic import datagram_frame, server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -41,6 +41,8 @@ class PicoquicPair:
         options = PicoquicOptions.check(flow.options, "runner picoquic")
         if options.receive_buffer_bytes:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
+        if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
+            flow.server_host.set_receive_buffer(buffer_bytes)
         self._flow = flow
         seed(flow.seed)
         client, server = _connections(flow, options)
@@ -197,6 +199,7 @@ def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connectio
         "demoted_paths": options.demoted_paths,
         "scheduler": options.scheduler,
         "weights": options.weights,
+        "takes_turns": flow.workload.takes_turns,
         "idle_timeout_s": idle_timeout_s(flow.workload),
     }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:

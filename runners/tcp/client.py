@@ -17,7 +17,7 @@ from pathlib import Path
 
 from minitopo_dc.runners.addresses import address_family, socket_address
 from minitopo_dc.runners.certificate import SERVER_NAME
-from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
+from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Client
 from minitopo_dc.runners.tcp.settings import ClientSettings
@@ -146,6 +146,8 @@ def _connection(settings: ClientSettings) -> socket.socket:
     protocol = PROTOCOLS[settings.protocol]
     made = socket.socket(address_family(settings.bind), socket.SOCK_STREAM, protocol)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if settings.congestion_control is not None:
+        set_congestion_control(made, settings.congestion_control)
     made.bind((settings.bind, 0))
     return made
 

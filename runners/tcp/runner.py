@@ -140,6 +140,7 @@ class TcpRunner(Runner):
         """Return the client's command: curl's, or that of a client of this project."""
         if self._has_curl(transfer):
             return self.curl_command(transfer)
+        uploads = "uplink" in transfer.workload.loads
         settings = ClientSettings(
             address=transfer.server_address,
             port=transfer.port,
@@ -147,6 +148,7 @@ class TcpRunner(Runner):
             protocol=self.protocol,
             certificate=transfer.certificate,
             tls=self.tls(transfer),
+            congestion_control=transfer.congestion_control if uploads else None,
             plugins=transfer.plugins,
             workload=transfer.workload,
         )

@@ -16,12 +16,16 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from h2.settings import SettingCodes, Settings
+from hypercorn import protocol
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
+from hypercorn.protocol.h2 import H2Protocol
 
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
 from minitopo_dc.runners.tcp.application import Application
+from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
 from minitopo_dc.runners.tcp.info import TcpInfoFile
 from minitopo_dc.runners.tcp.settings import ServerSettings
 from minitopo_dc.runners.tcp.watch import ReportingApplication
@@ -53,6 +57,21 @@ def listen(
     return listener
 
 
+class _WideProtocol(H2Protocol):
+    """HTTP/2 whose clients may send as much unacknowledged as this project's own let servers.
+
+    hypercorn has no option for it; its 65,535 bytes (RFC 9113, section 6.9.2) limit uploads.
+    """
+
+    async def initiate(self, *given: Any, **named: Any) -> None:
+        own = {SettingCodes(code): value for code, value in self.connection.local_settings.items()}
+        own[SettingCodes.INITIAL_WINDOW_SIZE] = WINDOW_BYTES
+        self.connection.local_settings = Settings(client=False, initial_values=own)
+        await super().initiate(*given, **named)
+        self.connection.increment_flow_control_window(WINDOW_BYTES - FIRST_WINDOW_BYTES)
+        await self._flush()
+
+
 class _Loop(asyncio.SelectorEventLoop):
     """An event loop whose TLS connections do not wait 30 s for the end of a client that has gone.
 
@@ -66,8 +85,10 @@ class _Loop(asyncio.SelectorEventLoop):
 def main() -> None:
     """Serve requests until SIGTERM or SIGINT."""
     settings = ServerSettings.given()
-    protocol, algorithm = PROTOCOLS[settings.protocol], settings.congestion_control
-    listener = listen(settings.address, settings.port, protocol, algorithm, settings.mss_bytes)
+    kind, algorithm = PROTOCOLS[settings.protocol], settings.congestion_control
+    listener = listen(settings.address, settings.port, kind, algorithm, settings.mss_bytes)
+    if "uplink" in settings.workload.loads:
+        protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
     with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
         application = ReportingApplication(Application(settings.workload.make_server), info=info)
         serve_requests(listener, application, settings.certificate, settings.key)

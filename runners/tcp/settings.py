@@ -39,4 +39,6 @@ class ClientSettings(ProgramSettings):
     protocol: Literal["tcp", "mptcp"]
     certificate: Path
     tls: TlsVersion
+    congestion_control: str | None
+    """Of what the client sends; None: the kernel's own, as it sends requests only."""
     workload: WorkloadField

@@ -280,10 +280,13 @@ def _measure(
             )
         summaries = stop_all(bed.elements)
     cores["core"] = _core_name(summaries)
+    elements = dict(zip(("downlink", "uplink"), summaries, strict=True))
+    legs = [elements[way]["legs"].values() for way in scenario.loads]
+    carried = [[leg["delivered_bytes"] for leg in of_way] for of_way in legs]
     limited = ("client",) if scenario.real.client_cpu_percent is not None else ()
     return Measured(
         measurements,
-        [leg["delivered_bytes"] for leg in summaries[0]["legs"].values()],
+        [sum(leg) for leg in zip(*carried, strict=True)],
         watch.judge(measurements, summaries, limited=limited),
     )
 

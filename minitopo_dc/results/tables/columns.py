@@ -23,7 +23,9 @@ _WORDS = (
 )
 WHOLE = 1e12
 """Whole numbers below are written with all their digits, such as bytes of a buffer."""
-FELT: Final = ("linear_qoe_mbps", "delay_p95_ms", "frame_delay_p95_ms", "rtt_median_ms")
+FELT: Final = (
+    *("linear_qoe_mbps", "loaded_p95_ms", "delay_p95_ms", "frame_delay_p95_ms", "rtt_median_ms"),
+)
 """The main measure of video, requests, a call and echoes, alone or beside a download."""
 MINOR: Final = (
     *("completion_s", "capacity_share", "first_byte_s", "handshake_s"),
