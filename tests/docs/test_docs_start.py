@@ -10,8 +10,8 @@ import pytest
 from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
 PAGES = ("first-scenario.md", "your-two-links.md")
-OPTIONS = {"advise": "--time 600"}
-"""Beside other work the time must not be up before the verdict."""
+OPTIONS = {"advise --legs mine.csv": "--time 5", "advise": "--time 600"}
+"""Beside other work the time must not be up before the verdict, where the page shows one."""
 
 
 def said(page: Path, home: Path) -> list[str]:

@@ -87,16 +87,15 @@ def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
     assert sorted(delays)[len(delays) // 2] < 0.2
 
 
-@pytest.mark.parametrize("name", ["tcp", "mptcp"])
 def test_a_client_that_is_cut_off_for_good_ends_in_time_and_so_does_its_server(
-    name: str, hosts: TwoHosts, transfer: Transfer
+    hosts: TwoHosts, transfer: Transfer
 ) -> None:
     plan = PLAN.model_copy(update={"interval_s": 0.2, "patience_s": 1.0})
     with (
-        get_runner(name).hosts(transfer, hosts.server, hosts.client),
+        get_runner("mptcp").hosts(transfer, hosts.server, hosts.client),
         cut(hosts, *CLIENT_ADDRESSES, after_s=5 * plan.interval_s),
-        serving(name, transfer, hosts.server),
-        asking(name, plan, transfer, hosts.client) as client,
+        serving("mptcp", transfer, hosts.server),
+        asking("mptcp", plan, transfer, hosts.client) as client,
     ):
         report = report_of(client, plan, transfer)
     assert report["error"] is None

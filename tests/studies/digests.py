@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
+from minitopo_dc.campaign.designs import spread
+from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import Program, load_program
 from minitopo_dc.runs.identity import run_id
 from tests import REPOSITORY
 
 STUDIES = REPOSITORY / "studies"
+MOST = 40
+"""The most cases that are planned: of thousands some, evenly chosen."""
 
 
 def program(study: str, file: str = "campaign") -> Program:
@@ -29,21 +34,34 @@ def module(study: str, name: str) -> Any:
 
 
 def runs_of(study: str, file: str, version: str) -> pd.DataFrame:
-    """Return labels, seed and identity of each run of a version; no scenario is checked."""
+    """Return labels, seed and identity of each run of a version, of whose cases some are planned.
+
+    A plan checks scenarios, which takes twice as long as to make them.
+    """
     mine = program(study, file)
-    seeds = mine.seeds(version)
+    cases, seeds = mine.cases(version), mine.seeds(version)
     rows = [
         {**labels, "seed": seed, "run": run_id(scenario.model_copy(update={"seed": seed}))}
-        for scenario, labels in mine.cases(version)
+        for scenario, labels in cases
         for seed in seeds or [scenario.seed]
     ]
-    return pd.DataFrame(rows)
+    runs = pd.DataFrame(rows)
+    assert Plan(spread(cases, MOST), seeds).scenarios.keys() <= set(runs["run"])
+    return runs
 
 
 def digest(runs: pd.DataFrame) -> tuple[int, str]:
     """Return the number of runs, and SHA-256 of their sorted identities."""
     ids = sorted(set(runs["run"]))
     return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
+
+
+def slow_if_long(versions: Mapping[tuple[str, ...], tuple[int, str]]) -> list[Any]:
+    """Return the parameters of a test of versions by their number of runs and digest."""
+    return [
+        pytest.param(*version, marks=[pytest.mark.slow] if runs > 900 else [])
+        for version, (runs, _) in versions.items()
+    ]
 
 
 def with_numbers(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

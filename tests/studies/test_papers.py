@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.campaign.plan import Plan
-from tests.studies.digests import digest, program, runs_of
+from tests.studies.digests import digest, runs_of, slow_if_long
 
 IDS: dict[tuple[str, str, str], tuple[int, str]] = {
     ("mpquic_design", "campaign", "quick"): (512, "a46f0a6443b16b86"),
@@ -30,32 +29,8 @@ IDS: dict[tuple[str, str, str], tuple[int, str]] = {
     ("lwa", "campaign", "full"): (245, "939ac15e485d31d4"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
-LONG = {case for case, (runs, _) in IDS.items() if runs > 900}
-SHORT = sorted(IDS.keys() - LONG)
 
 
-@pytest.mark.parametrize(("study", "file", "version"), SHORT)
-def test_recorded_runs_stay_joined(study: str, file: str, version: str) -> None:
+@pytest.mark.parametrize(("study", "file", "version"), slow_if_long(IDS))
+def test_recorded_runs_stay_joined_and_can_be_planned(study: str, file: str, version: str) -> None:
     assert digest(runs_of(study, file, version)) == IDS[study, file, version]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("study", "file", "version"), sorted(LONG))
-def test_recorded_runs_of_long_versions_stay_joined(study: str, file: str, version: str) -> None:
-    assert digest(runs_of(study, file, version)) == IDS[study, file, version]
-
-
-@pytest.mark.parametrize(
-    ("study", "file", "version"),
-    [
-        ("mpquic_design", "multipath", "quick"),
-        ("mpquic_design", "fairness", "quick"),
-        ("mesh", "campaign", "sample"),
-        ("lwa", "campaign", "quick"),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in sorted(IDS)),
-    ],
-)
-def test_cases_can_be_planned(study: str, file: str, version: str) -> None:
-    mine = program(study, file)
-    planned = Plan(mine.cases(version), mine.seeds(version))
-    assert len(planned.scenarios) == IDS[study, file, version][0]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
 import math
 from collections import Counter
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from statistics import fmean
 from typing import Any
 
@@ -17,12 +14,12 @@ import pytest
 
 from minitopo_dc.advice.neighbours import NETWORKS
 from minitopo_dc.campaign.plan import Plan
-from minitopo_dc.campaign.program import Program, load_program
 from minitopo_dc.scenario import Leg, Pdcp
 from minitopo_dc.scenario.presets import dual_connectivity
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
+from tests.studies import digests
+from tests.studies.digests import digest, runs_of, slow_if_long, with_numbers
 
-FOLDER = Path(__file__).parents[2] / "studies/which_is_better"
 IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("campaign", "quick"): (1188, "af1cef927549e3aa"),
     ("campaign", "sample"): (1036, "bc42b1f4f529bb7b"),
@@ -40,51 +37,24 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
 
 
-def program(name: str) -> Program:
-    return load_program(FOLDER / f"{name}.py")
+program = partial(digests.program, "which_is_better")
+module = partial(digests.module, "which_is_better")
 
 
-def module(name: str) -> Any:
-    """Return a module of the study, as its campaign's file imports it."""
-    program("campaign")
-    return importlib.import_module(name)
-
-
-@cache
-def plan(name: str, version: str) -> Plan:
-    mine = program(name)
-    return Plan(mine.cases(version), mine.seeds(version))
-
-
-def digest(name: str, version: str) -> tuple[int, str]:
-    ids = sorted(plan(name, version).scenarios)
-    return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
-
-
-@pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] != "full"])
+@pytest.mark.parametrize(("name", "version"), slow_if_long(IDS))
 def test_recorded_runs_stay_joined(name: str, version: str) -> None:
-    assert digest(name, version) == IDS[name, version]
+    runs = runs_of("which_is_better", name, version)
+    assert digest(runs) == IDS[name, version]
+    if version == "full" and name in ("campaign", "deployable"):
+        joined = ["run", "way", "point"]
+        kept = module("recorded").recorded(name)[joined].itertuples(index=False, name=None)
+        assert set(runs[joined].itertuples(index=False, name=None)).issuperset(kept)
 
 
 def test_its_least_delay_is_the_ideal_dual_connectivity_and_its_papers_the_papers() -> None:
     ways, legs = module("ways"), [Leg(rate_mbps=20), Leg(rate_mbps=20)]
     assert ways.dual(ways.LEAST_DELAY, ways.LEAST_DELAY) == dual_connectivity("ideal", legs)
     assert Pdcp.check(dual_connectivity("papers", legs)["pdcp"], "papers") == Pdcp()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "version"), [case for case in IDS if case[1] == "full"])
-def test_recorded_runs_of_the_full_version_stay_joined(name: str, version: str) -> None:
-    assert digest(name, version) == IDS[name, version]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["campaign", "deployable"])
-def test_the_recorded_runs_are_those_of_the_plan(name: str) -> None:
-    runs = module("recorded").recorded(name)
-    planned = plan(name, "full").rows
-    rows = {(run, labels["way"], labels["point"]) for run, labels, _ in planned}
-    assert rows.issuperset(zip(runs["run"], runs["way"], runs["point"], strict=True))
 
 
 @cache
@@ -243,21 +213,16 @@ def test_an_effect_falls_where_the_planted_ratio_falls() -> None:
     assert low / high == pytest.approx(4, rel=0.2)
 
 
-def runs_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    runs = pd.DataFrame(rows)
-    runs.attrs["labels"] = ["experiment", "way", "point"]
-    return runs
-
-
 def test_a_failed_run_counts_and_a_missing_one_does_not() -> None:
     same = {"experiment": "download", "point": 1, "goodput_mbps": math.nan}
-    runs = runs_of(
+    runs = pd.DataFrame(
         [
             {**same, "way": "dc-papers", "status": "failed"},
             {**same, "way": "mpquic", "status": "ok", "goodput_mbps": 4.0},
             {**same, "way": "leg-1", "status": "missing"},
         ]
     )
+    runs.attrs["labels"] = ["experiment", "way", "point"]
     (row,) = module("ratios").by_way(runs, "goodput_mbps", failed=0.0).to_dict("records")
     assert row == {"dc-papers": 0.0, "mpquic": 4.0, "leg-1": pytest.approx(math.nan, nan_ok=True)}
 
@@ -272,19 +237,15 @@ def test_answers_that_did_not_come_are_late(lost: int, expected: float) -> None:
 @pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "media"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
-    planned, mine = plan(name, "quick"), program(name)
-    random = np.random.default_rng(1)
-    runs = pd.DataFrame([{**row.labels, "seed": row.seed} for row in planned.rows])
-    values = {column: random.lognormal(0, 0.2, len(runs)) for column in planned.measures}
-    runs = runs.assign(
-        **values | ({"unanswered": 0.0} if "unanswered" in values else {}),
-        status="ok",
-        reason="",
-        run="",
-    )
+    runs = runs_of("which_is_better", name, "quick")
+    labels = [column for column in runs if column not in ("seed", "run")]
+    mine = program(name)
+    measures = Plan(mine.cases("quick"), mine.seeds("quick")).measures
+    zeros = {"unanswered": 0.0} if "unanswered" in measures else {}
+    runs = with_numbers(runs, measures).assign(**zeros)
     if "point" in runs:
         runs = runs[runs["point"] <= 30]  # a search of rules needs more, and has its own test
-    runs.attrs["labels"] = list(planned.labels)
+    runs.attrs["labels"] = labels
     titles = [title for title, content in mine.sections(runs) if content is not None]
     assert len(titles) == {"campaign": 10, "deployable": 11, "policies": 3, "media": 4}[name]
 

@@ -31,9 +31,7 @@ def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.results.R
     return result
 
 
-@pytest.mark.parametrize(
-    "clock", ["virtual", pytest.param("real", marks=[pytest.mark.root, pytest.mark.alone])]
-)
+@pytest.mark.parametrize("clock", ["virtual", pytest.param("real", marks=pytest.mark.root)])
 @pytest.mark.parametrize("transport", TRANSPORTS)
 def test_every_transport_carries_it_on_both_clocks(
     transport: str, clock: str, tmp_path: Path
@@ -42,4 +40,4 @@ def test_every_transport_carries_it_on_both_clocks(
     assert (result.status, result.reason) == ("ok", "")
     assert result.details["bytes_received"] == COUNT * SIZE
     # A round trip takes 20 ms; slow start takes two for the first messages.
-    assert 20 < result.details["wait_ms"] < 200
+    assert 20 < result.details["wait_ms"] < (200 if clock == "virtual" else 2000)

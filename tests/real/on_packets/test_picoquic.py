@@ -14,7 +14,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.picoquic.extension import needs_picoquic
 
-pytestmark = [pytest.mark.root, pytest.mark.alone, needs_picoquic]
+pytestmark = [pytest.mark.root, needs_picoquic]
 
 
 def leg(rate_mbps: float = 10, **more: Any) -> dict[str, Any]:
@@ -39,6 +39,7 @@ def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> i
     return int((sent.max() - sent.min()).sum())
 
 
+@pytest.mark.alone
 def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
     result = ok(tmp_path, legs=[leg(), leg(), leg()])
     assert result.goodput_mbps is not None
@@ -50,6 +51,7 @@ def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
         assert 0.93 * carried < path["bytes_sent"] <= 1.05 * carried
 
 
+@pytest.mark.alone
 def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
     schedule = [{"at_s": 2, "open": 2}, {"at_s": 3, "abandon": 1}, {"at_s": 4, "open": 1}]
     paths = {"initial": [1], "schedule": schedule}
@@ -70,6 +72,7 @@ def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
             assert sent == 0, (which, begin_s)
 
 
+@pytest.mark.alone
 def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) -> None:
     down = leg(outages=[[1.5, 3]])
     ok(tmp_path, legs=[leg(), down], workload={"duration_s": 6})
@@ -78,6 +81,7 @@ def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) 
     assert sent_between(tmp_path, 2, 4.5, 6.0) > 1_000_000
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("mode", ["sc", "dc"])
 def test_one_path_over_one_leg_or_over_dual_connectivity(mode: str, tmp_path: Path) -> None:
     result = ok(tmp_path, transport="quic-picoquic", mode=mode)

@@ -59,13 +59,6 @@ def test_late_numbers_and_data_recovery_lose_nothing_that_has_a_number(tmp_path:
     assert sent["sdus"] + sent["dropped_buffer"] == RATE * SECONDS
 
 
-def test_data_recovery_alone_sends_again_what_the_leg_had(tmp_path: Path) -> None:
-    arrivals, sent, received = run(tmp_path, 4, **RECOVERY)
-    assert sent["resent"] > 0
-    assert arrivals.in_order
-    assert received["delivered"] == len(arrivals.number)
-
-
 def test_without_it_what_the_leg_had_is_given_up(tmp_path: Path) -> None:
     _, sent, received = run(tmp_path, 4)
     assert "resent" not in sent
