@@ -39,10 +39,13 @@ LOSSES: Values = {"full": (0.1, 1, 3), "quick": (1,), "sample": (1,)}
 LASTS_S = {"full": 60, "quick": 10, "sample": 30}
 KEY_FRAMES: Fields = {"workload": {"key_frame_dscp": 46}, "pdcp": {"duplication": {"dscp": [46]}}}
 """Key frames alone go over both legs: the packets of their connection are marked."""
-SAMPLE = ("leg-1", "leg-2", "dc-ideal", "dc-duplicate", "mpquic", "tcp-leg-1", "tcp-leg-2", "mptcp")
+SAMPLE = (
+    *("leg-1", "leg-2", "dc-deployable", "dc-ideal", "dc-duplicate", "mpquic"),
+    *("tcp-leg-1", "tcp-leg-2", "mptcp"),
+)
 MEASURES = {
     "video": ("stall_s", "bitrate_mbps", "linear_qoe_mbps", "bytes_per_byte"),
-    "calls": ("late_share", "freezes", "delay_p95_ms", "bytes_per_byte"),
+    "calls": ("late_share", "freezes", "frame_delay_p95_ms", "bytes_per_byte"),
 }
 JUDGED = {"video": "linear_qoe_mbps", "calls": "late_share"}
 """QoE in Mbit/s per segment; the share of frames that come too late or not at all."""
@@ -152,7 +155,7 @@ def differences(runs: pd.DataFrame, media: str) -> pd.DataFrame:
 
 
 def text(values: pd.Series[float]) -> str:
-    """Return a mean with its interval as tables have them."""
-    known = values.dropna().tolist()
-    ends = mean_interval(known)
-    return f"{sum(known) / len(known):.3f} ({ends.low:.3f} to {ends.high:.3f})"
+    """Return a mean with its interval as tables have them; nothing where no run is ok."""
+    known = values.dropna()
+    ends = mean_interval(known.tolist())
+    return f"{known.mean():.3f} ({ends.low:.3f} to {ends.high:.3f})" if len(known) else ""

@@ -43,7 +43,8 @@ FINDINGS = REFERENCE.with_name("findings.md")
 PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
             "size_bytes", "unanswered", "delay_p95_ms", "delay_max_ms",
-            "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes"]  # fmt: skip
+            "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes",
+            "frame_delay_p95_ms"]  # fmt: skip
 
 
 def file_of(campaign: str) -> Path:
