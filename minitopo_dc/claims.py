@@ -63,6 +63,8 @@ class Points:
     """A row a point, of its medians over seeds."""
     by_seed: tuple[pd.DataFrame, ...]
     """The same of each seed alone."""
+    asked: int
+    """The number of points that have a run, whatever became of it."""
 
     def known(self, *names: str) -> pd.DataFrame:
         """Return the points that have all of these numbers."""
@@ -91,7 +93,8 @@ def points(
     wide = runs[ok(runs)].pivot_table(index=[*by, "seed"], columns=ways, values=values)
     medians = wide.groupby(level=list(range(len(by))), sort=False).median()
     seeds = [part.droplevel("seed") for _, part in wide.groupby(level="seed")]
-    return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds))
+    asked = len(runs.groupby(list(by), dropna=False))
+    return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds), asked)
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
@@ -115,6 +118,8 @@ class Claim:
     points: int
     runs: int = 1
     """The most seeds of a point."""
+    asked: int = 0
+    """The number of points that have a run; those beyond `points` lack one that is ok."""
 
     @property
     def verdict(self) -> str:
@@ -137,6 +142,12 @@ class Claim:
         return f"at most {high}" if self.least == -INFINITE else f"{low} to {high}"
 
     @property
+    def of_points(self) -> int | str:
+        """Return the number of points, and where some are lost of how many: `17 of 18`."""
+        lost = 0 < self.points < self.asked
+        return f"{self.points} of {self.asked}" if lost else self.points
+
+    @property
     def effect(self) -> str:
         """Return the number with its interval."""
         if not self.points:
@@ -144,6 +155,8 @@ class Claim:
         middle, known = significant(self.value), math.isfinite(self.interval.low)
         if self.interval.method == UNIVERSAL or not known:
             return middle
+        if self.runs > 1 and math.isclose(self.interval.low, self.interval.high, rel_tol=1e-9):
+            return f"{middle} (no scatter)"
         return f"{middle} ({significant(self.interval.low)} to {significant(self.interval.high)})"
 
 
@@ -181,7 +194,8 @@ def number(
     else:
         alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
         interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
-    return Claim(text, source, least, most, middle, interval, len(known), columns.shape[1])
+    runs = columns.shape[1]
+    return Claim(text, source, least, most, middle, interval, len(known), runs, of.asked)
 
 
 def share(
@@ -199,7 +213,7 @@ def share(
         return _unknown(text, source, least, most)
     part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
     interval = Interval(part.low, part.high, "Wilson over points")
-    return Claim(text, source, least, most, part.share, interval, len(known))
+    return Claim(text, source, least, most, part.share, interval, len(known), asked=of.asked)
 
 
 def every(
@@ -216,7 +230,8 @@ def every(
     if not len(known):
         return _unknown(text, source, least, most)
     worst = float(known.max() if least == -INFINITE else known.min())
-    return Claim(text, source, least, most, worst, Interval(worst, worst, UNIVERSAL), len(known))
+    interval = Interval(worst, worst, UNIVERSAL)
+    return Claim(text, source, least, most, worst, interval, len(known), asked=of.asked)
 
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:
@@ -224,7 +239,7 @@ def table(claims: Iterable[Claim]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415
 
     rows = [
-        (claim.text, claim.source, claim.limit, claim.effect, claim.points, claim.verdict)
+        (claim.text, claim.source, claim.limit, claim.effect, claim.of_points, claim.verdict)
         for claim in claims
     ]
     return pd.DataFrame(rows, columns=["claim", "source", "limit", "runs say", "points", "verdict"])

@@ -12,9 +12,9 @@ that the first is better, a tie, that the second is better, or that the evidence
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -298,21 +298,65 @@ def mean_ratio(ratios: Sequence[float]) -> tuple[float, Interval]:
     return math.exp(float(np.mean(logarithms or math.nan))), Interval(*ends, interval.method)
 
 
+class PairedRatio(NamedTuple):
+    """A mean ratio over pairs of runs, and what became of all pairs that were asked for."""
+
+    mean: float
+    interval: Interval
+    pairs: int
+    lost: Mapping[str, int]
+    """The pairs that are not used, by what their run has in place of a number: `failed`,
+    `disturbed`, `no number`, `missing`."""
+    other: tuple[float, Interval]
+    """Mean and interval if each lost pair had the inverse of the mean."""
+
+
 def paired_ratio(
     runs: pd.DataFrame, by: str, first: Any, second: Any, *, measure: str, pairs: Sequence[str]
-) -> tuple[float, Interval, int]:
+) -> PairedRatio:
     """Return the mean ratio of one way's measure to another's, its interval, and the pairs.
 
     Runs of both that agree in the columns `pairs` are a pair: `["delay_ms", "seed"]`. The mean is
-    the geometric one, and the interval Student's over the logarithms of the pairs' ratios; a run
-    without its other one, one that is not ok, or one whose measure is not above 0 does not count.
+    the geometric one, and the interval Student's over the logarithms of the pairs' ratios. A pair
+    is lost if one of its runs is not there, is not ok, or has no measure above 0.
     """
-    known = runs[ok(runs)]
-    known = known[known[measure] > 0]
-    wide = known.pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
+    of_both = runs[runs[by].isin([first, second])]
+    good = ok(of_both) & (of_both[measure] > 0)
+    wide = of_both[good].pivot_table(index=list(pairs), columns=by, values=measure, observed=True)
     wide = wide.reindex(columns=[first, second]).dropna()
-    ratios = (wide[first] / wide[second]).tolist()
-    return *mean_ratio(ratios), len(ratios)
+    logarithms = np.log((wide[first] / wide[second]).to_numpy(dtype=float)).tolist()
+    lost = lost_pairs(of_both, good, wide.index, pairs)
+    against = other_way(logarithms, sum(lost.values()))
+    made, other = (mean_ratio(list(map(math.exp, some))) for some in (logarithms, against))
+    return PairedRatio(*made, len(logarithms), lost, other)
+
+
+def lost_pairs(
+    runs: pd.DataFrame, good: pd.Series[bool], used: pd.Index, pairs: Sequence[str]
+) -> dict[str, int]:
+    """Return how many pairs were asked for and are not used, by the reason (`PairedRatio.lost`).
+
+    Args:
+        runs: of both ways.
+        good: which of them have a number.
+        used: the pairs that are used.
+        pairs: the columns that tell pairs apart.
+    """
+    status = runs.get("status", "ok")
+    bad = runs.assign(_why=status).replace({"_why": {"ok": "no number"}})[~good]
+    why = bad.groupby(list(pairs), observed=True)["_why"].first()
+    asked = runs.groupby(list(pairs), observed=True).size().index
+    return dict(why.reindex(asked.difference(used)).fillna("missing").value_counts())
+
+
+def lost_text(lost: Mapping[str, int]) -> str:
+    """Return lost pairs in words: `1 failed, 2 disturbed`."""
+    return ", ".join(f"{number} {why}" for why, number in lost.items())
+
+
+def other_way(values: Sequence[float], lost: int) -> list[float]:
+    """Return the differences of pairs, and for each lost pair one of their mean, negated."""
+    return [*values, *[-float(np.mean(values))] * lost] if values else []
 
 
 def beside_published(cells: pd.DataFrame) -> pd.DataFrame:

@@ -179,7 +179,7 @@ class Comparison:
         if len(best) < 2:
             return "Fewer than two ways have a run that is ok: nothing to compare."
         first, second = best
-        ratio, interval, pairs = statistics.paired_ratio(
+        paired = statistics.paired_ratio(
             self.runs, "way", first, second, measure=self.measure, pairs=["seed"]
         )
         name, unit = name_and_unit(self.measure)
@@ -187,7 +187,7 @@ class Comparison:
             (first, second),
             (self._means()[first], self._means()[second]),
             unit,
-            Ratio(ratio, interval.low, interval.high, pairs, self.runs["seed"].nunique()),
+            Ratio.of(paired),
             _better(self.measure),
             low_is_better=is_better_low(self.measure),
         )

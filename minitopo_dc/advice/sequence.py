@@ -23,7 +23,7 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
-from minitopo_dc.statistics import look_confidence, mean_interval, outcome
+from minitopo_dc.statistics import look_confidence, mean_interval, other_way, outcome
 
 SHOWN = 2
 """Seeds of the rows that are not judged: they show how far off these are."""
@@ -117,10 +117,14 @@ class Runs:
         if pairs.empty:
             return None
         first, second = (pairs[row.name] for row in rows)
-        interval = mean_interval((first - second).tolist(), confidence=confidence)
+        differences = (first - second).tolist()
+        interval = mean_interval(differences, confidence=confidence)
         judged = outcome(interval, self.criterion.limit) if len(pairs) >= FEWEST else "open"
+        made = (all((row.name, seed) in self.results for row in rows) for seed in self.scores.index)
+        lost = sum(made) - len(pairs)
+        other = mean_interval(other_way(differences, lost), confidence=confidence)
         means = float(first.mean()), float(second.mean())
-        return Difference(*means, interval, confidence, len(pairs), judged)
+        return Difference(*means, interval, confidence, len(pairs), judged, lost, other)
 
 
 def decide(stack: Candidates, runs: Runs) -> Advice:

@@ -44,21 +44,34 @@ class Difference:
     pairs: int
     outcome: Outcome
     """Of the first."""
+    lost: int
+    """Seeds that have a run of both, of which one failed."""
+    other: Interval
+    """Of the difference if each lost seed had gone the other way (`other_way`)."""
 
     @property
     def of_the_better(self) -> tuple[float, float, float]:
         """Return the mean difference and its interval, as seen from the better one."""
-        mean, low, high = self.first - self.second, self.interval.low, self.interval.high
-        return (mean, low, high) if mean >= 0 else (-mean, -high, -low)
+        return abs(self.first - self.second), *self._ends(self.interval)
+
+    @property
+    def other_of_the_better(self) -> tuple[float, float]:
+        """Return the ends of `other`, as seen from the better one."""
+        return self._ends(self.other)
+
+    def _ends(self, interval: Interval) -> tuple[float, float]:
+        low, high = interval.low, interval.high
+        return (low, high) if self.first >= self.second else (-high, -low)
 
     def to_json(self, judged: Criterion) -> dict[str, Any]:
         """Return it for programs; above 0 the first one is better, whatever is judged."""
         mean, interval = self.first - self.second, self.interval
         scores = {"difference": mean, "low": interval.low, "high": interval.high}
+        scores |= {"other_low": self.other.low, "other_high": self.other.high}
         return {
             "first": judged.value(self.first),
             "second": judged.value(self.second),
-            **{key: getattr(self, key) for key in ("pairs", "confidence", "outcome")},
+            **{key: getattr(self, key) for key in ("pairs", "lost", "confidence", "outcome")},
             **for_json({key: judged.in_unit(score) for key, score in scores.items()}),
         }
 
@@ -130,12 +143,16 @@ class Advice:
 
     def _how_sure(self, difference: Difference) -> str:
         _, *ends = difference.of_the_better
+        seeds, behind = f"{difference.pairs} seeds", ""
+        if difference.lost:
+            seeds = f"{difference.pairs} of {difference.pairs + difference.lost} seeds"
+            turned = self.criterion.shown(*difference.other_of_the_better)
+            behind = f"; {turned} if the lost ones went the other way"
         if difference.pairs == 1:
-            return "One seed gives no confidence interval"
+            return f"One seed gives no confidence interval{behind}"
         if math.isclose(*ends, abs_tol=1e-12):
-            return f"Seeds change nothing: all {difference.pairs} give this difference"
-        shown = self.criterion.shown(*ends)
-        return f"The 95 % confidence interval is {shown} ({difference.pairs} seeds)"
+            return f"Seeds change nothing: all {difference.pairs} give this difference{behind}"
+        return f"The 95 % confidence interval is {self.criterion.shown(*ends)} ({seeds}{behind})"
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for what there is not."""

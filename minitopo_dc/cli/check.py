@@ -1,4 +1,4 @@
-"""Report what this machine has and which parts can run on it (`minitopo-dc check`)."""
+"""Report what this machine has and which parts can run on it, or what a scenario needs to run."""
 
 from __future__ import annotations
 
@@ -31,21 +31,33 @@ from minitopo_dc.real.machine import (
     root_command,
     transport,
 )
+from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Runner, all_runners, runner_names
+from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.plan import needs
 from minitopo_dc.scenario import Clock, Core, Leg, Scenario
 from minitopo_dc.workloads import Command, Download, Ping, Workload
 
-HELP = "report what this machine has and which parts can run on it"
+HELP = "report what this machine can run, or what a scenario needs"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options to the parser."""
-    parser.add_argument("--json", action="store_true", help="print facts and findings as JSON")
+    parser.add_argument(
+        "scenario",
+        type=Path,
+        nargs="?",
+        metavar="SCENARIO.yaml",
+        help="check this scenario instead: windows, timers, queues and sizes against its legs",
+    )
+    parser.add_argument("--json", action="store_true", help="print findings, or needs, as JSON")
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Return 0 when the main job can run here, else 1."""
+    """Return 0 when the main job can run here, or the scenario falls short of nothing, else 1."""
+    if arguments.scenario is not None:
+        return _plan(arguments.scenario, as_json=arguments.json)
     findings = check()
     findings += transfers(findings)
     if arguments.json:
@@ -55,6 +67,20 @@ def execute(arguments: argparse.Namespace) -> int:
         console = Console()
         console.print(report(findings, console.width), soft_wrap=True)
     return exit_status(findings)
+
+
+def _plan(path: Path, *, as_json: bool) -> int:
+    """Print what a scenario needs, a line each; return 0 if it has all of it, else 1."""
+    scenario = load_to_run(path)
+    check_scenario(scenario)
+    lines = needs(scenario)
+    if as_json:
+        print(json.dumps([need._asdict() for need in lines], indent=1))  # noqa: T201
+    else:
+        for need in lines:
+            mark, _ = MARKS["ok" if need.is_met else "missing"]
+            print(f"{mark} {need.words}")  # noqa: T201
+    return 0 if all(need.is_met for need in lines) else 1
 
 
 def transfers(findings: Sequence[Finding]) -> Iterator[Finding]:

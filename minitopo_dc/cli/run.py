@@ -30,6 +30,7 @@ from minitopo_dc.registry import load_plugins
 from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.plan import print_unmet
 from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.workloads import Download, get_workload
 
@@ -95,6 +96,7 @@ def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
     files = (arguments.scenario, arguments.topology, arguments.experiment)
     try:
         check_scenario(scenario)
+        print_unmet(scenario)
     except InputError as error:
         named = ", ".join(str(file) for file in files if file is not None)
         raise SettingsError(f"{named}: {error}") from None

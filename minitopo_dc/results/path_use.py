@@ -181,10 +181,11 @@ def _overlap(path: Mapping[str, Any], begin: float, end: float) -> Period:
 
 def round_trip_s(leg: Leg, end_s: float) -> float:
     """Return the longest round trip of a leg without queues until a moment, in s."""
-    return _longest_delay_s(leg.downlink, end_s) + _longest_delay_s(leg.uplink, end_s)
+    return longest_delay_s(leg.downlink, end_s) + longest_delay_s(leg.uplink, end_s)
 
 
-def _longest_delay_s(radio: LegSettings, end_s: float) -> float:
+def longest_delay_s(radio: LegSettings, end_s: float) -> float:
+    """Return the longest one-way delay of a direction without its queue until a moment, in s."""
     if radio.delay_curve is not None:  # a trace that loops has delays without end
         until = takewhile(lambda step: step[0] <= end_s * NS_PER_S, radio.delays())
         return max(model.mean_ns for _, model in until) / NS_PER_S

@@ -95,7 +95,7 @@ def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     bits = available_bits(scenario, 0, LOOK_AHEAD_S)
     rates = [bits[leg - 1] / LOOK_AHEAD_S for leg in flow.legs]
     rate = max(rates) if flow.mode == "dc-duplicate" else sum(rates)
-    full = [_longest_s(leg, bps) for leg, bps in zip(legs, rates, strict=True)]
+    full = [longest_s(leg, bps) for leg, bps in zip(legs, rates, strict=True)]
     skew_s = max(full) - min(leg.delay_ms for leg in legs) / 1000
     if skew_s * rate / PDU_BITS >= window:
         yield (
@@ -110,7 +110,7 @@ def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegSettings]:
     return [scenario.legs[leg - 1].downlink for leg in flow.legs]
 
 
-def _longest_s(leg: LegSettings, rate_bps: float) -> float:
+def longest_s(leg: LegSettings, rate_bps: float) -> float:
     """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
     if leg.queue_ms is not None:
         return (leg.delay_ms + leg.queue_ms) / 1000

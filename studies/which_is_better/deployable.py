@@ -27,9 +27,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from networks import Fields, Point
 from ratios import (
+    CLOCK_ERROR,
     DELAY_MARGIN,
     LEAST,
     MARGIN,
+    REFERENCE,
     Ratios,
     by_way,
     mean,
@@ -188,7 +190,9 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     if "radio" in ran:
         yield "RLC AM and HARQ in place of losses", shares(named(ratios(runs, "radio")))
     if "tcp" in ran:
-        yield "TCP over Dual Connectivity against MPTCP", shares(named(ratios(runs, "tcp")))
+        sides = named(ratios(runs, "tcp")) | {"DC, ideal, 512 networks": of_512_networks()}
+        table = shares(sides, clock=True)
+        yield "TCP over Dual Connectivity against MPTCP", [CLOCK_ERROR, table]
     if "requests" in ran:
         yield (
             "95th percentile of answers, against MP-QUIC",
@@ -201,6 +205,13 @@ def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0)
     dual = wide.filter(regex="^dc-")
     return with_numbers(dual.div(wide["multipath"].clip(lower=1e-9), axis=0))
+
+
+def of_512_networks() -> Ratios:
+    """Return the ratios of ideal Dual Connectivity over TCP that `advise` has."""
+    table = pd.read_csv(REFERENCE / "study_networks.csv")
+    ratios: Ratios = table.loc[table["experiment"] == "tcp", "ratio"]
+    return ratios
 
 
 def answers(runs: pd.DataFrame) -> pd.DataFrame:

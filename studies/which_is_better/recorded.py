@@ -19,7 +19,8 @@ import grants
 import media
 import pandas as pd
 import schedulers
-from report import REFERENCE, report
+from ratios import REFERENCE
+from report import report
 
 import minitopo_dc as dc
 from minitopo_dc import plots

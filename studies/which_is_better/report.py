@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from learn import effects, models, noise, trees
 from matplotlib.figure import Figure
 from ratios import (
+    CLOCK_ERROR,
     DELAY_MARGIN,
     MARGIN,
+    REFERENCE,
     Ratios,
     best,
     by_way,
@@ -26,7 +27,6 @@ from minitopo_dc import plots
 from minitopo_dc.statistics import signs
 
 Sections = Iterator[tuple[str, Any]]
-REFERENCE = Path(__file__).with_name("reference")
 SIDES = "Dual Connectivity", "MP-QUIC"
 FEW_LOSSES = 0.02
 """Lost packets per window: the threshold of the second fixed rule."""
@@ -48,7 +48,8 @@ def report(runs: pd.DataFrame) -> Sections:
     if sides := air_sides(runs):
         yield "Shares of points: other legs", shares(sides)
     if "tcp" in ran:
-        yield "Shares of points: TCP over Dual Connectivity against MPTCP", shares(tcp_sides(runs))
+        of_tcp = [CLOCK_ERROR, shares(tcp_sides(runs), clock=True)]
+        yield "Shares of points: TCP over Dual Connectivity against MPTCP", of_tcp
     if "requests" in ran:
         answers = {"best of three on both sides": request_ratios(runs)}
         yield "Shares of points: 95th percentile of answers", shares(answers, DELAY_MARGIN)

@@ -114,7 +114,11 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
     found = decided(tmp_path, goodput)
     assert found.difference is not None
     assert (found.outcome, found.difference.pairs) == ("worse", 5)
-    assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in list(found.sentences())
+    _, how_sure, *others = found.sentences()
+    assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in others
+    # Five are 10 % faster, and the sixth is taken to be as much slower.
+    assert " (5 of 6 seeds; -" in how_sure
+    assert " % if the lost ones went the other way), " in how_sure
 
 
 def test_a_side_that_always_fails_loses(tmp_path: Path) -> None:

@@ -135,16 +135,33 @@ def test_a_ratio_is_of_pairs_with_one_seed_and_not_of_means(
     rows = [("b", seed, value) for seed, value in enumerate(values)]
     rows += [("a", seed, factor * value) for seed, value in reversed(list(enumerate(values)))]
     runs = pd.DataFrame([*rows, ("a", 99, 1e6)], columns=["way", "seed", "mbps"])
-    mean, interval, pairs = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
+    mean, interval, pairs, *_ = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
     assert (mean, interval.low, interval.high) == pytest.approx((factor, factor, factor))
     assert pairs == len(values)
 
 
 def test_a_ratio_without_a_pair_is_no_number() -> None:
     runs = pd.DataFrame({"way": ["a", "b"], "seed": [1, 2], "mbps": [1.0, 2.0]})
-    mean, _, pairs = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
-    assert math.isnan(mean)
-    assert pairs == 0
+    ratio = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
+    assert math.isnan(ratio.mean)
+    assert (ratio.pairs, ratio.lost) == (0, {"missing": 2})
+
+
+def test_lost_pairs_are_counted_and_turned_against_the_mean() -> None:
+    rows = [
+        *((way, seed, "ok", mbps) for way, mbps in (("a", 20.0), ("b", 10.0)) for seed in (1, 2)),
+        *(("a", 3, "ok", 20.0), ("b", 3, "failed", math.nan)),
+        *(("a", 4, "ok", 20.0), ("b", 4, "ok", 0.0)),
+        ("a", 5, "disturbed", 20.0),
+    ]
+    runs = pd.DataFrame(rows, columns=["way", "seed", "status", "mbps"])
+    ratio = paired_ratio(runs, "way", "a", "b", measure="mbps", pairs=["seed"])
+    assert ratio.mean == pytest.approx(2)
+    assert ratio.pairs == 2
+    assert ratio.lost == {"failed": 1, "no number": 1, "disturbed": 1}
+    mean, interval = ratio.other  # twice 2 and three times 1/2
+    assert mean == pytest.approx(2 ** ((2 - 3) / 5))
+    assert interval.low < 1 < interval.high
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_advise_has_the_ratios_of_the_recorded_runs(experiment: str) -> None:
 
 def test_the_fixed_rule_has_the_published_regret_and_digest() -> None:
     rules, report = module("rules"), module("report")
-    rule, sha = rules.read_rule(report.REFERENCE / report.FIXED["ratio"])
+    rule, sha = rules.read_rule(module("ratios").REFERENCE / report.FIXED["ratio"])
     assert sha.startswith("ee7cfadb0980496d")  # docs/study.md
     unseen = rules.regrets(rule, recorded("download-unseen"), "ratio", report.SIDES)
     assert unseen["regret (%)"].tolist()[:3] == [  # docs/study.md
@@ -284,3 +284,16 @@ def test_two_tables_agree_where_outcomes_are_the_same() -> None:
     ratios = module("report").downloads(few, "download")["ratio"]
     assert row.same == pytest.approx(float((ratios > 1.05).mean()))
     assert row.points == 10
+
+
+def test_shares_of_tcp_hold_the_clock_s_error_and_wilson_s_interval() -> None:
+    ratios = module("ratios")
+    at_the_border = pd.Series([1.06] * 40)
+    alone, both = (
+        ratios.shares({"all": at_the_border}, clock=clock).loc["all"].tolist()
+        for clock in (False, True)
+    )
+    assert alone[1:4] == ["100 (91 to 100)", "0 (0 to 9)", "0 (0 to 9)"]
+    low = int(both[1].removeprefix("100 (").split()[0])
+    assert low < 70  # at half of the networks the clocks differ by more than the last percent
+    assert both[2] != alone[2]

@@ -25,7 +25,14 @@ import pandas as pd
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason, short
 from minitopo_dc.results.measures.row_pairs import MULTIPATH, RowPair, row_pairs
-from minitopo_dc.statistics import mean_interval, mean_ratio
+from minitopo_dc.statistics import (
+    PairedRatio,
+    lost_pairs,
+    lost_text,
+    mean_interval,
+    other_way,
+    paired_ratio,
+)
 
 
 class Ratio(NamedTuple):
@@ -37,7 +44,20 @@ class Ratio(NamedTuple):
     """The ends of its 95 % interval; NaN of one pair."""
     pairs: int
     seeds: int
-    """The number of seeds that were asked for: with more than `pairs`, runs are not ok."""
+    """The number of pairs that were asked for: with more than `pairs` some are lost."""
+    lost: str = ""
+    """Why, in words: `1 failed, 2 disturbed`."""
+    other_low: float = math.nan
+    """The ends of the interval if each lost pair had gone the other way (`PairedRatio`)."""
+    other_high: float = math.nan
+
+    @classmethod
+    def of(cls, paired: PairedRatio) -> Ratio:
+        """Return the ratio that pairs of runs have."""
+        (_, other), interval = paired.other, paired.interval
+        asked = paired.pairs + sum(paired.lost.values())
+        lost, ends = lost_text(paired.lost), (interval.low, interval.high)
+        return cls(paired.mean, *ends, paired.pairs, asked, lost, other.low, other.high)
 
     @property
     def is_seen(self) -> bool:
@@ -51,7 +71,9 @@ class Ratio(NamedTuple):
 
     def inverse(self) -> Ratio:
         """Return the ratio of the second to the first."""
-        return self._replace(mean=1 / self.mean, low=1 / self.high, high=1 / self.low)
+        other = 1 / self.other_high, 1 / self.other_low
+        ends = 1 / self.mean, 1 / self.high, 1 / self.low
+        return Ratio(*ends, self.pairs, self.seeds, self.lost, *other)
 
 
 def difference_sentence(
@@ -90,6 +112,9 @@ def difference_sentence(
         words = f"{far} ({_range(ratio)} %, {seeds})"
     else:
         words = f"no clear difference ({_range(ratio)} %, {seeds})"
+    if ratio.lost and ratio.pairs:
+        low, high = (short(100 * (end - 1)) for end in (ratio.other_low, ratio.other_high))
+        words += f"; {ratio.lost}: if it went the other way there, {low} to {high} %"
     return f"{f'{shown} {unit}'.rstrip()}: {words}."
 
 
@@ -162,30 +187,33 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding |
         results: runs of one comparison.
         stacks: the stack of each transport; other transports are left out.
     """
-    ok, seeds = results[results["status"] == "ok"], results["seed"].nunique()
+    row = results["transport"] + " " + results["mode"] + " " + results["variant"]
+    results = results.assign(row=row)
+    ok = results[results["status"] == "ok"]
     with_goodput = ok[ok["goodput_mbps"].notna()]
     pairs = row_pairs(with_goodput, stacks, lambda row: float(row["goodput_mbps"].mean()))
-    made = [finding for pair in pairs if (finding := _goodput_finding(pair, seeds)) is not None]
+    made = [finding for pair in pairs if (finding := _goodput_finding(pair, results)) is not None]
     several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
     first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
     return [
         *(replace(finding, several=several) for finding in first),
-        *_of_media(ok, stacks, seeds),
+        *_of_media(results, ok, stacks),
     ]
 
 
-def _goodput_finding(pair: RowPair, seeds: int) -> Finding | None:
+def _goodput_finding(pair: RowPair, results: pd.DataFrame) -> Finding | None:
     """Compare two rows; None: it would be a warning, and the first row is not clearly slower."""
     mbps = pair.runs["goodput_mbps_x"], pair.runs["goodput_mbps_y"]
-    mean, interval = mean_ratio((mbps[0] / mbps[1]).tolist())
+    rows = (pair.runs[f"row_{end}"].iloc[0] for end in "xy")
+    ratio = Ratio.of(paired_ratio(results, "row", *rows, measure="goodput_mbps", pairs=["seed"]))
     finding = Finding(
         stack=pair.stack,
         first=pair.first,
         second=pair.second,
         first_mbps=float(mbps[0].mean()),
         second_mbps=float(mbps[1].mean()),
-        ratio=Ratio(mean, interval.low, interval.high, len(pair.runs), seeds),
-        reason=reason(*pair.directories(first_is_worse=mean < 1)),
+        ratio=ratio,
+        reason=reason(*pair.directories(first_is_worse=ratio.mean < 1)),
         warning=pair.warning,
     )
     return finding if finding.is_slower or not pair.warning else None
@@ -245,6 +273,9 @@ class Difference:
     """The upper end of the 95 % interval; NaN of one pair."""
     better: str
     """The row that is clearly better; empty: neither is."""
+    other_low: float = math.nan
+    """The ends of the interval if each lost pair had gone the other way (`other_way`)."""
+    other_high: float = math.nan
 
     def phrase(self, first: str) -> str:
         """Return the difference in words, and whether the first row is better or worse by it."""
@@ -274,6 +305,8 @@ class MediaFinding:
     """The reason why one is clearly worse."""
     warning: bool = False
     """Whether it warns that Dual Connectivity is worse than one leg alone."""
+    lost: str = ""
+    """The seeds that are not used, and why: `1 failed`."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
@@ -288,14 +321,21 @@ class MediaFinding:
         seeds = _seeds_text(self.pairs, self.seeds)
         how = f"with 95 % intervals, {seeds}" if self.pairs > 1 else f"{seeds}, so no interval"
         numbers = ", ".join(difference.phrase(self.first) for difference in self.differences)
-        words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}."
+        words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}"
+        if self.lost:
+            ends = self.differences[0].other_low, self.differences[0].other_high
+            turned = f"if it went the other way there, {' to '.join(map(_signed, ends))}"
+            words += f"; {self.lost}: {turned} of the first number"
+        words += "."
         why = self.reason.sentence(
             self.second if self.differences[0].better == self.first else self.first
         )
         return f"{'Warning: ' if self.warning else ''}{words}{f' {why}' if why else ''}"
 
 
-def _of_media(ok: pd.DataFrame, stacks: Mapping[str, str], seeds: int) -> Iterator[MediaFinding]:
+def _of_media(
+    results: pd.DataFrame, ok: pd.DataFrame, stacks: Mapping[str, str]
+) -> Iterator[MediaFinding]:
     """Compare rows of runs that are all of a video, or all of a call; others have no finding."""
     kinds = set(ok["workload"])
     felt = PERCEIVED_MEASURES.get(kinds.pop(), ()) if len(kinds) == 1 else ()
@@ -304,25 +344,31 @@ def _of_media(ok: pd.DataFrame, stacks: Mapping[str, str], seeds: int) -> Iterat
     values = {measure.name: list(map(measure.value, ok["details"])) for measure in felt}
     known = ok.assign(**values).dropna(subset=[felt[0].name])
     for pair in row_pairs(known, stacks, felt[0].goodness):
-        differences = tuple(_difference(pair, measure) for measure in felt)
+        mine = results[results["row"].isin([*pair.runs["row_x"], *pair.runs["row_y"]])]
+        good, used = mine.index.to_series().isin(known.index), pd.Index(pair.runs["seed"])
+        lost = lost_pairs(mine, good, used, ["seed"])
+        differences = tuple(_difference(pair, measure, sum(lost.values())) for measure in felt)
         better = differences[0].better
         if pair.warning and better != pair.second:
             continue
         runs = pair.directories(first_is_worse=better == pair.second)
+        asked = len(pair.runs) + sum(lost.values())
         yield MediaFinding(
-            *(pair.stack, pair.first, pair.second, len(pair.runs), seeds, differences),
+            *(pair.stack, pair.first, pair.second, len(pair.runs), asked, differences),
             reason=reason(*runs) if better else Reason(),
             warning=pair.warning,
+            lost=lost_text(lost),
         )
 
 
-def _difference(pair: RowPair, felt: PerceivedMeasure) -> Difference:
-    values = (pair.runs[f"{felt.name}_x"] - pair.runs[f"{felt.name}_y"]).dropna()
-    mean, interval = float(values.mean()), mean_interval(values.tolist())
-    better = ""
+def _difference(pair: RowPair, felt: PerceivedMeasure, lost: int) -> Difference:
+    values = (pair.runs[f"{felt.name}_x"] - pair.runs[f"{felt.name}_y"]).dropna().tolist()
+    mean, interval = sum(values) / len(values) if values else math.nan, mean_interval(values)
+    other, better = mean_interval(other_way(values, lost)), ""
     if interval.low > 0 or interval.high < 0:
         better = pair.first if (mean > 0) == felt.higher_is_better else pair.second
-    return Difference(felt.name, felt.words, felt.unit, mean, interval.low, interval.high, better)
+    ends = (interval.low, interval.high, better, other.low, other.high)
+    return Difference(felt.name, felt.words, felt.unit, mean, *ends)
 
 
 def _signed(value: float) -> str:

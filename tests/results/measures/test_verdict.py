@@ -66,7 +66,8 @@ def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
         [*row("mpquic-picoquic", "multipath", 20, 23), failed],
     )
     assert (finding.ratio.pairs, finding.ratio.seeds) == (2, 3)
-    assert finding.sentence.endswith("%, 2 of 3 seeds).")
+    assert "%, 2 of 3 seeds); 1 failed: if it went the other way there, -" in finding.sentence
+    assert finding.ratio.lost == "1 failed"
     assert "MP-QUIC is 104 % faster (" in finding.sentence
 
 
@@ -225,6 +226,17 @@ def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
         "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
         "freezes 0 (0 to 0: no clear difference)."
     )
+
+
+def test_a_call_that_failed_is_counted_and_turned_against_the_others() -> None:
+    failed = no_result("quic-picoquic", "dc", "failed", "it broke", seed=3)
+    (finding,) = perceived(
+        [*media_row("realtime", "dc", call(0.10, 90), call(0.12, 95)), failed],
+        media_row("realtime", "multipath", *[call(0.05, 90)] * 3),
+    )
+    assert finding.lost == "1 failed"
+    assert "(with 95 % intervals, 2 of 3 seeds)" in finding.sentence
+    assert "; 1 failed: if it went the other way there, -" in finding.sentence
 
 
 def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:

@@ -1,0 +1,197 @@
+"""What a scenario needs by arithmetic, before a run: windows, timers, queues, sizes, ports.
+
+Rates are means of the first 10 s, delays the longest of that time, and queues count where they are
+full. It is no verdict: a scenario that falls short may be what somebody asks about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
+from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runners.quic import QuicOptions
+from minitopo_dc.runs.cautions import LOOK_AHEAD_S, ORDERED, longest_s, print_once
+from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario.addresses import SERVER_PORT
+from minitopo_dc.scenario.radio import Leg
+from minitopo_dc.units import NS_PER_S
+
+INITIAL_WINDOW = 14_600
+"""Bytes: ten segments (RFC 6928, section 2; RFC 9002, section 7.2 has up to 14,720)."""
+KEPT = {"reno": 0.5, "newreno": 0.5, "cubic": 0.7}
+"""The part of its window that a congestion control keeps at a loss (RFC 5681, RFC 9438)."""
+
+
+class Need(NamedTuple):
+    """A line of the plan."""
+
+    is_met: bool
+    words: str
+
+
+def print_unmet(scenario: Scenario) -> None:
+    """Print each need that is not met to standard error, once.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    for need in needs(scenario):
+        if not need.is_met:
+            print_once(need.words)
+
+
+def needs(scenario: Scenario) -> list[Need]:
+    """Return what the flows of a scenario that was checked need, each once.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    lines = dict.fromkeys(
+        need
+        for number, flow in enumerate(scenario.resolved_flows)
+        for need in _FlowPlan(scenario, flow, number).needs()
+    )
+    return list(lines)
+
+
+@dataclass(frozen=True)
+class _FlowPlan:
+    """A flow with what its legs can carry in the direction that it loads."""
+
+    scenario: Scenario
+    flow: ResolvedFlow
+    number: int
+
+    def needs(self) -> Iterator[Need]:
+        if self.rate and self.flow.workload.has_goodput:
+            yield from self._slow_start()
+            yield from self._window()
+        yield from self._timer()
+        yield from self._queues()
+        yield from self._port()
+
+    @cached_property
+    def numbers(self) -> Sequence[int]:
+        """Return the legs that carry the content."""
+        flow, upload = self.flow, "downlink" not in self.flow.workload.loads
+        if upload and flow.mode in ("dc", "dc-duplicate"):
+            return flow.uplink_legs if self.scenario.split_uplink else flow.uplink_legs[:1]
+        return flow.legs
+
+    @cached_property
+    def legs(self) -> Sequence[Leg]:
+        return [self.scenario.legs[number - 1] for number in self.numbers]
+
+    @cached_property
+    def radios(self) -> Sequence[LegSettings]:
+        return [leg.direction(self.flow.workload.loads[0]) for leg in self.legs]
+
+    @cached_property
+    def rates(self) -> Sequence[float]:
+        """Return the legs' mean rates in bit/s."""
+        end = round(LOOK_AHEAD_S * NS_PER_S)
+        return [radio.capacity().bits_between(0, end) / LOOK_AHEAD_S for radio in self.radios]
+
+    @cached_property
+    def rate(self) -> float:
+        """Return what all of them carry of one flow, in bit/s."""
+        return max(self.rates) if self.flow.mode == "dc-duplicate" else sum(self.rates)
+
+    @cached_property
+    def round_trips(self) -> Sequence[float]:
+        return [round_trip_s(leg, LOOK_AHEAD_S) for leg in self.legs]
+
+    @cached_property
+    def products(self) -> Sequence[float]:
+        """Return the bandwidth-delay product of each leg in bytes."""
+        pairs = zip(self.rates, self.round_trips, strict=True)
+        return [rate * seconds / 8 for rate, seconds in pairs]
+
+    def _skew_s(self, *, full: bool) -> float:
+        """Return the most by which a leg is later than another, with its queue full or empty."""
+        delays = [longest_delay_s(radio, LOOK_AHEAD_S) for radio in self.radios]
+        queues = [
+            longest_s(radio, rate) - radio.delay_ms / 1000 if full else 0.0
+            for radio, rate in zip(self.radios, self.rates, strict=True)
+        ]
+        slowest = max(delay + queue for delay, queue in zip(delays, queues, strict=True))
+        return slowest - min(delays) if len(delays) > 1 else 0.0
+
+    def _slow_start(self) -> Iterator[Need]:
+        """Yield what is sent while windows double up to the product: twice the product."""
+        several = self.flow.mode == "multipath"
+        whole = self.rate * max(self.round_trips) / 8
+        ends = [2 * size - INITIAL_WINDOW for size in (self.products if several else [whole])]
+        sent = sum(max(0.0, end) for end in ends)
+        size = self.flow.workload.size_bytes
+        trips = math.log2(max(1.0, max(self.products if several else [whole]) / INITIAL_WINDOW))
+        transfer = f"has {_mb(size)}" if size else "lasts a given time"
+        yield Need(
+            not size or size > sent,
+            f"slow start: from 10 packets on it fills the legs after {_mb(sent)} and {trips:.1f} "
+            f"round trips; the transfer {transfer}",
+        )
+
+    def _window(self) -> Iterator[Need]:
+        """Yield RFC 6182's window (section 5.3) of several paths, or with what PDCP holds."""
+        seconds = max(self.round_trips) * (2 if self.flow.mode == "multipath" else 1)
+        if self.flow.mode == "dc":
+            timer = self.flow.pdcp.t_reordering_ms
+            skew = self._skew_s(full=True)
+            seconds += skew if isinstance(timer, str) else min(skew, timer / 1000)
+        needed = self.rate * seconds / 8
+        options_type = get_runner(self.flow.transport).options_type
+        if not issubclass(options_type, QuicOptions):
+            yield Need(True, f"receive window: {_mb(needed)} are needed; the kernel sets it")
+            return
+        options = options_type.check(self.flow.options, self.flow.transport)
+        window = min(options.max_data, options.max_stream_data)
+        yield Need(
+            window >= needed,
+            f"receive window: {_mb(needed)} are needed, max_data and max_stream_data allow "
+            f"{_mb(window)}",
+        )
+
+    def _timer(self) -> Iterator[Need]:
+        pdcp = self.flow.pdcp if "downlink" in self.flow.workload.loads else self.flow.uplink_pdcp
+        timer_ms = pdcp.t_reordering_ms
+        if self.flow.mode != "dc" or pdcp.delivery != "in-order" or isinstance(timer_ms, str):
+            return
+        bare, full = (1000 * self._skew_s(full=full) for full in (False, True))
+        yield Need(
+            pdcp.split == ORDERED or timer_ms >= full,
+            f"t-Reordering: {timer_ms:g} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
+            "when the slower one's queue is full",
+        )
+
+    def _queues(self) -> Iterator[Need]:
+        """Yield how long a queue keeps a leg busy when the window shrinks at a loss."""
+        kept = KEPT.get(self.flow.congestion_control)
+        for number, radio, rate, product in zip(
+            self.numbers, self.radios, self.rates, self.products, strict=True
+        ):
+            queue = (longest_s(radio, rate) - radio.delay_ms / 1000) * rate / 8
+            if not (queue and product):
+                continue
+            need = 0.0 if kept is None else (1 / kept - 1) * product
+            wanted = f"; {self.flow.congestion_control} needs {_mb(need)}" if need else ""
+            yield Need(
+                queue >= need,
+                f"queue of leg {number}: {_mb(queue)}, {queue / product:.2g} times its "
+                f"bandwidth-delay product of {_mb(product)}{wanted}",
+            )
+
+    def _port(self) -> Iterator[Need]:
+        runner = get_runner(self.flow.transport)
+        if not runner.foreign and not runner.every_leg:
+            port = f"{runner.socket_table} port {SERVER_PORT + self.number}"
+            yield Need(True, f"ports: server {port}; the client's is the kernel's choice")
+
+
+def _mb(size_bytes: float) -> str:
+    return f"{size_bytes / 1e6:.2g} MB"
