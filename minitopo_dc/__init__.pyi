@@ -23,14 +23,11 @@ from .ways import Comparison as Comparison
 from .ways import Run as Run
 from .ways import compare as compare
 from .ways import run as run
-from .workloads import Both as Both
 from .workloads import Command as Command
 from .workloads import Download as Download
 from .workloads import Ping as Ping
 from .workloads import Realtime as Realtime
 from .workloads import RequestResponse as RequestResponse
-from .workloads import UnderLoad as UnderLoad
-from .workloads import Upload as Upload
 from .workloads import Video as Video
 from .workloads import workload as workload
 
