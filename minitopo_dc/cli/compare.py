@@ -93,7 +93,9 @@ def execute(arguments: argparse.Namespace) -> int:
         results: list[RunResult] = []
         kept = f"{{}} of {len(comparison.runs)} runs are"
         with resumable(arguments, root, lambda: kept.format(len(results))):
-            _run(comparison, jobs, Retries(disturbed=arguments.retry_disturbed), results)
+            watched = None if arguments.json else root
+            retries = Retries(disturbed=arguments.retry_disturbed)
+            _run(comparison, jobs, retries, results, watched)
             order = {run.name: place for place, run in enumerate(comparison.runs)}
             results.sort(key=lambda result: order[Path(result.directory).name])
             written = _report(base, results, root, as_json=arguments.json)
@@ -115,12 +117,19 @@ def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
     return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
 
 
-def _run(comparison: RowCampaign, jobs: int, retries: Retries, results: list[RunResult]) -> None:
+def _run(
+    comparison: RowCampaign,
+    jobs: int,
+    retries: Retries,
+    results: list[RunResult],
+    watched: Path | None,
+) -> None:
     """Run what is missing of the comparison; add each result as soon as it is kept."""
     done = comparison.finished(comparison.runs, retries)
     results += done.values()
     missing = [run for run in comparison.runs if run.name not in done]
-    with Progress([run.scenario for run in missing], len(done)) as progress, local(jobs) as workers:
+    scenarios = [run.scenario for run in missing]
+    with Progress(scenarios, len(done), watched) as progress, local(jobs) as workers:
         for _, result in comparison.run(missing, workers, retries):
             results.append(result)
             progress.end(result)

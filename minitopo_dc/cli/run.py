@@ -72,7 +72,8 @@ def execute(arguments: argparse.Namespace) -> int:
         return open_command_line(scenario, new_directory(arguments.output, "run"))
     require_clock(clock, scenario.virtual.core)
     directory = new_directory(arguments.output, "run")
-    with Progress([scenario]) as progress:
+    watched = None if arguments.json else directory
+    with Progress([scenario], watched=watched) as progress:
         result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=arguments.json)

@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from minitopo_dc.cli.live import Live
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
@@ -41,6 +42,7 @@ class StatusLine:
         self._begin = time.monotonic()
         self._console = Console(stderr=True)
         self._status = Status(text, console=self._console)
+        self._words = text
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -51,7 +53,12 @@ class StatusLine:
 
     def tell(self, words: str) -> None:
         """Show what is under way in place of what was."""
+        self._words = words
         self._status.update(words)
+
+    def add(self, words: str) -> None:
+        """Show more of what is under way behind it."""
+        self._status.update(f"{self._words} {words}")
 
 
 def resume_text(done: int, planned: int) -> str:
@@ -85,8 +92,13 @@ def time_left_text(seconds: float) -> str:
 class Progress(StatusLine):
     """A progress display: the run under way, how each ended, and the approximate time left."""
 
-    def __init__(self, scenarios: Sequence[Scenario], before: int = 0) -> None:
+    def __init__(
+        self, scenarios: Sequence[Scenario], before: int = 0, watched: Path | None = None
+    ) -> None:
+        """Take what is to be run, how many ran earlier, and where to look for rates meanwhile."""
         super().__init__("starting")
+        self._watched = watched
+        self._live = ExitStack()
         self._waiting = list(scenarios)
         self._before = self._done = before
         self._printed_reasons: set[str] = set()
@@ -96,7 +108,14 @@ class Progress(StatusLine):
             total = self._before + len(self._waiting)
             self._console.print(f"{self._before} of {total} runs were finished earlier")
         self._begin_next()
+        first = next(iter(self._waiting), None)
+        if self._watched and first and first.clock == "real" and self._console.is_terminal:
+            self._live.enter_context(Live(self._watched, first.loads, self.add))
         return super().__enter__()
+
+    def __exit__(self, *given: object) -> None:
+        self._live.close()
+        super().__exit__(*given)
 
     def end(self, result: RunResult) -> None:
         """Print how a run has ended, and show the next one."""
