@@ -49,16 +49,6 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
     )
 
 
-def test_a_difference_that_is_not_printed_is_none() -> None:
-    rows = row("tcp", "sc", 20, 30, 40), row("tcp", "dc", 19.999, 29.998, 39.997)
-    assert not findings_of(*rows)
-    (finding,) = findings_of(
-        row("quic-picoquic", "dc", 19.999, 29.998, 39.997),
-        row("mpquic-picoquic", "multipath", 20, 30, 40),
-    )
-    assert ": no clear difference (" in finding.sentence
-
-
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
     (finding,) = findings_of(
@@ -159,15 +149,6 @@ def names(*rows: list[RunResult]) -> list[tuple[str, str]]:
     return [(finding.first, finding.second) for finding in findings_of(*rows)]
 
 
-def test_the_best_adaptive_split_is_set_against_the_papers_of_the_same_t_reordering() -> None:
-    assert names(
-        split_row("batch", 50.0, 10, 11),
-        split_row("batch", 200.0, 12, 13),
-        split_row("least-delay", 50.0, 20, 21),
-        split_row("credit", 50.0, 15, 16),
-    ) == [("DC (least-delay, t-Reordering 50.0 ms)", "DC (batch, t-Reordering 50.0 ms)")]
-
-
 def test_without_the_papers_split_the_two_best_are_set_against_each_other() -> None:
     rows = [split_row(name, 200.0, at, at + 1) for name, at in (("credit", 9), ("threshold", 7))]
     third = split_row("least-delay", 200.0, 20, 21)
@@ -211,22 +192,6 @@ def perceived(*rows: list[RunResult]) -> list[MediaFinding]:
     return [finding for finding in made if isinstance(finding, MediaFinding)]
 
 
-def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
-    (finding,) = perceived(
-        media_row("realtime", "dc", call(0.10, 90), call(0.11, 95), call(0.12, 85)),
-        media_row("realtime", "multipath", call(0.05, 90), call(0.06, 90), call(0.07, 90)),
-    )
-    assert (finding.first, finding.second, finding.pairs) == ("DC", "MP-QUIC", 3)
-    assert finding.differences[0].better == "MP-QUIC"
-    assert finding.sentence == (
-        "picoquic: DC less MP-QUIC (with 95 % intervals, 3 seeds): "
-        "late frames +5.00 percentage points (+5.00 to +5.00: worse), "
-        "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
-        "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
-        "freezes 0 (0 to 0: no clear difference)."
-    )
-
-
 def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
     video = {"linear_qoe_mbps": 4.0, "stalls": 1, "stall_s": 2.0, "bitrate_mbps": 5.0}
     better = {"linear_qoe_mbps": 6.0, "stalls": 0, "stall_s": 0.0, "bitrate_mbps": 6.0}
@@ -268,11 +233,3 @@ def test_a_number_that_no_run_has_is_a_dash() -> None:
     )
     assert math.isnan(finding.differences[1].mean)
     assert "95th percentile of frame delay - ms" in finding.sentence
-
-
-def test_downloads_and_mixed_workloads_have_no_such_sentence() -> None:
-    mixed = media_row("realtime", "dc", call(0.1, 90)) + media_row(
-        "video", "multipath", call(0.1, 90)
-    )
-    assert not perceived(media_row("download", "dc", {}), media_row("download", "multipath", {}))
-    assert not perceived(mixed)
