@@ -6,7 +6,6 @@ import json
 import math
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,7 +13,6 @@ from minitopo_dc.advice import base_of
 from minitopo_dc.advice.neighbours import (
     COLUMNS,
     NEIGHBOURS,
-    nearest,
     neighbours_of,
     places,
     position_of,
@@ -95,16 +93,3 @@ def test_a_position_outside_the_study_is_said_to_be() -> None:
     assert found is not None
     assert found["is_outside"]
     assert found["sentence"].endswith("outside their range, so none is near.")
-
-
-@pytest.mark.parametrize(
-    ("experiment", "number"), [("download", 512), ("download-unseen", 200), ("tcp", 512)]
-)
-def test_all_networks_of_the_file_have_a_place_and_are_nearest_to_themselves(
-    experiment: str, number: int
-) -> None:
-    found = read_networks(experiment)
-    everywhere = found[COLUMNS].to_numpy()
-    assert len(found) == number
-    assert np.isfinite(everywhere).all()
-    assert nearest(found, everywhere[7], 1).tolist() == [found.loc[7, "ratio"]]

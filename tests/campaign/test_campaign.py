@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from concurrent.futures import BrokenExecutor, Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -358,19 +357,3 @@ def test_a_run_that_was_disturbed_has_no_numbers(
     row = Campaign(tmp_path / "c", batches(2)).run(jobs=1).iloc[0]
     assert (row["status"], row["reason"], len(ran)) == ("disturbed", "this machine: busy", 2)
     assert pd.isna(row["goodput_mbps"])
-
-
-def test_details_become_columns_and_none_takes_another_s_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def answer(one: Scenario, directory: Path) -> RunResult:
-        flows = [{"goodput_mbps": 3.0, "stalls": 2, "mode": "dc"}, {"goodput_mbps": 5.0}]
-        details = {"status": 200, "rtt_ms": 30.5, "is_new": True, "flows": flows, "seed": 9}
-        return replace(pretend(one, directory), details=details)
-
-    pretended(monkeypatch, answer)
-    row = Campaign(tmp_path / "c", batches(2)).run(jobs=1).iloc[0]
-    assert (row["status"], row["client_status"], row["seed"]) == ("ok", 200, 1)
-    assert (row["rtt_ms"], row["flow_1_stalls"], row["flow_2_goodput_mbps"]) == (30.5, 2, 5.0)
-    assert "is_new" not in row
-    assert "flow_1_mode" not in row

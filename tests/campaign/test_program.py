@@ -62,15 +62,6 @@ def reports(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     return written
 
 
-def test_its_docstring_is_title_and_notes(write: Write) -> None:
-    program = load_program(write())
-    assert (program.title, program.notes) == ("Batches over two legs", "Smaller ones\nare better.")
-    assert len(program.cases("full")) == 4
-    assert len(program.cases("quick")) == 2
-    assert program.seeds("full") == [1, 2]
-    assert program.sections(pd.DataFrame()) == []
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -177,20 +168,6 @@ def test_reading_results_never_runs_the_file(
     assert main(["campaign", "report", str(root), "--file", str(path)]) == 0
     assert reports[-1]["sections"][0][0] == "Runs"
     assert "2 runs, 2 ok" in capsys.readouterr().out
-
-
-@pytest.mark.usefixtures("reports")
-def test_status_tells_of_damage(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = tmp_path / "c"
-    assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
-    run = root / load(root)["run"].iloc[0]
-    (run / "scenario.yaml").write_text("other: 1\n")
-    capsys.readouterr()
-    assert main(["campaign", "status", str(root), "--json"]) == 1
-    status = json.loads(capsys.readouterr().out)
-    assert (status["runs"], status["ok"], [*status["damaged"]]) == (2, 2, [run.name])
 
 
 def test_a_dry_run_tells_how_long_runs_on_the_real_clock_take(

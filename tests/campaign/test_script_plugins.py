@@ -110,15 +110,6 @@ def test_a_built_in_name_is_not_replaced() -> None:
     assert table["batch"] is before
 
 
-def test_registrations_inside_a_block_are_undone() -> None:
-    table = registry.TABLES["split policy"]
-    before = dict(table)
-    with registry.registrations_kept():
-        registry.enter("split policy", table, "test-undone", Uses)
-        assert "test-undone" in table
-    assert table == before
-
-
 def test_a_scenario_brings_its_plugin_to_another_machine() -> None:
     text = """from minitopo_dc import split_policy
 

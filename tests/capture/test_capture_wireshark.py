@@ -12,7 +12,7 @@ from scapy.layers.inet6 import IPv6
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
 from minitopo_dc.pdcp import append_trailer, sn_format
-from tests.capture.packets import CLIENT, SERVER, datagram, segment
+from tests.capture.packets import CLIENT, datagram
 from tests.capture.wireshark import fields, needs_tshark, troubles
 
 pytestmark = needs_tshark
@@ -68,23 +68,3 @@ def test_wireshark_names_the_numbers_that_are_missing_on_a_leg(tmp_path: Path) -
     capture = written(tmp_path / "leg.pcap", pdus(18, [0, 1, 5, 6], datagram()))
     missing = fields(capture, "frame.number", only="pdcp-nr.sequence-analysis.sn-missing-dl")
     assert missing == [("3",)]
-
-
-def test_packets_with_and_without_a_bearer_are_in_one_file(tmp_path: Path) -> None:
-    frames = [datagram(), *pdus(18, [9], datagram()), datagram()]
-    capture = written(tmp_path / "leg.pcap", frames)
-    found = fields(capture, "pdcp-nr.seq-num", "ip.src")
-    assert found == [("", SERVER), ("9", f"192.0.2.1,{SERVER}"), ("", SERVER)]
-
-
-def test_times_are_shown_to_the_nanosecond(tmp_path: Path) -> None:
-    capture = written(tmp_path / "leg.pcap", [datagram(), datagram()])
-    times = [time for (time,) in fields(capture, "frame.time_epoch")]
-    assert times == ["1700000000.000000000", "1700000000.001000001"]
-
-
-def test_a_16_bit_number_behind_the_datagram_disturbs_no_protocol(tmp_path: Path) -> None:
-    capture = written(tmp_path / "leg.pcap", pdus(16, [1, 2], segment(500)))
-    found = fields(capture, "pdcp-nr.seq-num", "ip.dst", "tcp.len", "frame.len")
-    assert found == [("", CLIENT, "500", "542")] * 2
-    assert not troubles(capture)

@@ -38,21 +38,6 @@ def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
     return [line.rstrip() for line in console.export_text().splitlines()]
 
 
-def test_findings_are_below_what_they_enable_with_a_mark_each() -> None:
-    assert lines(BBR, TCP, IP, RENO) == [
-        "✓ Every run on the real clock",
-        "    ✓ ip                     iproute2-6.1.0",
-        "✓ Transport tcp (Linux)      reno, cubic",
-        "    ✓ kernel: reno           works",
-        "- Congestion controls of the kernel",
-        "    - kernel: bbr            missing, optional",
-        "          No such file",
-        "          -> modprobe tcp_bbr",
-        "",
-        "Comparisons can run here on the real clock: minitopo-dc compare",
-    ]
-
-
 def test_what_is_enabled_has_the_mark_of_the_worst_below_it() -> None:
     assert lines(IP, QUEUE)[0] == "✗ Every run on the real clock"
     assert lines(TCP, RENO)[0].startswith("✓ Transport tcp (Linux)")
@@ -61,17 +46,6 @@ def test_what_is_enabled_has_the_mark_of_the_worst_below_it() -> None:
 def test_a_runner_s_own_advice_is_all_that_is_said() -> None:
     below = lines(MPQUIC)[1:-2]
     assert below == ["      not found (build it)"]
-
-
-def test_the_same_explanation_of_several_in_a_row_comes_once() -> None:
-    more = [Finding(name, *("missing", "refused", "element", "allow it")) for name in ("a", "b")]
-    shown = lines(*more)
-    assert shown[1:5] == [
-        "    ✗ a  missing",
-        "    ✗ b  missing",
-        "          refused",
-        "          -> allow it",
-    ]
 
 
 def test_that_root_is_needed_is_said_once_with_the_command() -> None:
@@ -88,13 +62,6 @@ def test_where_the_real_clock_cannot_run_the_virtual_one_is_offered() -> None:
     shown = " ".join(lines(QUEUE))
     assert "The real clock cannot run here" in shown
     assert "minitopo-dc compare --clock virtual" in shown
-
-
-def test_words_in_square_brackets_are_shown_as_they_are() -> None:
-    assert any(
-        "usage: tc [red]" in line
-        for line in lines(Finding("tc", "missing", "usage: tc [red]", "element", "x"))
-    )
 
 
 def everything_said(findings: list[Finding]) -> Iterator[str]:

@@ -18,11 +18,8 @@ from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
 from minitopo_dc.comparison import scenario_of_row, variants_of
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners import base
 from minitopo_dc.runners.picoquic.runner import PicoquicRunner
-from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.scenario import Clock, Scenario, resolve_scenario
-from minitopo_dc.trace import TraceError
 from minitopo_dc.workloads import Download
 
 
@@ -182,26 +179,10 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
     assert variants_of(made) == ["", "papers'", "deployable, Xn 3 ms"]
 
 
-def test_a_field_of_set_is_over_that_of_each_dual_connectivity() -> None:
-    fields = ("--set", "pdcp.t_reordering_ms=40", "--set", "split_uplink=false")
-    found = rows_of("--modes", "dc", "--transports", "tcp", "--dc", "deployable", "ideal", *fields)
-    assert [(row["pdcp"]["t_reordering_ms"], row["split_uplink"]) for row in found] == [
-        (40, False)
-    ] * 2
-
-
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PicoquicRunner, "missing", lambda _: "not built")
     found = {row["transport"] for row in rows_of()}
     assert found == {"tcp", "mptcp", "quic", "mpquic-picoquic"}
-
-
-@pytest.mark.parametrize("name", ["delay", "jitter", "loss", "queue"])
-def test_a_property_of_a_leg_is_of_both_directions(name: str) -> None:
-    field = {"loss": "loss_percent", "queue": "queue_packets"}.get(name, f"{name}_ms")
-    made = scenario("--legs", "20", "20", f"--{name}", "3", "4").legs
-    both = [(getattr(leg.downlink, field), getattr(leg.uplink, field)) for leg in made]
-    assert both == [(3, 3), (4, 4)]
 
 
 def test_numbers_of_options_may_have_a_unit() -> None:
@@ -229,17 +210,6 @@ def test_an_option_with_another_unit_is_one_error_that_names_it(
 ) -> None:
     with pytest.raises(SettingsError, match=f"^{named}"):
         base_scenario(parsed(*words))
-
-
-def test_an_uplink_is_another_column_of_its_leg_s_trace(tmp_path: Path) -> None:
-    table = tmp_path / "table.csv"
-    table.write_text("time_s,down_mbps,up_mbps\n0,20,2\n1,10,1\n")
-    both = ("--legs", str(table), str(table), "--trace-column", "down_mbps", "--uplink-column")
-    for leg in base_scenario(parsed(*both, "up_mbps")).legs:
-        assert (leg.downlink.capacity().rate_at(0), leg.uplink.capacity().rate_at(0)) == (2e7, 2e6)
-    wrong = base_scenario(parsed(*both, "upp_mbps")).legs[0].uplink
-    with pytest.raises(TraceError, match=r"no column 'upp_mbps' .*time_s, down_mbps, up_mbps"):
-        wrong.capacity()
 
 
 def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) -> None:
@@ -313,30 +283,11 @@ def test_a_wrong_option_is_one_clear_error(
     assert not list(tmp_path.iterdir())
 
 
-def test_help_says_the_stack_of_each_transport(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        cli.main(["compare", "--help"])
-    said = " ".join(capsys.readouterr().out.split()).replace("- ", "-")  # argparse wraps at hyphens
-    assert "of tcp (Linux), quic (aioquic), quic-ngtcp2 (ngtcp2), " in said
-
-
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
     found = rows_of(*named, "--set", "options.receive_buffer_bytes=1", clock="real")
     buffer = {"receive_buffer_bytes": 1}
     assert [row["options"] for row in found] == [{}, buffer, buffer]
-
-
-def test_a_name_alone_gives_a_user_s_runner_no_receive_buffer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Own(TcpRunner):
-        """A transport without options."""
-
-    base.runner_names()
-    monkeypatch.setitem(base._RUNNERS._found, "quic-own", Own)
-    (row,) = rows_of("--transports", "quic-own", "--modes", "sc", clock="real")
-    assert row["options"] == {}
 
 
 def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(

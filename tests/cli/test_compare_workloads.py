@@ -101,13 +101,6 @@ def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
     assert found == below_ip | {"mptcp multipath", "mpquic-picoquic multipath"}
 
 
-def test_transports_that_carry_a_call_otherwise_are_not_compared_unless_named() -> None:
-    assert compared("--modes", "sc", workload="realtime") == {"quic-picoquic sc"}
-    one_stream = compared("--modes", "sc", workload="realtime:delivery=stream")
-    assert one_stream == {"tcp sc", "quic-picoquic sc"}
-    assert compared("--modes", "sc", "--transports", "tcp", workload="realtime") == {"tcp sc"}
-
-
 def test_on_the_virtual_clock_requests_are_compared_over_tcp_and_quic() -> None:
     found = compared("--modes", "dc", clock="virtual", workload="request-response")
     assert found == {"tcp dc", "quic-picoquic dc"}
@@ -213,15 +206,6 @@ def forgotten_workloads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("forgotten_workloads")
-def test_a_plugin_s_workload_is_known_by_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "twice.py"
-    path.write_text(PLUGIN.format(name="compare-twice"), encoding="utf-8")
-    made = base_scenario(parsed("--plugin", str(path), "--workload", "compare-twice:times=3"))
-    assert (made.workload.kind, made.workload.model_dump()["times"]) == ("compare-twice", 3)
-    assert made.plugins == (str(path),)
-
-
-@pytest.mark.usefixtures("forgotten_workloads")
 def test_a_plugin_s_download_is_carried_by_who_carries_a_download(tmp_path: Path) -> None:
     path = tmp_path / "carried.py"
     path.write_text(PLUGIN.format(name="compare-carried"), encoding="utf-8")
@@ -257,14 +241,6 @@ def test_a_plugin_that_is_not_there_is_one_error_and_no_results(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("minitopo-dc: plugin ")
     assert words in line
-
-
-def test_a_workload_of_a_plugin_that_was_not_named_is_unknown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, code = run(tmp_path, "--clock", "virtual", "--workload", "compare-nowhere")
-    assert code == 2
-    assert "--workload: kind compare-nowhere; allowed: download, " in capsys.readouterr().err
 
 
 def test_rows_as_json_have_the_delays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

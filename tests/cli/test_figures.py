@@ -26,21 +26,6 @@ def test_a_comparison_draws_all_rows_and_the_best_ones_over_time(tmp_path: Path)
         assert (tmp_path / "out" / name).read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_best_row_of_each_kind_is_drawn_over_time() -> None:
-    runs = rows_table(
-        ("quic", "sc", "leg 1", 8.0),
-        ("quic", "sc", "leg 2", 9.0),
-        ("quic", "dc", "batch", 12.0),
-        ("quic", "dc-duplicate", "", 7.0),
-        ("mpquic", "multipath", "", 15.0),
-    )
-    assert list(best_of_each(runs, "goodput_mbps")) == [
-        "quic sc leg 2",
-        "quic dc batch",
-        "mpquic multipath",
-    ]
-
-
 def test_of_a_delay_the_lowest_is_the_best() -> None:
     runs = rows_table(("quic", "dc", "batch", 12.0), ("quic", "dc", "least-delay", 9.0))
     runs = runs.rename(columns={"goodput_mbps": "delay_p95_ms"})

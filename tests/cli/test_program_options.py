@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from minitopo_dc.cli import exec, shell  # the project's names, as its command line has them
+from minitopo_dc.cli import exec  # the project's names, as its command line has them
 from minitopo_dc.cli.options.program import program_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import Scenario
@@ -167,10 +167,3 @@ def test_one_leg_is_enough_for_one_leg_only() -> None:
     assert scenario("--legs", "20", "--mode", "sc").leg == 1
     with pytest.raises(SettingsError, match="mode dc needs at least two legs"):
         scenario("--legs", "20")
-
-
-def test_a_shell_has_the_same_options_and_a_host() -> None:
-    parser = argparse.ArgumentParser()
-    shell.add(parser)
-    arguments = parser.parse_args(["--legs", "20", "20", "--host", "server"])
-    assert (program_scenario(arguments).mode, arguments.host) == ("dc", "server")

@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
@@ -69,16 +68,6 @@ def sheets(draw: st.DrawFn) -> Sheet:
         names = (" ".join(draw(st.lists(WORDS, min_size=1, max_size=8))) for _ in range(words))
         sheet.add(*names, *(draw(NUMBERS) for _ in range(numbers)))
     return sheet
-
-
-@settings(max_examples=50, derandomize=True, deadline=None)
-@given(sheet=sheets())
-def test_nothing_of_a_table_is_cut(sheet: Sheet) -> None:
-    narrow, wide = rendered(sheet, WIDTH), rendered(sheet, WIDE)
-    heads = {word for head in sheet.heads if head.text for word in head.name.split()}
-    assert max(map(len, narrow.splitlines())) <= WIDTH
-    assert not (words(wide) - words(narrow)).keys() - heads - {"Mbit/s"}
-    assert "…" not in narrow
 
 
 def test_a_comparison_of_many_legs_and_splits_is_not_cut() -> None:
@@ -150,20 +139,6 @@ def test_nothing_of_what_a_command_prints_is_cut(
     check(*printed(tell, capsys, monkeypatch))
 
 
-def test_what_check_prints_is_not_cut() -> None:
-    pytest.importorskip("mininet.net")
-    from minitopo_dc.cli.check import report
-    from minitopo_dc.real.machine import Finding
-
-    names = ("kernel module nfnetlink_queue", "Python module netfilterqueue", "tool iptables")
-    detail = "is missing, and without it no packet can be held until its leg lets it go"
-    findings = [
-        Finding(name, "missing", detail, enables="element", remedy="apt-get install it")
-        for name in names
-    ]
-    check(report(findings, WIDTH).plain, report(findings, WIDE).plain)
-
-
 def test_flows_have_jains_index_below_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -184,33 +159,3 @@ def test_what_does_not_fit_is_a_record_with_units() -> None:
     lines = [line.rstrip() for line in rendered(sheet, 40).splitlines()]
     assert lines[:2] == ["dc 3 ok", "    leg 0 12.3 MB, leg 1 12.3 MB, leg 2"]
     assert lines[-1].endswith("leg 8 48.2 kB")
-
-
-def test_a_flow_of_requests_has_its_delays_beside_the_goodput_of_another(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    common = {"mode": "dc", "transport": "quic", "completion_s": 4.0}
-    download = common | {"goodput_mbps": 12.0, "workload": "download"}
-    asking = common | {"goodput_mbps": None, "workload": "request-response"}
-    asking |= {"answered": 75, "unanswered": 0, "delay_median_ms": 31.25}
-    several = result(mode="flows", goodput_mbps=None, details={"flows": [download, asking]})
-    run.tell_run(several, tmp_path, as_json=False)
-    printed = capsys.readouterr().out.splitlines()
-    rows = [line.split() for line in printed if line.startswith("flow ")]
-    assert [row[4:] for row in rows[-2:]] == [
-        ["12.0", "4.00", *"---"],
-        ["-", "4.00", "75", "0", "31.2"],
-    ]
-
-
-def test_runs_of_several_workloads_have_the_columns_of_each() -> None:
-    delays = {"answered": 75, "unanswered": 0, "delay_median_ms": 31.25}
-    asking = result(
-        mode="multipath", workload="request-response", goodput_mbps=None, details=delays
-    )
-    table = compare_table(results_table([result(), asking]))
-    assert table["goodput_mbps"].tolist()[0] == 20.0
-    assert table["delay_median_ms"].tolist()[1] == 31.25
-    assert {"goodput", "median delay"} <= {
-        " ".join(h.name.split()) for h in render_table(table).heads
-    }

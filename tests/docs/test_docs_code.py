@@ -31,7 +31,6 @@ from tests.docs.pages import (
     Block,
     blocks,
     comment,
-    name,
     save_files,
     tokens,
 )
@@ -67,16 +66,6 @@ def checkout(tmp_path: Path) -> Path:
 
 def test_every_block_says_what_it_is() -> None:
     assert not [str(block) for block in BLOCKS if block.language not in LANGUAGES]
-
-
-def test_code_stands_in_fences_only() -> None:
-    indented = [
-        f"{name(page)}: {token.content}"
-        for page in PAGES
-        for token in tokens(page)
-        if token.type == "code_block"
-    ]
-    assert not indented
 
 
 def test_every_mark_is_known_and_stands_above_a_block() -> None:

@@ -10,8 +10,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +26,6 @@ ANSWER_S = 3.0
 """The most time from a change to its picture, the best of some, where each process has a core."""
 SCREENSHOT = os.environ.get("MINITOPO_DC_SCREENSHOT")
 """Where to write the pages' docs/images/explore.png anew, if it is wanted."""
-
-MORE_MB = 100
-"""The most memory that fifty changes may take; a picture has 2 MB before it is compressed."""
-PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def free_port() -> int:
@@ -70,19 +64,6 @@ def page(server: tuple[subprocess.Popen[str], str]) -> Iterator[Page]:
         browser.close()
 
 
-def resident_mb(parent: int) -> dict[int, float]:
-    """Return the resident memory of each process below a process (proc(5))."""
-    found: dict[int, float] = {}
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended meanwhile
-            above = int((place / "stat").read_text().rpartition(")")[2].split()[1])
-            pages = int((place / "statm").read_text().split()[1])
-            if above == parent:
-                found |= {int(place.name): pages * PAGE_BYTES / 1e6}
-                found |= resident_mb(int(place.name))
-    return found
-
-
 def picture(page: Page) -> str | None:
     return page.locator("img.widget-image").get_attribute("src")
 
@@ -115,31 +96,6 @@ def test_a_moved_rate_changes_picture_and_words_within_seconds(page: Page) -> No
             page.screenshot(path=SCREENSHOT)
     load_per_core = os.getloadavg()[0] / len(os.sched_getaffinity(0))
     assert min(answers) < ANSWER_S * max(1.0, load_per_core), answers
-
-
-def test_a_wrong_entry_shows_its_error_in_the_page(page: Page) -> None:
-    box = page.get_by_placeholder("FIELD=VALUE ...")
-    box.fill("pdcp.bach=3")
-    box.press("Enter")
-    error = page.locator(".minitopo-dc-error")
-    expect(error).to_contain_text("no field bach in pdcp")
-    box.fill("")
-    box.press("Enter")
-    expect(error).not_to_contain_text("bach")
-
-
-def test_quick_changes_leave_the_last_picture_and_no_more_processes(
-    page: Page, server: tuple[subprocess.Popen[str], str]
-) -> None:
-    before, handle = resident_mb(server[0].pid), rate_of_leg(page, 1)
-    handle.focus()
-    for number in range(50):
-        page.keyboard.press("ArrowRight" if number % 2 else "ArrowLeft")
-    move(page, handle, "End")
-    expect(page.locator("pre").first).to_contain_text("rate_mbps: 500")
-    after = resident_mb(server[0].pid)
-    assert after.keys() == before.keys()
-    assert sum(after.values()) < sum(before.values()) + MORE_MB
 
 
 def test_a_page_is_for_who_has_its_token(page: Page, server: Any) -> None:

@@ -29,18 +29,6 @@ def test_what_only_the_real_clock_has_is_below_real(name: str) -> None:
     assert refused(**{name: "x"}) == f"s.yaml: {name}: write real: {{{name}: ...}}"
 
 
-def test_each_key_of_several_has_its_own_line() -> None:
-    assert refused(size_mb=1, backend="kernel").splitlines() == [
-        "s.yaml: size_mb: write workload: {size_mb: ...}",
-        "s.yaml: backend: write real: {backend: ...}",
-    ]
-
-
-def test_the_size_of_a_flow_is_in_its_workload() -> None:
-    found = refused(mode="flows", flows=[{"mode": "sc", "size_mb": 1}])
-    assert found == "s.yaml: flows.0.size_mb: write workload: {size_mb: ...}"
-
-
 @pytest.mark.parametrize(
     ("workload", "known"),
     [

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError
-from minitopo_dc.runners.base import Runner
-from minitopo_dc.runners.tquic import MpquicRunner
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
 
@@ -119,11 +116,6 @@ def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
     assert second.paths is None
 
 
-def test_several_flows_have_their_paths_each() -> None:
-    with pytest.raises(SettingsError, match="paths: mode flows has no paths"):
-        scenario(ISSUE, mode="flows", flows=[{"mode": "multipath"}])
-
-
 def test_a_flow_s_wrong_schedule_names_the_flow() -> None:
     wrong = {"mode": "multipath", "paths": {"initial": [5]}}
     with pytest.raises(SettingsError, match=r"flows\.1\.paths\.initial: leg 5 does not exist"):
@@ -134,13 +126,6 @@ def test_a_scenario_with_paths_is_read_again_as_it_was(tmp_path: Path) -> None:
     wanted = scenario(ISSUE)
     wanted.save(tmp_path / "scenario.yaml")
     assert Scenario.load(tmp_path / "scenario.yaml") == wanted
-
-
-def test_a_plan_is_read_from_its_json_as_it_was() -> None:
-    wanted = scenario(ISSUE).resolved_flows[0].paths
-    assert wanted is not None
-    plans = TypeAdapter(PathPlan)
-    assert plans.validate_json(plans.dump_json(wanted)) == wanted
 
 
 def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -> None:
@@ -205,15 +190,6 @@ def test_a_transport_that_keeps_its_paths_refuses_a_schedule(
     said = str(caught.value)
     assert said.startswith("paths: transport mpquic has a path on every leg from the beginning to")
     assert "mptcp" in said.partition("allowed: ")[2]
-
-
-def test_a_schedule_that_changes_nothing_needs_no_transport_that_takes_one() -> None:
-    assert not MpquicRunner.takes_paths
-    check_fields(scenario({}, transport="mpquic", congestion_control="cubic"))
-
-
-def test_no_transport_takes_a_schedule_unless_it_says_so() -> None:
-    assert not Runner.takes_paths
 
 
 def test_the_paths_of_a_host_are_scheduled_for_one_flow_only() -> None:

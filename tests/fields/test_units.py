@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, is_ambiguous, rate_unit, size_unit
 from minitopo_dc.scenario import LegSettings, Pdcp, Scenario
-from minitopo_dc.workloads import parse_workload
 
 
 @pytest.mark.parametrize(
@@ -88,17 +87,6 @@ def test_a_unit_that_could_be_several_is_none(text: str) -> None:
     assert rate_unit(text) is None
     assert size_unit(text) is None
     assert is_ambiguous(text)
-
-
-@pytest.mark.parametrize(("text", "bits"), [("10kB", 80_000), ("2MiB", 2 << 23), ("8Mbit", 8e6)])
-def test_a_size_is_of_bytes_or_of_bits(text: str, bits: float) -> None:
-    assert in_field_unit(text, QUANTITIES["bytes"]) == bits / 8
-
-
-def test_workloads_and_bearers_take_units_too() -> None:
-    assert parse_workload({"size_mb": "500kB"}) == parse_workload({"size_mb": 0.5})
-    assert parse_workload({"duration_s": "2min"}) == parse_workload({"duration_s": 120})
-    assert Pdcp.check({"t_reordering_ms": "0.2s"}, "s") == Pdcp()
 
 
 @pytest.mark.parametrize(

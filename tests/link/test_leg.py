@@ -53,18 +53,6 @@ def drain(leg: Leg[int]) -> list[tuple[int, int]]:
     return out
 
 
-def test_the_defaults_are_the_papers() -> None:
-    parameters = LegParameters()
-    assert parameters.queue_packets == 100
-    leg: Leg[int] = Leg(parameters, ConstantCapacity(20_000_000), Random(1))
-    for number in range(2000):
-        leg.push(number, 1500, number * 600_000)
-    arrivals = drain(leg)
-    delays = [time - (packet + 1) * 600_000 for time, packet in arrivals]
-    # Keeping the order makes packets wait for the slowest before them, so the mean is above 10 ms.
-    assert 10 * MS < sum(delays) / len(delays) < 12 * MS
-
-
 def test_a_packet_leaves_after_its_serialisation_and_its_delay() -> None:
     leg = make_leg(delay=ConstantDelay(10 * MS))
     assert leg.push(1, 1500, 5)
@@ -407,11 +395,3 @@ def test_counters_count_packets_and_bytes() -> None:
     statistics = leg.statistics()
     assert (statistics.pushed_packets, statistics.pushed_bytes) == (3, 700)
     assert (statistics.delivered_packets, statistics.delivered_bytes) == (2, 300)
-
-
-def test_an_ended_capacity_refuses_also_what_would_still_have_fitted() -> None:
-    trace = RateTrace("short", (0,), (8_000_000,), MS)  # 1,000 bytes
-    leg = Leg[int](LegParameters(delay=ConstantDelay(0)), make_capacity(trace, "stop"), Random(1))
-    leg.start(0)
-    assert [leg.push(1, 1500, 0), leg.push(2, 100, 0)] == [False, False]
-    assert leg.backlog_bytes(now=2 * MS) == 0

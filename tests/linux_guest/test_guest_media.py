@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.clocks import run_scenario
 from tests.linux_guest.guests import multipath, needs_guest, run, scenario
 
 pytestmark = needs_guest
@@ -42,11 +41,3 @@ def test_a_call_over_mptcp_takes_both_paths_as_they_are_scheduled(tmp_path: Path
 
 def test_a_packet_scheduler_that_the_kernel_has_is_taken(tmp_path: Path) -> None:
     run(multipath(options={"scheduler": "default"}), tmp_path)
-
-
-def test_of_another_one_it_is_said_which_there_are(tmp_path: Path) -> None:
-    result = run_scenario(multipath(options={"scheduler": "bpf_rr"}), tmp_path)
-    assert (result.status, result.reason) == (
-        "unsupported",
-        "options.scheduler: bpf_rr; the guest's kernel has default",
-    )

@@ -79,22 +79,6 @@ def test_case_sp_is_one_path_with_the_best_capacity_of_each_second(tmp_path: Pat
     assert mbit(leg) == mbit(by_rule("road", "sp", 100).legs[0])
 
 
-def test_the_delay_follows_the_capacity(tmp_path: Path) -> None:
-    file = tmp_path / "drive.csv"
-    file.write_text(CHANNELS + "0,50,0,a,\n1,0,0,,\n2,200,8,a,b\n")
-    leg = rendered(tmp_path, f"drive={file}", "seconds=3").legs[0]
-    changes = [(each.at_s, each.rate_mbps, each.delay_ms) for each in leg.downlink.changes]
-    assert changes == [(0, 50, 20), (2, 200, 100)]
-    assert leg.outages == ((1, 2),)
-
-
-def test_behind_its_end_the_drive_begins_anew(tmp_path: Path) -> None:
-    file = tmp_path / "drive.csv"
-    file.write_text(CHANNELS + "0,5,1,a,b\n1,6,1,a,b\n2,7,1,a,b\n")
-    leg = rendered(tmp_path, f"drive={file}", "start=2", "seconds=4").legs[0]
-    assert [change.rate_mbps for change in leg.downlink.changes] == [7, 5, 6, 7]
-
-
 def test_every_queue_is_a_round_trip_s_at_the_best_channel_s_mean(tmp_path: Path) -> None:
     queues = {leg.downlink.queue_packets for leg in rendered(tmp_path, "seconds=9").legs}
     assert queues == {11}  # ten packets of a round trip, and the queue field

@@ -176,16 +176,6 @@ def test_a_malformed_experiment_is_one_error_with_file_and_line(
     assert len(str(caught.value).splitlines()) == 1
 
 
-def test_every_error_of_the_table_is_another_one(tmp_path: Path) -> None:
-    """None of them hides behind the error of another line."""
-    messages = []
-    for topology, experiment, _ in [(each, PING, _) for each, _ in BAD_TOPOLOGIES]:
-        with pytest.raises(ParameterError) as caught:
-            read(tmp_path, topology, experiment)
-        messages.append(str(caught.value))
-    assert len(set(messages)) == len(messages) >= 40
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -311,19 +301,6 @@ def test_whatever_the_files_hold_there_is_a_run_or_that_error(
 
 
 ADDED = st.lists(st.tuples(KEYS, VALUES).map(":".join), max_size=5)
-
-
-@given(lines=ADDED, base=st.sampled_from([TWO_PATHS, DUAL]))
-def test_lines_added_to_a_good_topology_give_a_run_or_that_error(
-    lines: list[str], base: str
-) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        try:
-            run = read(Path(name), base + "\n".join(lines), "xpType:quic\n")
-        except ParameterError as error:
-            assert str(error).startswith(f"{name}/topo:")
-        else:
-            run.scenario.read_traces()
 
 
 @given(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.minitopo import ParameterError, read_minitopo
-from minitopo_dc.workloads import Download, Ping, RequestResponse
+from minitopo_dc.workloads import Ping, RequestResponse
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
 
@@ -76,20 +76,6 @@ def test_requests_and_answers_last_as_long_as_the_file_says(tmp_path: Path) -> N
     for text, seconds in (("", 30), ("quicReqresRunTime:20\n", 20)):
         scenario = read(tmp_path, DUAL, f"xpType:quicreqres\n{text}").scenario
         assert scenario.workload == RequestResponse(duration_s=seconds)
-
-
-def test_the_size_in_minitopo_s_file_for_iperf_is_named_as_ignored(tmp_path: Path) -> None:
-    made = read(tmp_path, TWO_PATHS, "xpType:iperf\nsize:10M\n")
-    assert isinstance(made.scenario.workload, Download)
-    assert made.scenario.workload.duration_s == 10
-    assert any("xp:2: size: ignored, as Minitopo does" in note for note in made.notes)
-
-
-def test_iperf_is_a_download_for_its_time(tmp_path: Path) -> None:
-    for text, seconds in (("", 10), ("iperfTime:2.5\niperfParallel:1\n", 2.5)):
-        run = read(tmp_path, DUAL, f"xpType:iperf\n{text}")
-        assert (run.scenario.workload.kind, run.scenario.workload.lasts_s) == ("download", seconds)
-        assert run.notes == ()
 
 
 def test_a_transport_that_carries_no_requests_is_refused(tmp_path: Path) -> None:
@@ -166,13 +152,6 @@ def test_changes_that_are_switched_off_are_read_named_and_not_made(tmp_path: Pat
     ]
 
 
-def test_an_uplink_of_its_own_does_not_change(tmp_path: Path) -> None:
-    keys = "uplink_c2r_0:10,100,20\nchangeNetem:yes\nnetemAt_c2r_0:1,rate 1mbit\n"
-    leg = read(tmp_path, DUAL + keys).scenario.legs[0]
-    assert leg.downlink.changes
-    assert not leg.uplink.changes
-
-
 @pytest.mark.parametrize(("transport", "clock"), [("quic", "virtual"), ("tcp", "real")])
 def test_several_flows_at_once_have_a_mode_and_a_path_each(
     transport: str, clock: str, tmp_path: Path
@@ -181,13 +160,6 @@ def test_several_flows_at_once_have_a_mode_and_a_path_each(
     scenario = read(tmp_path, DUAL, text).scenario
     assert (scenario.transport, scenario.mode, scenario.clock) == (transport, "flows", clock)
     assert [(flow.mode, flow.leg) for flow in scenario.flows] == [("dc", 1), ("sc", 1), ("sc", 2)]
-
-
-def test_a_flow_may_have_a_transport_of_its_own(tmp_path: Path) -> None:
-    text = "xpType:quic\nflow:dc\nflow:dc-duplicate,tcp\nflow:sc,1,quic-ngtcp2\n"
-    scenario = read(tmp_path, DUAL, text).scenario
-    found = [(flow.mode, flow.leg, flow.transport) for flow in scenario.resolved_flows]
-    assert found == [("dc", 1, "quic"), ("dc-duplicate", 1, "tcp"), ("sc", 2, "quic-ngtcp2")]
 
 
 @pytest.mark.parametrize("flows", ["", "flow:dc\nflow:sc,1,tcp\n"])
@@ -229,17 +201,3 @@ def test_idle_clients_of_a_topology_with_several_are_named_as_left_out(tmp_path:
     run = read(tmp_path, TWO_PATHS.replace("MultiIf", "MultiIfMultiClient"), PING)
     assert len(run.scenario.legs) == 2
     assert "topo:5: topoType: the further clients send nothing" in "\n".join(run.notes)
-
-
-def test_old_keys_that_change_nothing_are_ignored_with_a_line_each(tmp_path: Path) -> None:
-    keys = (
-        *("snaplenPcap:100", "prioPath0:1", "backupPath1:1", "openBup:1", "ddCount:9", "vlcTime:3"),
-        *("ncClientPort_0:33400", "pquicSize:9", "kCommit:aaaa", "http_file_size:7"),
-    )
-    run = read(tmp_path, TWO_PATHS, "xpType:https\n" + "\n".join(keys) + "\n")
-    plain = read(tmp_path, TWO_PATHS, "xpType:https\n")
-    assert run.scenario == plain.scenario
-    notes = [note for note in run.notes if note not in plain.notes]
-    told = [note.partition("xp:")[2].partition(": ")[::2] for note in notes]
-    assert sorted(int(number) for number, _ in told) == list(range(2, 2 + len(keys)))
-    assert all("ignored" in words for _, words in told)

@@ -77,16 +77,6 @@ def test_web_requests_and_messages_use_both_paths_in_virtual_time(
 
 
 @needs_guest
-def test_siri_s_queries_take_a_round_trip_and_their_packets(tmp_path: Path) -> None:
-    """Of 20 ms; queries have 2,500 bytes and answers 750, 6.5 ms at 4 Mbit/s without headers."""
-    keys = "siriRunTime:3\nmsgClientSleep:1\nmsgServerSleep:0.5\nmptcpEnabled:0\nclock:virtual\n"
-    queries = finished(tmp_path, TWO_PATHS, f"xpType:sirimsg\n{keys}").details
-    assert queries["queries"] == queries["answered_queries"] == 8
-    assert 26.5 < queries["query_median_ms"] < 30
-    assert (queries["messages"], queries["answered_messages"]) == (2, 1)
-
-
-@needs_guest
 def test_queries_are_missed_while_too_many_are_unanswered(tmp_path: Path) -> None:
     keys = "siriRunTime:3\nsiriIntervalTimeMs:100\nsiriDelayQueryResponse:1\nsiriBufferSize:2\n"
     result = finished(tmp_path, DUAL, f"xpType:sirimsg\n{keys}clock:virtual\n").details
@@ -120,10 +110,3 @@ def test_programs_run_over_three_paths_and_two_backhauls(experiment: str, tmp_pa
 def test_numbers_of_the_programs_are_checked(experiment: str, words: str, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=words):
         read(tmp_path, DUAL, experiment)
-
-
-def test_numbers_of_another_experiment_are_named_as_ignored(tmp_path: Path) -> None:
-    notes = read(tmp_path, DUAL, "xpType:ab\nsiriRunTime:10\nfile_size:9\n").notes
-    assert [note.partition("xp:")[2] for note in notes] == [
-        "2: siriRunTime: ignored: only xpType:sirimsg has it"
-    ]

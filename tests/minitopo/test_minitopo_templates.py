@@ -88,22 +88,6 @@ def test_a_trace_becomes_changes_that_carry_as_many_bits(name: str, tmp_path: Pa
     assert bits == [10e6, 20e6, 20e6, 1e3, 5e6]
 
 
-@pytest.mark.parametrize("name", TOPOLOGIES)
-def test_a_trace_that_never_changes_is_a_rate(name: str, tmp_path: Path) -> None:
-    trace = tmp_path / "t.csv"
-    trace.write_text("time_s,rate_mbps\n0,10\n1,10\n2,10\n", encoding="utf-8")
-    (path, *_) = read_topology(write(tmp_path, name, f"trace={trace}")).c2r
-    assert (path.link.rate_mbps, path.changes) == (10, ())
-
-
-def test_a_step_averages_a_trace(tmp_path: Path) -> None:
-    trace = tmp_path / "t.csv"
-    trace.write_text("time_s,rate_mbps\n0,10\n1,20\n2,5\n3,7\n", encoding="utf-8")
-    topology = read_topology(write(tmp_path, "n-path.topo", f"trace={trace}", "step=2"))
-    assert topology.c2r[0].link.rate_mbps == 15
-    assert topology.c2r[0].changes == ({"at_s": 2, "rate_mbps": 6},)
-
-
 @pytest.mark.parametrize(
     ("name", "values", "words"),
     [

@@ -154,12 +154,6 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
     } <= packed
 
 
-def test_the_description_shows_no_image_that_is_not_there(wheel: Path) -> None:
-    text = read(wheel, "METADATA")
-    assert "# minitopo-dc" in text
-    assert "](docs/images" not in text
-
-
 def test_the_wheel_has_the_licence_and_names_it(wheel: Path) -> None:
     assert read(wheel, "LICENSE") == (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
     metadata = message_from_string(read(wheel, "METADATA"))
@@ -215,13 +209,6 @@ def test_a_comparison_leaves_its_results_with_the_user_whatever_lies_there(user:
     assert (made / "goodput.png").stat().st_size > 10_000
 
 
-def test_a_scenario_of_the_user_s_runs_with_a_trace_of_the_user_s(user: User) -> None:
-    assert user.gets("trace", "synthesise", "mine.csv", "--seconds", "5") == ""
-    (user.home / "mine.yaml").write_text(SCENARIO)
-    result = json.loads(user.gets("run", "mine.yaml", "--json"))
-    assert (result["status"], result["clock"]) == ("ok", "virtual")
-
-
 def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
     few = ("--only", "experiment=batch-size", "--only", "way=quic_bm", "--only", "batch=100")
     get_for(user, "aioquic-2020")
@@ -250,11 +237,6 @@ def get_for(user: User, name: str) -> Path:
     cache.mkdir(parents=True)
     shutil.copy(sources[0], cache)
     return Path(user.gets("build", name).strip())
-
-
-def test_templates_are_listed_and_rendered(user: User) -> None:
-    assert "two-path-dc.topo: " in user.gets("template", "list")
-    assert "topoType:DualConnectivity" in user.gets("template", "render", "two-path-dc.topo")
 
 
 def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:

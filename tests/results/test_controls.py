@@ -14,10 +14,8 @@ from minitopo_dc.results import load_results
 from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import scenario_fields
-from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result, save
 
-PICOQUIC: dict[str, Any] = {"transport": "quic-picoquic", "mode": "sc"}
 LEGS = [{"downlink": {"rate_mbps": 20}}] * 2
 RENAMED = [
     (2, "quic-picoquic", "cubic", "cubic-picoquic"),
@@ -69,20 +67,3 @@ def test_flows_say_what_they_had(tmp_path: Path) -> None:
     (row,) = load_results(tmp_path).to_dict("records")
     assert [flow["congestion_control"] for flow in row["details"]["flows"]] == expected
     assert [flow.congestion_control for flow in load_as_run(run).resolved_flows] == expected
-
-
-def test_flows_that_inherit_keep_the_cubic_of_their_transport(tmp_path: Path) -> None:
-    flows = [{"mode": "sc"}, {"mode": "sc", "transport": "tcp"}]
-    ran = result("quic-picoquic", "flows", congestion_control="cubic")
-    made = load_as_run(kept(tmp_path, 2, ran, flows=flows))
-    controls = [flow.congestion_control for flow in made.resolved_flows]
-    assert controls == ["cubic-picoquic", "cubic"]
-
-
-def test_a_file_of_ones_own_means_what_it_says(tmp_path: Path) -> None:
-    made = Scenario.check(
-        {**PICOQUIC, "legs": LEGS, "workload": {"size_mb": 1}, "congestion_control": "cubic"},
-        "test",
-    )
-    made.save(tmp_path / "mine.yaml")
-    assert load_to_run(tmp_path / "mine.yaml") == made

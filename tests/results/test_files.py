@@ -43,13 +43,3 @@ def test_no_table_is_an_error_that_names_the_file(tmp_path: Path, text: str) -> 
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ResultError, match=r"series\.csv: "):
         read_csv(tmp_path, path)
-
-
-def test_whole_numbers_are_read_without_the_reader_for_any_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "series.csv"
-    monkeypatch.delattr("minitopo_dc.results.files._any_table")
-    for text in WHOLE.values():
-        path.write_bytes(text.encode())
-        assert len(read_csv(tmp_path, path)) == 2

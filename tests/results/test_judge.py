@@ -242,17 +242,6 @@ def test_beside_other_flows_a_flow_is_judged_by_its_own_paths(
     assert [(row["flow"], row["leg"]) for row in rows] == [("2", str(leg)) for leg in paths]
 
 
-@pytest.mark.parametrize(("mbps", "status"), [(0.5, "ok"), (5, "failed")])
-def test_a_path_with_next_to_no_capacity_may_stay_unused_where_the_schedule_says_so(
-    mbps: float, status: str, tmp_path: Path
-) -> None:
-    legs = [LEG, {"downlink": {"rate_mbps": mbps}}]
-    planned = scenario(legs=legs, paths={"each_carries": False}, **MULTIPATH)
-    measured = Measurement(1_000_000, 4.0, {"started_s": 0.0})
-    result = judge(blank_result(planned, tmp_path), planned, [measured], [1_000_000, 0])
-    assert result.status == status
-
-
 def test_an_error_in_a_user_s_file_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text('def read() -> int:\n    return {}["bytes"]\n', encoding="utf-8")

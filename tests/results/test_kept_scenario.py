@@ -70,10 +70,3 @@ def test_neither_a_trace_that_changed_nor_a_damaged_copy_is_taken_for_the_run_s(
         (run / RECORD).write_text(record, encoding="utf-8")
         with pytest.raises(SettingsError, match=RECORD):
             load_as_run(run)
-
-
-def test_a_run_without_a_trace_keeps_none(trace: Path, tmp_path: Path) -> None:
-    plain = scenario(trace).model_dump(mode="json") | {"trace_offset_s": 0}
-    plain["legs"][0] = {"downlink": {"rate_mbps": 20}}
-    run_virtual(Scenario.check(plain, "test"), tmp_path / "run")
-    assert not (tmp_path / "run" / RECORD).exists()

@@ -24,13 +24,6 @@ def test_goodput_grows_with_size_as_it_falls_with_time_and_is_a_share_of_the_cap
     assert capacity_share(size, bits) == pytest.approx(once / (bits / seconds / 1e6))
 
 
-@given(SIZES, st.integers(0, 10**12))
-def test_a_share_is_one_only_when_every_bit_was_of_the_file(size: int, unused: int) -> None:
-    share = capacity_share(size, size * 8 + unused)
-    assert 0 < share <= 1
-    assert (share == 1) == (unused == 0) or unused < size * 1e-9
-
-
 @given(st.lists(st.floats(0.1, 1000), min_size=1, max_size=9))
 def test_jain_s_index_lies_between_one_has_all_and_all_have_the_same(goodputs: list[float]) -> None:
     assert 1 / len(goodputs) <= jain_index(goodputs) * (1 + 1e-9)

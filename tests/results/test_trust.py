@@ -109,13 +109,6 @@ def test_a_client_whose_processor_time_the_scenario_limits_may_wait() -> None:
     assert judge_trust(with_part("client", stopped_s=1), limited=["client"]).exceeded
 
 
-def test_the_worst_comes_first() -> None:
-    evidence = replace(with_part("client", waited_s=0.9), stalled_s={"gnb": 1.0})
-    first, second = judge_trust(evidence).exceeded
-    assert first.startswith("gnb's element")
-    assert second.startswith("client waited")
-
-
 def test_wrong_limits_name_their_file_and_field(limits: Path) -> None:
     other = limits.with_name("wrong.yaml")
     other.write_text("waited: -1\n", encoding="utf-8")

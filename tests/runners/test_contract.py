@@ -54,13 +54,6 @@ TRANSFER = Transfer(
 )
 
 
-def test_all_transports_are_registered() -> None:
-    assert runner_names() == (
-        *("tcp", "quic", "quic-ngtcp2", "mptcp", "mpquic"),
-        *("quic-picoquic", "mpquic-picoquic", "icmp", "command", "quic-aioquic-2020"),
-    )
-
-
 def test_a_runner_is_shown_with_its_stack() -> None:
     assert [get_runner(name).label for name in runner_names()] == [
         *("tcp (Linux)", "quic (aioquic)", "quic-ngtcp2 (ngtcp2)"),
@@ -162,13 +155,6 @@ def programs(directory: Path, *names: str) -> Path:
 TQUIC = ("tquic_server", "tquic_client")
 
 
-def test_tquic_is_found_on_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only_place(monkeypatch, programs(tmp_path, *TQUIC))
-    assert get_runner("mpquic").missing() is None
-    command = get_runner("mpquic").server_command(TRANSFER)
-    assert command[0] == str(tmp_path / "tquic_server")
-
-
 def test_tquic_is_found_where_the_set_up_of_the_checkout_builds_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -195,16 +181,6 @@ def test_a_variable_that_names_no_program_is_not_replaced_by_path(
     assert f"is not in $TQUIC_BIN ({tmp_path / 'none'})" in str(get_runner("mpquic").missing())
 
 
-def test_without_a_checkout_no_folder_of_one_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    only_place(monkeypatch, tmp_path)
-    assert get_runner("mpquic").missing() == (
-        "tquic_server is not on PATH or in $TQUIC_BIN "
-        "(get it: cargo install tquic_tools; cargo 1.70 or newer)"
-    )
-
-
 def test_in_a_checkout_its_folder_is_named_and_used(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -213,15 +189,6 @@ def test_in_a_checkout_its_folder_is_named_and_used(
         "tquic_server is not on PATH, in $TQUIC_BIN or in the checkout's .cache/tquic/bin "
         "(get it: minitopo-dc build tquic; cargo 1.70 or newer)"
     )
-
-
-def test_why_the_set_up_could_not_build_tquic_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    only_place(monkeypatch, tmp_path, checkout=tmp_path)
-    (tmp_path / ".cache/tquic").mkdir(parents=True)
-    (tmp_path / ".cache/tquic/unavailable").write_text("no cargo here\n")
-    assert get_runner("mpquic").missing() == "no cargo here"
 
 
 def test_a_program_that_has_gone_fails_the_transfer(

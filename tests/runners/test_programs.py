@@ -31,16 +31,6 @@ def transfer(tmp_path: Path) -> Transfer:
     return replace(TRANSFER, directory=tmp_path, workload=RequestResponse(), begin_ns=7)
 
 
-def test_each_program_has_a_file_of_its_own(transfer: Transfer) -> None:
-    runner = get_runner("quic")
-    for command in (runner.server_command(transfer), runner.client_command(transfer)):
-        assert told(command)["port"] == 4433
-    assert sorted(path.name for path in transfer.directory.iterdir()) == [
-        "client.json",
-        "server.json",
-    ]
-
-
 Refusal = Callable[[str, type[ProgramSettings]], str]
 
 
@@ -82,18 +72,6 @@ def test_a_wrong_field_is_named(
     said = refusal(json.dumps(values), ClientSettings)
     assert said.startswith(words)
     assert "\n" not in said
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
-)
-def test_a_file_that_holds_no_settings_is_told(
-    content: str,
-    words: str,
-    refusal: Refusal,
-) -> None:
-    assert refusal(content, ClientSettings).startswith(words)
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"]])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import time
 from contextlib import suppress
@@ -16,8 +15,7 @@ import pytest
 
 from minitopo_dc.runners.base import Transfer
 from minitopo_dc.runners.certificate import make_certificate
-from minitopo_dc.runners.processes.process import Process, wait_any
-from minitopo_dc.runners.processes.session import END_TIMEOUT_S
+from minitopo_dc.runners.processes.process import Process
 from minitopo_dc.workloads import RequestResponse
 from minitopo_dc.workloads.content import write_content
 from tests.runners.hosts import LocalHost
@@ -100,19 +98,6 @@ def test_a_tcp_server_reports_a_connection_once_and_keeps_nothing_of_its_request
     assert len(both) == 2
 
 
-def test_a_tcp_server_that_is_ended_first_reports_its_open_connection(transfer: Transfer) -> None:
-    plan = PLAN.model_copy(update={"interval_s": 0.5, "count": 100})
-    with serving("tcp", transfer, HOST) as server, asking("tcp", plan, transfer, HOST) as client:
-        wait_for_socket(client)
-        time.sleep(1.0)
-        server.send(signal.SIGTERM)
-        report = report_of(client, plan, transfer)
-        assert wait_any([server], END_TIMEOUT_S)  # a second SIGTERM would cut its end short
-    assert report["error"] == "connection ended by the server"
-    assert report["requests"][0][1] is not None
-    assert len(reports(transfer.server_output)) == 1
-
-
 def wait_for_socket(client: Process) -> None:
     """Return when a client has begun to connect."""
     deadline = time.monotonic() + START_S
@@ -170,21 +155,6 @@ def test_a_server_with_another_certificate_is_an_error(transfer: Transfer, tmp_p
         report = report_of(client, PLAN, transfer)
     assert "certificate verify failed" in report["error"]
     assert report["requests"] == []
-
-
-def test_a_server_without_http2_is_an_error(transfer: Transfer) -> None:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(transfer.certificate, transfer.key)
-    transfer.directory.mkdir()
-    with (
-        socket.create_server(("127.0.0.1", transfer.port)) as listener,
-        asking("tcp", PLAN, transfer, HOST) as client,
-    ):
-        accepted, _ = listener.accept()
-        with accepted, suppress(ssl.SSLError):  # the client may go in mid-handshake
-            context.wrap_socket(accepted, server_side=True).close()
-        report = report_of(client, PLAN, transfer)
-    assert report["error"] == "the server has no HTTP/2"
 
 
 def test_hypercorn_refuses_wrong_requests_and_goes_on(transfer: Transfer, tmp_path: Path) -> None:

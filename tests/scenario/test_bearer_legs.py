@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, ok_result
 from minitopo_dc.runs.check import check_real
-from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.element import TransmitBearer
 from minitopo_dc.workloads import Measurement
@@ -34,35 +34,9 @@ def splits(wanted: Scenario, directory: Path) -> list[tuple[str, str]]:
     return list(zip(down, up, strict=True))
 
 
-def test_a_bearer_uses_its_legs_in_their_order(tmp_path: Path) -> None:
-    wanted = scenario(pdcp=SUBSET, split_uplink=True)
-    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
-    assert len(gnb.legs) == len(ue.legs) == 4
-    for bearer in (*gnb.transmit, *gnb.receive, *ue.transmit, *ue.receive):
-        assert bearer.legs == (3, 1)
-
-
 def test_without_legs_a_bearer_uses_all(tmp_path: Path) -> None:
     [bearer] = gnb_settings(scenario(), tmp_path).transmit
     assert bearer.legs == (1, 2, 3, 4)
-
-
-@pytest.mark.parametrize("mode", ["dc", "dc-duplicate"])
-def test_the_client_has_the_address_of_the_bearer_s_first_leg(mode: str, tmp_path: Path) -> None:
-    wanted = scenario(mode=mode, pdcp=SUBSET, split_uplink=True)
-    assert client_legs(wanted, wanted.resolved_flows[0]) == (3,)
-    ue = ue_settings(wanted, tmp_path)
-    assert str(ue.transmit[0].match.source) == "10.2.3.2/32"
-    assert str(ue.receive[0].match.destination) == "10.2.3.2/32"
-    assert ue.transmit[0].interface == "ue-lan3"
-
-
-def test_reports_take_the_bearer_s_legs_the_primary_one_first(tmp_path: Path) -> None:
-    wanted = scenario(pdcp=SUBSET | {"report_ms": 20})
-    [bearer] = ue_settings(wanted, tmp_path).receive
-    assert bearer.report is not None
-    assert tuple(way.leg for way in bearer.report.legs) == bearer.legs
-    assert (bearer.legs[0], str(bearer.report.legs[0].source)) == (3, "10.1.3.2")
 
 
 def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
@@ -153,18 +127,6 @@ def test_a_result_tells_the_legs_of_a_flow_that_uses_some(tmp_path: Path) -> Non
     measured = [Measurement(1_000_000, 4.0)] * 2
     result = ok_result(blank_result(wanted, tmp_path), wanted, measured, [900_000] * 4)
     assert [flow.get("legs") for flow in result.details["flows"]] == [[3, 1], None]
-
-
-def test_an_uplink_has_the_downlink_s_parameters_unless_it_has_its_own(tmp_path: Path) -> None:
-    down = {"split": "least-delay", "t_reordering_ms": 80, "legs": [2, 3]}
-    alike = ue_settings(scenario(pdcp=down, split_uplink=True), tmp_path).transmit[0]
-    assert (alike.pdcp.split, alike.pdcp.t_reordering_ms) == ("least-delay", 80)
-    own = scenario(pdcp=down, split_uplink=True, uplink_pdcp={"batch": 2})
-    for bearer in (*ue_settings(own, tmp_path).transmit, *gnb_settings(own, tmp_path).receive):
-        found = (bearer.legs, bearer.pdcp.split, bearer.pdcp.batch, bearer.pdcp.t_reordering_ms)
-        assert found == ((2, 3), "batch", 2, 200)
-    for bearer in (*gnb_settings(own, tmp_path).transmit, *ue_settings(own, tmp_path).receive):
-        assert (bearer.pdcp.split, bearer.pdcp.t_reordering_ms) == ("least-delay", 80)
 
 
 def test_an_uplink_may_have_other_legs_than_the_downlink(tmp_path: Path) -> None:

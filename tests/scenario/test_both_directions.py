@@ -15,14 +15,6 @@ def leg(**fields: Any) -> Leg:
     return Leg.check(fields, "leg")
 
 
-def test_what_stands_beside_the_directions_is_of_both() -> None:
-    made = leg(rate_mbps=20, delay_ms=8, loss_percent=1, queue_packets=50, jitter_ms=0)
-    assert made.downlink == made.uplink
-    assert made.downlink == LegSettings(
-        rate_mbps=20, delay_ms=8, loss_percent=1, queue_packets=50, jitter_ms=0
-    )
-
-
 def test_a_direction_may_say_otherwise() -> None:
     made = leg(rate_mbps=20, delay_ms=8, uplink={"rate_mbps": 5, "delay_ms": 3})
     assert (made.downlink.rate_mbps, made.downlink.delay_ms) == (20, 8)
@@ -56,15 +48,6 @@ def test_an_uplink_with_a_column_alone_has_the_downlink_s_trace() -> None:
     down = {"trace": "drive.csv", "trace_column": "down_mbps", "end": "hold", "offset_s": 3}
     made = leg(downlink=down, uplink={"trace_column": "up_mbps"})
     assert made.uplink == LegSettings.check(down | {"trace_column": "up_mbps"}, "up")
-
-
-def test_a_medium_and_its_queue() -> None:
-    made = leg(wifi={}, delay_ms=2, queue_packets=200)
-    assert (made.uplink.delay_ms, made.uplink.queue_packets, made.uplink.rate_mbps) == (
-        2,
-        200,
-        None,
-    )
 
 
 def test_what_is_written_reads_as_it_was() -> None:

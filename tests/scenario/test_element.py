@@ -77,22 +77,6 @@ def test_a_wrong_field_is_named(change: dict[str, Any], words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("match", "version"),
-    [
-        ({}, None),
-        ({"protocol": "udp"}, None),
-        ({"source": "10.0.0.0/16"}, 4),
-        ({"destination": "fd00:10:2::/48"}, 6),
-        ({"source": "fd00:10::2", "destination": "fd00:10:2:1::2"}, 6),
-    ],
-)
-def test_a_match_is_of_the_version_of_its_networks(
-    match: dict[str, Any], version: int | None
-) -> None:
-    assert Match.check(match, "test").ip_version == version
-
-
-@pytest.mark.parametrize(
     ("match", "words"),
     [
         (

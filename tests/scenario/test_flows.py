@@ -132,33 +132,6 @@ def test_a_transport_of_one_client_address_is_refused_on_two_legs(
         chosen_runners(scenario(first, second, transport="quic-ngtcp2", clock="real"))
 
 
-@pytest.mark.usefixtures("one_address")
-def test_on_the_virtual_clock_each_flow_has_a_host_and_so_an_address() -> None:
-    each = ({"mode": "dc"}, {"mode": "sc"}, {"mode": "sc", "leg": 2})
-    wanted = scenario(*each, transport="quic-ngtcp2", clock="virtual")
-    assert len(chosen_runners(wanted)) == 3
-
-
-@pytest.mark.usefixtures("one_address")
-def test_a_transport_of_one_client_address_takes_one_leg_beside_others() -> None:
-    other = {"mode": "sc", "leg": 2, "transport": "quic"}
-    runners = chosen_runners(
-        scenario({"mode": "dc"}, {"mode": "sc"}, other, transport="quic-ngtcp2", clock="real")
-    )
-    assert [runner.name for runner in runners] == ["quic-ngtcp2", "quic-ngtcp2", "quic"]
-
-
-@pytest.mark.parametrize(
-    ("fields", "size_bytes"),
-    [({"workload": {"size_mb": 2}}, 4_000_000), ({"workload": {"duration_s": 3}}, 0)],
-)
-def test_a_run_that_is_not_ok_has_the_size_that_was_asked_for(
-    fields: dict[str, Any], size_bytes: int, tmp_path: Path
-) -> None:
-    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, **fields)
-    assert blank_result(wanted, tmp_path).size_bytes == size_bytes
-
-
 def test_an_ok_run_of_a_size_has_the_size_that_a_failed_one_has(tmp_path: Path) -> None:
     wanted = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"size_mb": 1})
     blank = blank_result(wanted, tmp_path)

@@ -52,14 +52,6 @@ def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
     assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
 
 
-def test_the_paths_follow_the_legs_traces(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1}))
-    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1)))
-    assert derived.handovers == ((2.0, 1, 2),)
-    assert derived.scenario.handover is None
-
-
 def test_the_derived_scenario_comes_back_from_its_file(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 0, 5, 5, 5], [1, 9, 9, 9, 9])
     derived = resolve_scenario(scenario(legs, handover={"case": 1})).scenario
@@ -90,21 +82,6 @@ def test_an_offset_that_becomes_too_large_with_a_trace_s_own_is_named(tmp_path: 
         SettingsError, match=r"trace_offset_s: legs.1.downlink.offset_s: .*allowed: 0 to 31,536,000"
     ):
         resolve_scenario(given)
-
-
-def test_a_leg_without_capacity_is_down_in_both_directions(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [9, 0, 0, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 2})).scenario
-    assert derived.legs[1].direction("uplink").outages == ((1, 3),)
-    assert derived.legs[0].direction("uplink").outages == ()
-
-
-def test_a_leg_s_own_outage_is_a_time_without_capacity(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5] * 9, [9] * 9)
-    legs[1] |= {"outages": [[0, 2.5]]}
-    derived = resolve_scenario(scenario(legs, handover={"case": 2}))
-    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2),))
-    assert derived.scenario.legs[1].direction("downlink").outages == ((0, 2.5),)
 
 
 def test_former_paths_may_become_backups(tmp_path: Path) -> None:

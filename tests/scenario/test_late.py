@@ -12,7 +12,6 @@ from minitopo_dc.fields.defaults import REPORT_MS
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.scenario import Pdcp, Scenario
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.scenario.pdcp import FlowControlSettings
 
 BASE: dict[str, Any] = {
     "transport": "quic",
@@ -66,14 +65,6 @@ def test_reports_are_sent_where_something_needs_them(pdcp: dict[str, Any]) -> No
     assert Scenario.check(BASE | {"pdcp": pdcp}, "test").pdcp.report_ms == REPORT_MS
     own = Scenario.check(BASE | {"pdcp": pdcp | {"report_ms": 7}}, "test")
     assert own.pdcp.report_ms == 7
-
-
-def test_flow_control_is_there_where_the_policy_needs_it() -> None:
-    made = Scenario.check(BASE | {"pdcp": {"split": "credit"}}, "test").pdcp
-    assert made.flow_control == FlowControlSettings()
-    far = {"split": "credit", "flow_control": {"backhaul_ms": 5}}
-    own = Scenario.check(BASE | {"pdcp": far}, "test").pdcp
-    assert own.flow_control == FlowControlSettings(backhaul_ms=5)
 
 
 def test_nothing_is_filled_in_that_nothing_needs() -> None:

@@ -8,8 +8,6 @@ import warnings
 from typing import Any, get_type_hints
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from minitopo_dc.scenario import Leg, LegSettings, Scenario
 from minitopo_dc.scenario.leg import DirectionFields
@@ -32,19 +30,6 @@ def test_an_uplink_says_otherwise_at_any_time() -> None:
     later = leg.evolve(delay_ms=60, jitter_ms=0)
     assert (later.uplink.delay_ms, later.uplink.jitter_ms) == (3, 0)
     assert later.evolve(uplink=None).uplink == LegSettings(rate_mbps=20, delay_ms=60, jitter_ms=0)
-
-
-DELAYS = st.integers(0, 500)
-
-
-@given(first=DELAYS, second=DELAYS, own=st.none() | DELAYS)
-def test_a_copy_is_the_leg_that_is_made_with_the_same_words(
-    first: int, second: int, own: int | None
-) -> None:
-    said = {} if own is None else {"uplink": {"delay_ms": own}}
-    made: Leg = Leg(rate_mbps=20, delay_ms=second, **said)  # type: ignore[arg-type]
-    assert Leg(rate_mbps=20, delay_ms=first, **said).evolve(delay_ms=second) == made  # type: ignore[arg-type]
-    assert Leg(rate_mbps=20, **said).evolve(downlink={"delay_ms": second}) == made  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -79,14 +64,6 @@ def test_a_change_of_one_direction_of_such_a_leg_is_told() -> None:
     with pytest.warns(UserWarning, match=r"downlink\.delay_ms: changed in one direction"):
         changed = leg.evolve(downlink={"delay_ms": 60})
     assert (changed.downlink.delay_ms, changed.uplink.delay_ms) == (60, 8)
-
-
-def test_legs_of_the_long_form_are_changed_without_a_word() -> None:
-    leg = Leg.check({"downlink": BOTH, "uplink": BOTH}, "a file's")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert leg.evolve(downlink={"delay_ms": 60}).uplink.delay_ms == 8
-        assert leg.evolve(loss_percent=2).uplink.loss_percent == 0.1
 
 
 def test_names_and_defaults_are_told_to_who_completes_them() -> None:

@@ -107,13 +107,6 @@ def test_an_outage_and_a_change_at_the_same_moment_are_both_made() -> None:
     assert found == {S: 2 * S + MS + 20 * MS}
 
 
-def test_changed_rates_count_as_capacity() -> None:
-    changes = [{"at_s": 1, "rate_mbps": 6}, {"at_s": 3, "rate_mbps": 24}]
-    capacity = LegSettings.check(BASE | {"changes": changes}, "test").capacity()
-    assert capacity.bits_between(0, 4 * S) == 12e6 + 2 * 6e6 + 24e6
-    assert capacity.bits_between(100 * S, 101 * S) == 24e6
-
-
 @given(
     moments=st.lists(st.integers(1, 50), min_size=1, max_size=5, unique=True),
     delays=st.lists(st.floats(0, 500), min_size=5, max_size=5),

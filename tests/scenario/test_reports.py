@@ -11,7 +11,7 @@ from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.addresses import client_gateway, leg_address
+from minitopo_dc.scenario.addresses import client_gateway
 from minitopo_dc.scenario.element import ReportPath
 from minitopo_dc.topologies.two_path import TwoPath
 
@@ -51,45 +51,6 @@ def test_reports_go_from_ue_to_gnb_on_the_bearer_s_legs_and_both_are_told(
     [received] = ue_settings(wanted, tmp_path).receive
     [sent] = gnb_settings(wanted, tmp_path).transmit
     assert received.report == sent.report == path(1, 2, bearer=1, version=version)
-
-
-def test_each_flow_s_reports_take_its_bearer_s_legs_to_a_port_of_their_own(
-    tmp_path: Path,
-) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}, {"mode": "dc-duplicate"}]
-    wanted = scenario(REPORTED, mode="flows", flows=flows)
-    reports = [bearer.report for bearer in ue_settings(wanted, tmp_path).receive]
-    assert reports == [path(1, 2, bearer=1), path(2, bearer=3), path(1, 2, bearer=5)]
-
-
-@pytest.mark.parametrize("version", [4, 6])
-def test_reports_of_a_split_uplink_go_from_gnb_to_ue_to_a_port_of_their_own(
-    tmp_path: Path, version: IpVersion
-) -> None:
-    wanted = scenario(REPORTED, split_uplink=True, ip_version=version)
-    [received] = gnb_settings(wanted, tmp_path).receive
-    [sent] = ue_settings(wanted, tmp_path).transmit
-    assert received.report == sent.report == path(1, 2, bearer=2, version=version, ends=(1, 2))
-    assert received.pdcp.report_ms == sent.pdcp.report_ms == 20
-
-
-@pytest.mark.parametrize("legs", [1, 3])
-def test_the_addresses_of_legs_are_the_topology_s(legs: int) -> None:
-    found = {
-        (here, link["intfName1"], link["params1"]["ip"])
-        for here, _, link in TwoPath(legs=legs).links(withInfo=True)
-        if link["intfName1"].startswith("gnb-leg")
-    } | {
-        (there, link["intfName2"], link["params2"]["ip"])
-        for _, there, link in TwoPath(legs=legs).links(withInfo=True)
-        if link["intfName2"].startswith("ue-leg")
-    }
-    expected = {
-        (host, f"{host}-leg{leg}", f"{leg_address(host, leg)}/24")
-        for host in ("gnb", "ue")
-        for leg in range(1, legs + 1)
-    }
-    assert found == expected
 
 
 def test_a_client_s_way_out_is_the_topology_s() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.comparison import RowCampaign, variants_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import MAX_SEED
-from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
+from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.drawing import UNUSED, USED
 
@@ -137,29 +137,6 @@ def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_giv
         name for name in LEFT_OUT if f"'{name}':" in str(values)
     }
     assert ("uplink_pdcp:" in text) == (uplink is not None)
-
-
-def test_the_mode_chooses_the_legs_of_the_client_s_addresses() -> None:
-    modes = ("dc", "sc", "multipath")
-    scenarios = [Scenario.check(GOOD | {"mode": mode, "leg": 2}, "test") for mode in modes]
-    legs = [client_legs(each, each.resolved_flows[0]) for each in scenarios]
-    assert legs == [(1,), (2,), (1, 2)]
-
-
-def test_dual_connectivity_has_a_bearer_from_gnb_to_ue_only(tmp_path: Path) -> None:
-    scenario = Scenario.check(GOOD, "test")
-    gnb, ue = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
-    assert [bearer.legs for bearer in gnb.transmit] == [(1, 2)]
-    assert [bearer.bearer for bearer in ue.receive] == [gnb.transmit[0].bearer]
-    assert not gnb.receive
-    assert not ue.transmit
-
-
-def test_transport_multipath_has_legs_without_bearers(tmp_path: Path) -> None:
-    scenario = Scenario.check(GOOD | {"mode": "multipath"}, "test")
-    gnb = gnb_settings(scenario, tmp_path)
-    assert len(gnb.legs) == 2
-    assert not gnb.transmit
 
 
 def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:

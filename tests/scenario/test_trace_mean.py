@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import LegSettings, Scenario
@@ -25,16 +23,6 @@ def leg(**fields: Any) -> LegSettings:
 
 def trace(*rates: int) -> RateTrace:
     return RateTrace("made", tuple(range(len(rates))), rates, len(rates))
-
-
-@given(st.lists(st.integers(0, 10**9), min_size=1, max_size=20), st.integers(10**3, 10**9))
-def test_it_has_the_mean_and_the_shape(rates: list[int], mean: int) -> None:
-    if not any(rates):
-        return
-    scaled = scaled_to_mean(trace(*rates), mean).rates_bps
-    assert sum(scaled) / len(scaled) == pytest.approx(mean, abs=0.5)
-    factor = mean * len(rates) / sum(rates)
-    assert scaled == pytest.approx([rate * factor for rate in rates], abs=0.51)
 
 
 @pytest.mark.parametrize(

@@ -25,31 +25,6 @@ def radio(**fields: Any) -> Leg:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"rate_mbps": 0}, "wifi.rate_mbps: .*allowed: 1e-06 to"),
-        ({"aggregation": "mpdu"}, "wifi.aggregation: .*'a-mpdu', 'a-msdu' or 'none'"),
-        ({"max_mpdus": 65}, "wifi.max_mpdus: .*64"),
-        ({"max_bytes": 0}, "wifi.max_bytes"),
-        ({"ppdu_ms": 0}, "wifi.ppdu_ms"),
-        ({"amsdu_bytes": 0}, "wifi.amsdu_bytes"),
-        ({"amsdu_wait_ms": -1}, "wifi.amsdu_wait_ms"),
-        ({"mpdu_error_percent": 101}, "wifi.mpdu_error_percent"),
-        ({"retries": -1}, "wifi.retries"),
-        ({"load_percent": 100}, "wifi.load_percent"),
-        ({"stations": 0}, "wifi.stations"),
-        ({"mcs": 7}, "wifi.mcs: unknown field"),
-    ],
-)
-def test_a_wrong_field_is_named_once_with_what_is_allowed(
-    fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=words) as raised:
-        radio(wifi=fields)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
         ({"downlink": {"rate_mbps": 20}}, "downlink: rate_mbps: the leg has wifi"),
         ({"uplink": {"trace": "x.csv"}}, "uplink: trace: the leg has wifi"),
         ({"downlink": {"rlc": {}}}, "downlink: rlc: the leg has wifi"),
@@ -187,17 +162,6 @@ def test_a_path_carries_what_its_slowest_part_does() -> None:
     assert rate(hops=[{}, {"rate_mbps": 13}]) == rate(rate_mbps=13)
     assert rate(hops=3) == rate()
     assert rate(wired={"rate_mbps": 5, "delay_ms": 1}) == 5_000_000
-
-
-def test_hops_wires_and_bursts_survive_a_file(tmp_path: Path) -> None:
-    medium = {
-        "hops": [{"rate_mbps": 26}, {"load_percent": 10}],
-        "wired": {"rate_mbps": 100, "delay_ms": 18},
-        "error_bursts": {"p": 0.1, "r": 0.5},
-    }
-    wanted = scenario(legs=[leg(), {"wifi": medium}])
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
 
 
 def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:

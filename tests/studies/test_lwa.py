@@ -24,9 +24,3 @@ def test_claims_are_about_the_best_of_each_kind(adaptive: float, verdicts: list[
     runs = runs.assign(goodput_mbps=runs["way"].map(MBPS) * factor, status="ok")
     judged = program("lwa")._module.judged(runs)
     assert [claim.verdict for claim in judged] == verdicts
-
-
-def test_the_sample_is_one_channel_with_all_ways() -> None:
-    runs = runs_of("lwa", "campaign", "sample")
-    assert set(runs["channel"]) == {"20 % load"}
-    assert set(runs["way"]) == set(MBPS)

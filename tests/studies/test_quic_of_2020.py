@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc import extension
 from minitopo_dc.data.studies.thesis.quic_of_2020 import library
@@ -139,10 +138,6 @@ def test_an_end_without_a_timer_waits_for_ever() -> None:
     assert moment(None, 1.0) is None
 
 
-def test_its_flow_control_is_that_of_the_thesis_listing() -> None:
-    assert (Options2020().max_data, Options2020().max_stream_data) == (1_048_576, 1_048_576)
-
-
 @pytest.mark.parametrize(
     ("option", "words"),
     [
@@ -164,13 +159,6 @@ def test_without_it_the_command_that_gets_it_is_named(
 
 
 @needs_it
-def test_it_is_a_package_of_its_own_beside_the_installed_aioquic() -> None:
-    old = library.module("quic.connection").QuicConnection
-    assert old is not QuicConnection
-    assert library.module("about").__version__ == library.VERSION
-
-
-@needs_it
 def test_a_frame_that_is_partly_a_duplicate_leaves_what_is_behind_it() -> None:
     frame = library.module("quic.packet").QuicStreamFrame
     stream = library.module("quic.stream").QuicStream(0)
@@ -181,10 +169,3 @@ def test_a_frame_that_is_partly_a_duplicate_leaves_what_is_behind_it() -> None:
         for begin, end in pieces
     ]
     assert b"".join(event.data for event in events if event is not None) == content
-
-
-@needs_it
-def test_what_is_here_is_not_fetched_again() -> None:
-    said: list[str] = []
-    assert (library.build(said.append) / "about.py").exists()
-    assert said == []

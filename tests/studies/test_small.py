@@ -52,28 +52,3 @@ def test_quick_runs_are_fewer_and_a_report_needs_no_run(name: str, tmp_path: Pat
     assert len(plan(name, "quick").rows) < len(plan(name, "full").rows)
     campaign = Campaign(tmp_path, found.cases("quick"), found.seeds("quick"))
     found.try_report(campaign.empty_table(), campaign.label_values)
-
-
-def test_clocks_have_thirty_points_by_three_ways() -> None:
-    rows = plan("studies/clocks/campaign.py", "full").rows
-    assert len({row.labels["point"] for row in rows}) == 30
-    assert len({row.labels["way"] for row in rows}) == 3
-
-
-def test_a_silence_of_0_looks_for_no_failure() -> None:
-    found = plan("studies/link_failure/leg_failure.py", "quick")
-    silences = {
-        (row.labels["silence_ms"], found.scenarios[row.id].pdcp.leg_failure_ms or 0)
-        for row in found.rows
-    }
-    assert silences == {(value, value) for value in (0, 20, 50, 100, 200, 500)}
-
-
-def test_a_handover_opens_one_path_when_it_abandons_the_other() -> None:
-    found = plan("examples/campaigns/path_script.py", "quick")
-    (row, *_) = (row for row in found.rows if row.labels["case"] == "handover")
-    paths = found.scenarios[row.id].paths
-    assert paths is not None
-    events = [(event.at_s, event.open, event.abandon) for event in paths.schedule]
-    assert events[:4] == [(3, 2, None), (3, None, 1), (6, 1, None), (6, None, 2)]
-    assert len(events) == 18

@@ -67,17 +67,6 @@ def test_runs_keep_their_identities(name: str, version: str) -> None:
 
 
 @pytest.mark.usefixtures("modules")
-def test_the_points_are_those_of_the_thesis_tables() -> None:
-    made = {name: program(name).cases("full") for name in ("throughput", "fairness")}
-    for item in module("published").ITEMS:
-        if item.campaign in made:
-            name, label = item.experiment, item.table.ours
-            of = [labels for _, labels in made[item.campaign] if labels["experiment"] == name]
-            cells = module("comparison").theirs(item.table)
-            assert {labels[label] for labels in of} == set(cells["x"])
-
-
-@pytest.mark.usefixtures("modules")
 def test_rates_delays_and_splits_are_those_of_the_thesis_tables() -> None:
     for item in module("published").ITEMS:
         if item.campaign not in ("throughput", "fairness"):
@@ -144,12 +133,3 @@ def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> Non
 def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
     claim = module("claims").judge("larger", "nowhere", pd.Series(values), least=0.8)
     assert (claim.limit, claim.verdict) == ("at least 0.800", verdict)
-
-
-@pytest.mark.usefixtures("modules")
-def test_the_least_of_several_effects_is_that_with_the_least_mean() -> None:
-    claims = module("claims")
-    table = pd.DataFrame({"a": [1.0, 5.0], "b": [2.0, 2.5]})
-    assert claims.least(table).tolist() == [2.0, 2.5]
-    assert claims.most(table).tolist() == [1.0, 5.0]
-    assert claims.most(table.assign(c=float("nan"))).isna().all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from functools import cache, partial
 from statistics import fmean
 from typing import Any
@@ -60,33 +59,6 @@ def test_its_least_delay_is_the_ideal_dual_connectivity_and_its_papers_the_paper
 @cache
 def labels(version: str) -> list[dict[str, Any]]:
     return [labels for _, labels in program("campaign").cases(version)]
-
-
-def labels_of(version: str, experiment: str) -> list[dict[str, Any]]:
-    return [label for label in labels(version) if label["experiment"] == experiment]
-
-
-def test_the_points_that_are_repeated_are_points_of_the_download() -> None:
-    again, download = (
-        {label["point"]: label["total_mbps"] for label in labels_of("quick", name)}
-        for name in ("download-again", "download")
-    )
-    assert again.items() <= download.items()
-
-
-def test_no_trace_of_the_unseen_points_is_one_of_the_known_ones() -> None:
-    known, unseen = (
-        {label["capacity"] for label in labels_of("quick", name)}
-        for name in ("download", "download-unseen")
-    )
-    assert known & unseen == {"constant"}
-
-
-def test_the_sample_has_sixty_points_of_downloads_for_the_real_clock() -> None:
-    of_mpquic = [label for label in labels_of("sample", "download") if label["way"] == "mpquic"]
-    controls = Counter(label["control"] for label in of_mpquic)
-    assert dict.fromkeys(controls, 15) == controls
-    assert len(controls) == 4
 
 
 def coherence_s(trace: RateTrace) -> int:

@@ -18,7 +18,6 @@ from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
 from minitopo_dc.topologies.dual_connectivity import (
     DualConnectivityError,
     _fields,
-    _plugins,
     find_legs,
     make_legs,
 )
@@ -173,14 +172,6 @@ def test_mn_words_that_do_not_fit_are_named(options: dict[str, Any], words: str)
         TwoPath(**options)
 
 
-def test_words_for_the_legs_may_be_lists_numbers_and_none() -> None:
-    topology = TwoPath(mode="dc", bw=[20, 10.5], loss=numpy.float64(1), delay=None, ratio=(2, 1))
-    wanted = topology.nodeInfo("ue")["dual_connectivity"]
-    assert wanted["legs"] == [{"bw": 20, "loss": 1.0}, {"bw": 10.5, "loss": 1.0}]
-    assert wanted["ratio"] == [2.0, 1.0]
-    assert TwoPath(bw=None).links() == TwoPath().links()
-
-
 def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None:
     assert json.dumps(_fields({"batch": numpy.int64(4), "ratio": numpy.array([2, 1])})) == (
         '{"batch": 4, "ratio": [2, 1]}'
@@ -190,12 +181,6 @@ def test_fields_of_pdcp_reach_an_element_s_file_or_are_refused_by_name() -> None
         _fields({"batch": object()})
     with pytest.raises(DualConnectivityError, match="uplink_pdcp=5: allowed are dictionaries"):
         _fields(5, "uplink_pdcp")
-
-
-def test_one_plugin_is_a_list_of_one() -> None:
-    assert _plugins("own.py") == _plugins([Path("own.py")]) == ["own.py"]
-    with pytest.raises(DualConnectivityError, match="plugins=5: allowed are paths"):
-        _plugins(5)
 
 
 ANY_VALUE = st.one_of(
@@ -228,8 +213,3 @@ def test_a_count_of_another_type_is_read_as_the_number_that_it_is(count: Any) ->
 def test_a_count_that_is_none_is_refused_and_not_rounded(count: Any) -> None:
     with pytest.raises(ValueError, match=r"clients=.*: allowed are 1 to 99"):
         ManyClients(clients=count)
-
-
-def test_none_is_the_default_of_a_topology_s_counts() -> None:
-    default = TwoPath(legs=None, backhaul=None, ip=None)
-    assert default.links() == TwoPath().links()

@@ -233,21 +233,6 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
     assert with_word(PROCESS) == []
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize(
-    ("parameters", "reason"),
-    [
-        ({"bw": 0}, "h1-eth0: bw=0: allowed are numbers above 0"),
-    ],
-)
-def test_a_wrong_parameter_is_one_error_and_leaves_nothing_behind(
-    parameters: dict[str, Any], reason: str
-) -> None:
-    with pytest.raises(RadioLinkError, match=reason), pair(**parameters):
-        pass
-    assert with_word(PROCESS) == []
-
-
 def test_minitopo_dc_is_not_needed_by_mn_for_the_topology() -> None:
     assert "0% dropped (12/12 received)" in mn("two_path", "--custom", "topologies/two_path.py")
 

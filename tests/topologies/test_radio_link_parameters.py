@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.fields.ranges import MAX_COUNT
 from minitopo_dc.scenario import LegSettings
 from minitopo_dc.topologies import element_process, radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
@@ -26,11 +25,6 @@ def test_without_parameters_nothing_limits_a_link() -> None:
     plain = leg()
     assert (plain.rate_mbps, plain.delay_ms, plain.jitter_ms) == (1e6, 0, 0)
     assert plain.mean_loss_percent() == 0
-
-
-def test_what_a_link_has_in_any_case_is_what_every_leg_has() -> None:
-    plain, other = leg(), LegSettings(rate_mbps=1)
-    assert (plain.queue_packets, plain.jitter) == (other.queue_packets, other.jitter)
 
 
 def test_tclink_s_parameters_have_their_meaning() -> None:
@@ -56,26 +50,11 @@ def test_a_time_is_read_as_tc_reads_it(text: object, ms: float) -> None:
     assert leg(delay=text).delay_ms == pytest.approx(ms)
 
 
-@pytest.mark.parametrize("value", ["0.01:0.3", (0.01, 0.3), "0.01:0.3:0:1"])
-def test_bursts_are_given_as_text_or_numbers(value: object) -> None:
-    assert leg(burst_loss=value).mean_loss_percent() == pytest.approx(100 * 0.01 / 0.31)
-
-
 def test_bursts_and_rlc_are_given_as_numpy_s_numbers() -> None:
     bursts = radio_settings({"burst_loss": numpy.array([0.25, 0.5])})["burst_loss"]
     assert bursts == {"p": 0.25, "r": 0.5}
     rlc = radio_settings({"rlc": {"block_error_percent": numpy.float64(10)}})["rlc"]
     assert json.dumps(rlc) == '{"block_error_percent": 10.0}'
-
-
-def test_the_words_of_a_choice_and_the_most_packets_are_those_of_a_leg() -> None:
-    for field, words in (("jitter", ("normal", "uniform")), ("end", ("loop", "hold", "stop"))):
-        assert get_args(LegSettings.model_fields[field].annotation) == words
-    assert radio_link.MAX_PACKETS == MAX_COUNT
-
-
-def test_a_parameter_of_none_is_one_that_is_not_given() -> None:
-    assert leg(bw=None, delay=None, trace=None, jitter=None) == leg()
 
 
 @pytest.mark.parametrize(

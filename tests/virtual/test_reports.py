@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from minitopo_dc.pdcp import T_REORDERING_MS
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import leg, scenario
-from tests.virtual.test_views import columns, summary
+from tests.virtual.test_views import summary
 
 RADIO: dict[str, Any] = {"rate_mbps": 20}
 
@@ -43,12 +41,6 @@ def test_an_uplink_s_reports_tell_what_came_up(tmp_path: Path) -> None:
     received = summary(tmp_path, "gnb")["receive"]["2"]
     assert received["reports_sent"] >= sent["reports_received"] > 20
     assert received["pdus_1"] + received["pdus_2"] == sent["pdus_1"] + sent["pdus_2"] > 0
-
-
-def test_an_uplink_of_its_own_parameters_is_reported_as_these_say(tmp_path: Path) -> None:
-    run(tmp_path, split_uplink=True, pdcp={"report_ms": 10}, uplink_pdcp={"batch": 2})
-    assert "reports_sent" in summary(tmp_path, "ue")["receive"]["1"]
-    assert "reports_sent" not in summary(tmp_path, "gnb")["receive"]["2"]
 
 
 def test_with_data_recovery_reports_are_5_bytes_longer_and_as_much_as_is_out_of_order(
@@ -95,20 +87,3 @@ def test_adaptive_t_reordering_comes_down_and_gives_up_no_more(tmp_path: Path) -
     assert (adaptive["missing"], adaptive["old"]) == (fixed["missing"], fixed["old"]) == (0, 0)
     assert adaptive["t_reordering_ns"] < 200_000_000
     assert adaptive["t_reordering_ns"] // 1_000_000 in T_REORDERING_MS
-
-
-@pytest.mark.parametrize(
-    ("pdcp", "more"),
-    [
-        ({}, set()),
-        ({"t_reordering_ms": "adaptive"}, {"t_reordering_ns"}),
-        ({"legs_keep_order": True}, {"missing_by_order"}),
-    ],
-)
-def test_only_what_is_asked_for_has_a_column(
-    tmp_path: Path, pdcp: dict[str, Any], more: set[str]
-) -> None:
-    run(tmp_path, workload={"size_mb": 0.05}, pdcp=pdcp)
-    optional = {"t_reordering_ns", "missing_by_order"}
-    assert optional & set(columns(tmp_path / "ue-receive.csv")) == more
-    assert optional & set(summary(tmp_path, "ue")["receive"]["1"]) == more

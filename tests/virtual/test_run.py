@@ -10,17 +10,11 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.executors import local
-from minitopo_dc.clocks import run_scenario
-from minitopo_dc.comparison import RowCampaign
-from minitopo_dc.fields import SettingsError
-from minitopo_dc.results.logs.quic import quic_log, server_recovery
+from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs.perform import Retries
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
-from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 
@@ -99,16 +93,6 @@ def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
     assert first == pytest.approx(second, rel=0.3)
 
 
-def test_the_pdus_of_a_flow_on_leg_2_are_counted_there(tmp_path: Path) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
-    run(tmp_path, mode="flows", flows=flows, workload={"size_mb": 0.3})
-    alone = [row for row in rows(tmp_path / "run/ue-receive.csv") if row["bearer"] == "3"][-1]
-    assert alone["pdus_1"] == "0"
-    assert int(alone["pdus_2"]) > 200
-    summary = json.loads((tmp_path / "run/ue-summary.json").read_text(encoding="utf-8"))
-    assert summary["receive"]["3"]["pdus_2"] == int(alone["pdus_2"])
-
-
 def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:
     run(tmp_path, split_uplink=True, pdcp={"batch": 2})
     legs = json.loads((tmp_path / "run/ue-summary.json").read_text())["legs"]
@@ -145,34 +129,6 @@ def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
     assert "Idle timeout" in result.reason
 
 
-def test_another_transport_is_unsupported_and_says_why(tmp_path: Path) -> None:
-    result = run_virtual(
-        scenario(transport="mpquic", mode="multipath", options={}), tmp_path / "run"
-    )
-    assert result.status == "unsupported"
-    assert "real clock" in result.reason
-    assert RunResult.load(tmp_path / "run") == result
-
-
-def test_a_congestion_control_that_aioquic_lacks_is_unsupported(tmp_path: Path) -> None:
-    result = run_virtual(scenario(congestion_control="bbr"), tmp_path / "run")
-    assert (result.status, "bbr" in result.reason) == ("unsupported", True)
-
-
-def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, flows"):
-        run_scenario(scenario(mode="multipath"), tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [({"window": 1}, "no option 'window'"), ({"max_datagram_bytes": 1100}, "must be 1200 to 1472")],
-)
-def test_a_wrong_option_is_refused(tmp_path: Path, option: dict[str, int], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        run_scenario(scenario(options=option), tmp_path / "run")
-
-
 def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
     tmp_path: Path,
 ) -> None:
@@ -207,16 +163,6 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
     assert bearers == {"1", "3", "5"}
 
 
-def test_a_flow_that_cannot_run_makes_the_run_unsupported(tmp_path: Path) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "congestion_control": "bbr"}]
-    result = run_virtual(
-        scenario(mode="flows", flows=flows, workload={"duration_s": 1}),
-        tmp_path / "run",
-    )
-    assert result.status == "unsupported"
-    assert result.reason == "runner quic has no bbr (choose reno or cubic)"
-
-
 def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
     flows = [{"mode": "sc", "leg": leg, "congestion_control": "cubic"} for leg in (1, 2)]
     flows[0]["congestion_control"] = "reno"
@@ -224,15 +170,6 @@ def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
     reno, cubic = (flow["goodput_mbps"] for flow in result.details["flows"])
     assert [flow["congestion_control"] for flow in result.details["flows"]] == ["reno", "cubic"]
     assert reno != cubic
-
-
-def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
-    flows = [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
-    slow = leg(rate_mbps=5)
-    result = run(tmp_path, mode="flows", flows=flows, legs=[leg(), slow])
-    fast_s, slow_s = (each["completion_s"] for each in result.details["flows"])
-    assert fast_s < slow_s == result.completion_s
-    assert result.size_bytes == 2_000_000
 
 
 def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
@@ -287,12 +224,6 @@ def test_a_packet_has_the_same_number_where_it_is_sent_and_received(
     assert min(delays) > 0
 
 
-def test_times_in_the_trace_never_descend(tmp_path: Path) -> None:
-    run(tmp_path, virtual={"packet_trace": True})
-    times = [int(row["time_ns"]) for row in rows(tmp_path / "run/packets.csv")]
-    assert times == sorted(times)
-
-
 def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
     result = run(tmp_path, workload={"size_mb": 0.1}, options={"qlog": True})
     for role in ("client", "server"):
@@ -302,19 +233,6 @@ def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
         times = [event["time"] for event in trace["events"]]
         assert times[0] >= 1000
         assert times[-1] < 1000 * (1 + (result.completion_s or 0) + 5)
-
-
-@needs_it
-def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
-    transport = "quic-aioquic-2020"
-    run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
-    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
-    delay_s = log.packets["received_s"] - log.packets["sent_s"]
-    assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
-    assert log.packets["bytes"].max() == 1280
-    assert recovery.rtt_ms is not None
-    assert recovery.rtt_ms >= 20
-    assert recovery.window["cwnd_bytes"].is_monotonic_increasing or recovery.drop_occasions > 0
 
 
 def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:
@@ -339,22 +257,6 @@ def test_the_congestion_window_is_recorded(tmp_path: Path) -> None:
     windows = [int(row["cwnd_bytes"]) for row in series if row["cwnd_bytes"]]
     assert max(windows) > 10 * 1200
     assert float(series[1]["time_s"]) == 0.01
-
-
-def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
-    def results(jobs: int) -> dict[str, dict[str, Any]]:
-        comparison = RowCampaign(
-            tmp_path / str(jobs), [scenario(mode="sc"), scenario(mode="dc")], 2
-        )
-        with comparison.held(), local(jobs) as workers:
-            runs = dict(comparison.run(comparison.runs, workers, Retries()))
-        for result in runs.values():
-            assert result.details.pop("wall_s") > 0
-        return {name: {**vars(result), "directory": ""} for name, result in runs.items()}
-
-    one = results(1)
-    assert len(one) == 4
-    assert results(2) == one
 
 
 def test_a_run_with_a_guest_keeps_to_one_processor_and_gives_the_others_back() -> None:

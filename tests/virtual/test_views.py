@@ -120,15 +120,6 @@ def test_reports_take_their_part_of_the_uplink(tmp_path: Path) -> None:
     assert legs[1]["pushed_bytes"] - legs[0]["pushed_bytes"] == 114 * more
 
 
-def test_reports_add_no_column_to_any_time_series(tmp_path: Path) -> None:
-    for name, pdcp in (("without", {}), ("with", {"report_ms": 7})):
-        run(tmp_path / name, workload={"size_mb": 0.1}, pdcp=pdcp)
-    series = sorted((tmp_path / "without").glob("*.csv"))
-    assert "ue-receive.csv" in {path.name for path in series}
-    for path in series:
-        assert columns(path) == columns(tmp_path / "with" / path.name)
-
-
 def columns(path: Path) -> list[str]:
     with path.open(encoding="utf-8") as file:
         return next(csv.reader(file))
@@ -141,11 +132,6 @@ def test_an_uplink_in_an_outage_delays_reports_and_a_full_one_loses_them(tmp_pat
     sent, received = run(tmp_path / "run", legs=legs, pdcp=pdcp)
     assert sent["reports_received"] < received["reports_sent"] - 10
     assert sent["reports_malformed"] == 0
-
-
-def test_without_report_ms_no_summary_counts_reports(tmp_path: Path) -> None:
-    for counters in run(tmp_path / "run", workload={"size_mb": 0.1}):
-        assert not [name for name in counters if name.startswith("report")]
 
 
 def test_a_leg_that_does_not_exist_is_a_failed_run_that_says_so(tmp_path: Path) -> None:

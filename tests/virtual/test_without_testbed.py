@@ -10,10 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
-from minitopo_dc.fields import IpVersion
-from minitopo_dc.scenario import addresses
 from tests.picoquic.extension import needs_picoquic
 
 BLOCKED = """
@@ -93,14 +90,6 @@ def test_a_scenario_without_a_clock_runs_on_the_virtual_one(tmp_path: Path) -> N
     assert "clock: virtual" in (tmp_path / "out/scenario.yaml").read_text()
 
 
-def test_jobs_are_refused_on_the_real_clock(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["compare", "--clock", "real", "--jobs", "2", "--output", str(tmp_path / "out")]
-    assert main(arguments) == 2
-    assert "--jobs: only 1 on the real clock" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("platform", "user", "reason"),
     [("darwin", 0, "this is not Linux"), ("linux", 1000, "not root")],
@@ -112,15 +101,3 @@ def test_the_reason_is_named(
     monkeypatch.setattr(os, "geteuid", lambda: user)
     assert real_clock_obstacle() == reason
     assert default_clock() == "virtual"
-
-
-def test_the_topology_has_the_same_addresses() -> None:
-    topology = pytest.importorskip(
-        "minitopo_dc.topologies.two_path", reason="Mininet is not installed"
-    )
-    versions: tuple[IpVersion, ...] = (4, 6)
-    for version in versions:
-        assert topology.server_address(1, version) == addresses.server_address(1, version)
-        assert [topology.client_address(leg, version) for leg in range(1, 251)] == [
-            addresses.client_address(leg, version) for leg in range(1, 251)
-        ]

@@ -17,17 +17,11 @@ from minitopo_dc.workloads import (
     RequestResponse,
     parse_workload,
     workload,
-    workload_names,
 )
 from minitopo_dc.workloads.base import workload_values
 from minitopo_dc.workloads.request_response import request_rows
 
 ANSWERED = request_rows([(0.0, 0.02), (0.4, 0.45), (0.8, None), (1.2, 1.21)])
-
-
-def test_the_built_in_workloads_are_known() -> None:
-    built_in = ("download", "request-response", "ping", "command", "video")
-    assert workload_names()[: len(built_in)] == built_in
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import ConstantCapacity, RateCapacity, make_capacity
-from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace
+from minitopo_dc.trace import EndRule, RateTrace
 
 MS = 10**6
 SECOND = 10**9
@@ -139,15 +139,6 @@ def test_many_laps_do_not_drift() -> None:
     assert capacity.bits_between(0, laps * trace.duration_ns) == laps * bits_a_lap // SECOND
 
 
-def test_a_constant_rate_does_not_drift() -> None:
-    """7 bit/s: a bit takes 142,857,142.857 ns."""
-    capacity = ConstantCapacity(7)
-    finish = 0
-    for _ in range(7000):
-        finish = capacity.finish(finish, 1)
-    assert finish == 1000 * SECOND
-
-
 @given(st.integers(1, 10**9), gaps_and_bits)
 def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[int, int]]) -> None:
     constant = ConstantCapacity(rate)
@@ -182,12 +173,6 @@ def test_before_time_zero_the_first_rate_holds() -> None:
     capacity = RateCapacity(RateTrace("t", (0, MS), (12_000_000, 1), 2 * MS), "stop")
     assert capacity.finish(-5 * MS, 12_000) == -4 * MS
     assert capacity.rate_at(-SECOND) == 12_000_000
-
-
-def test_make_capacity_takes_a_rate_or_a_trace() -> None:
-    assert make_capacity(5).rate_at(0) == 5
-    assert make_capacity(RateTrace("t", (0,), (6,), 1)).rate_at(0) == 6
-    assert make_capacity(OpportunityTrace("t", (1,))).rate_at(MS) == 12_000_000
 
 
 @pytest.mark.parametrize("rate", [0, -1])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import DelayCurve, curve_delay_ns, delay_steps, make_capacity
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
@@ -39,10 +39,6 @@ def test_a_curve_goes_through_the_two_points_of_the_paper(curve: DelayCurve) -> 
 def test_a_curve_has_its_values(curve: DelayCurve, delays_ms: list[float]) -> None:
     found = [curve_delay_ns(curve, mbps * 1_000_000) / MS for mbps in (5, 13, 18, 36, 55)]
     assert found == pytest.approx(delays_ms, abs=0.06)
-
-
-def test_the_power_law_has_the_coefficients_that_are_documented() -> None:
-    assert curve_delay_ns("power", 1_000_000) / MS == pytest.approx(0.2131, abs=0.001)
 
 
 @given(st.sampled_from(CURVES), st.integers(0, 10**9), st.integers(0, 10**9))
@@ -144,9 +140,3 @@ def test_rlc_follows_the_curve_too(tmp_path: Path) -> None:
 def test_what_does_not_go_with_a_curve_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         LegSettings.check({"rate_mbps": 5} | fields, "test")
-
-
-def test_the_kernel_s_legs_have_no_curve() -> None:
-    radio = LegSettings(rate_mbps=5, delay_curve="power", jitter_ms=0)
-    with pytest.raises(SettingsError, match="backend kernel has no delay_curve"):
-        kernel_rates(radio)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from scapy.layers.inet import IP
-from scapy.layers.inet6 import IPv6
 from scapy.utils import rdpcap
 
 from minitopo_dc.capture.layers import PdcpData18, PdcpNrUdp
@@ -23,7 +22,6 @@ from tests.real.element.fakes import (
     Clock,
     FakePacket,
     datagram,
-    datagram_ipv6,
     receiver,
 )
 
@@ -96,17 +94,6 @@ def test_a_packet_has_its_verdict_before_it_is_written(
     assert log.lines == ["accept", f"gnb-leg1.pcap {LATER + 7}: 1000"]
 
 
-def test_a_pdu_has_its_verdict_before_it_is_written(
-    log: Log, clock: Clock, legs: Legs, tmp_path: Path
-) -> None:
-    loop, (_, leg) = legs
-    outlet = Captures(settings(tmp_path), 0).outlet(leg, SENDING)
-    outlet.push(log.packet(datagram()), 1000, 0)
-    clock.serve(loop, LATER)
-    assert log.lines[0] == "accept"
-    assert log.lines[1].startswith(f"gnb-leg2.pcap {LATER}: ")
-
-
 def test_what_a_leg_drops_is_dropped_and_never_written(
     log: Log, clock: Clock, legs: Legs, tmp_path: Path
 ) -> None:
@@ -162,11 +149,6 @@ def test_an_outlet_with_captures_is_still_its_leg_to_a_bearer(
     assert log.lines == []
 
 
-def test_a_host_without_captures_opens_no_file(log: Log, tmp_path: Path) -> None:
-    Captures(settings(tmp_path, pcap=None), 0).close()
-    assert log.lines == []
-
-
 def test_each_leg_has_a_file_which_is_closed_with_the_captures(log: Log, tmp_path: Path) -> None:
     Captures(settings(tmp_path), 0).close()
     assert log.lines == ["gnb-leg1.pcap closed", "gnb-leg2.pcap closed"]
@@ -183,16 +165,3 @@ def test_what_arrives_goes_the_other_way_than_what_leaves(
     made.close()
     (captured,) = rdpcap(str(tmp_path / "gnb-leg1.pcap"))
     assert captured[IP].src == source
-
-
-def test_packets_of_both_versions_are_in_one_capture(
-    clock: Clock, legs: Legs, tmp_path: Path
-) -> None:
-    loop, (leg, _) = legs
-    made = Captures(settings(tmp_path), 0)
-    for whole in (datagram(100), datagram_ipv6(200)):
-        made.departures(leg)(FakePacket(whole))
-    clock.serve(loop, LATER)
-    made.close()
-    first, second = rdpcap(str(tmp_path / "gnb-leg1.pcap"))
-    assert [bytes(first[IP]), bytes(second[IPv6])] == [datagram(100), datagram_ipv6(200)]

@@ -24,11 +24,6 @@ def test_options_that_a_router_refuses_do_not_pass(options: bytes) -> None:
     assert not may_be_forwarded(datagram(options=options))
 
 
-@pytest.mark.parametrize("packet", [datagram(20), datagram(), datagram_ipv6(40)])
-def test_a_datagram_without_options_passes(packet: bytes) -> None:
-    assert may_be_forwarded(packet)
-
-
 @given(st.binary(min_size=4, max_size=40).map(lambda raw: raw[: len(raw) // 4 * 4]))
 def test_any_bytes_pass_or_do_not(options: bytes) -> None:
     assert may_be_forwarded(datagram(options=options)) in (True, False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import socket
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ from minitopo_dc.real.element.kernel_leg import (
     FIFO,
     NETEM,
     ROOM,
-    SLOWEST,
     TBF,
     KernelLeg,
     KernelLegDriver,
@@ -140,19 +138,9 @@ def test_a_leg_begins_with_its_own_delay_loss_and_rate(netlink: FakeNetlink) -> 
     assert [rates["rate"], rates["limit"]] == [wire(12e6), 50]
 
 
-def test_a_leg_without_a_queue_limit_has_room_for_everything(netlink: FakeNetlink) -> None:
-    kernel_leg(queue_packets=None)
-    assert [each["limit"] for _, _, each in netlink.calls] == [ROOM] * len(netlink.calls)
-
-
 def test_the_bucket_holds_a_frame_and_a_millisecond(netlink: FakeNetlink) -> None:
     Qdiscs("gnb-leg1", 100).set_rate(12_000_000)
     assert netlink.changes()[0][2]["burst"] == 1614 + wire(12e6) // 1000 + 1
-
-
-def test_a_rate_of_nothing_is_the_slowest_there_is(netlink: FakeNetlink) -> None:
-    Qdiscs("gnb-leg1", 100).set_rate(0)
-    assert netlink.changes()[0][2]["rate"] == SLOWEST
 
 
 def test_the_same_rate_again_is_no_change_for_it_would_fill_the_bucket(
@@ -226,38 +214,11 @@ def test_how_late_changes_are_complete_includes_the_time_that_they_take(
     assert leg.lateness_ms() == {"changes": 2, "mean_ms": 4.0, "max_ms": 7.0}
 
 
-def test_a_step_to_the_same_rate_is_no_change_that_could_be_late(
-    netlink: FakeNetlink, clock: Clock, tmp_path: Path
-) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,1\n1,1\n2,1\n")
-    leg = kernel_leg(rate_mbps=None, trace=str(trace))
-    leg.start(0)
-    netlink.changes()
-    run(leg, clock, 3)
-    assert netlink.changes() == []
-    assert leg.lateness_ms()["changes"] == 0
-
-
 @pytest.mark.usefixtures("netlink")
 @pytest.mark.parametrize("up", [False, True])
 def test_a_leg_of_the_kernel_cannot_be_taken_down(up: bool) -> None:
     with pytest.raises(ElementError, match="a leg cannot be taken down; use backend: user"):
         kernel_leg().set_up(up, 0)
-
-
-def test_what_netlink_leaves_is_collected_now_and_then(
-    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    collected = []
-    monkeypatch.setattr(gc, "collect", lambda: collected.append(len(netlink.calls)))
-    qdiscs = Qdiscs("gnb-leg1", 100)
-    for rate in range(1, 98):
-        qdiscs.set_rate(rate)
-    assert collected == [50, 100]
-    for _ in range(50):
-        qdiscs.statistics()
-    assert collected == [50, 100, 100]
 
 
 changing = st.builds(

@@ -95,15 +95,6 @@ def test_captures_that_cannot_be_written_end_the_element_with_the_file_s_name(ho
     assert not (host.directory / "gnb-summary.json").exists()
 
 
-def test_captures_that_cannot_be_completed_end_the_element_with_the_file_s_name(
-    host: Host,
-) -> None:
-    element = host.element(pcap="downlink")
-    packet = host.queues[0].put(datagram(60_000))
-    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(30_000):
-        host.run(element, until=decided(packet))
-
-
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
     """Let no file grow beyond a size in bytes."""
@@ -122,21 +113,6 @@ def test_a_bearer_s_sdus_and_pdus_are_queued_whole_where_they_enter(host: Host) 
     assert queued[0] == {("iptables", "PREROUTING", "gnb-core")}
     assert queued[1] == {("iptables", "PREROUTING", f"gnb-leg{n}") for n in (1, 2)}
     assert sorted(queued) == [0, 1, 2, 3]
-
-
-def test_hosts_with_both_versions_queue_both(host: Host) -> None:
-    host.run(host.element(ip_version=6, transmit=[SENDER]))
-    programs = {queue: {rule[0] for rule in rules} for queue, rules in host.queued().items()}
-    assert programs == {queue: {"iptables", "ip6tables"} for queue in range(3)}
-
-
-@pytest.mark.parametrize(
-    ("network", "program"), [("10.2.1.2", "iptables"), ("fd00:10:2:1::2", "ip6tables")]
-)
-def test_a_bearer_of_one_version_queues_that_one(network: str, program: str, host: Host) -> None:
-    match = {"destination": network}
-    host.run(host.element(ip_version=6, transmit=[SENDER | {"match": match}]))
-    assert host.queued()[0] == {(program, "PREROUTING", "gnb-core")}
 
 
 def test_legs_of_the_kernel_are_not_queued(host: Host) -> None:
@@ -229,12 +205,6 @@ def test_without_an_order_to_start_nothing_changes_and_there_is_no_time_zero(hos
     assert [packet.verdict, host.summary()["start_ns"]] == ["accept", None]
 
 
-def test_legs_of_the_kernel_start_together(host: Host) -> None:
-    host.run(host.element(backend="kernel"), "start\n", lambda: bool(host.kernel_legs[1].started))
-    first, second = (each.started for each in host.kernel_legs)
-    assert first == second == [host.summary()["start_ns"]]
-
-
 def test_a_leg_that_is_down_holds_its_packets_until_it_is_up(host: Host) -> None:
     element = host.element()
     loop = element._loop
@@ -304,15 +274,6 @@ def test_the_summary_says_how_late_changes_of_the_kernel_s_legs_were(host: Host)
     assert host.summary()["kernel_changes"] == {
         n: {"changes": 2, "mean_ms": 1.5, "max_ms": 2.0} for n in "12"
     }
-
-
-@pytest.mark.parametrize("host", ["python"], indirect=True)
-def test_copies_that_were_not_sent_are_counted_over_all_legs(host: Host) -> None:
-    element = host.element()
-    for number, leg in element._legs.items():
-        leg.injector.refused = number
-    host.run(element)
-    assert host.summary()["copies_refused"] == 3
 
 
 def test_what_is_no_ip_datagram_is_in_the_summary_and_not_in_the_time_series(

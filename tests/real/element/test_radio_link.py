@@ -56,24 +56,11 @@ def direction(monkeypatch: pytest.MonkeyPatch) -> Iterator[Direction]:
     made.right.close()
 
 
-def test_nothing_limits_a_link_at_first(direction: Direction) -> None:
-    direction.send(1500, 1500)
-    assert direction.arrived(100) == [1500, 1500]
-
-
 def test_a_frame_takes_the_time_of_its_ip_bytes_and_the_delay(direction: Direction) -> None:
     direction.configure()
     direction.send(1000)
     assert direction.arrived(11 * MS - 1) == []
     assert direction.arrived(11 * MS) == [1000]
-
-
-def test_a_frame_arrives_as_it_was_sent(direction: Direction) -> None:
-    frame = bytes(range(200))
-    direction.left.sent.append(frame)
-    direction.way.read()
-    direction.arrived(MS)
-    assert direction.right.received == [frame]
 
 
 def test_one_turn_takes_so_many_frames_and_leaves_the_rest(direction: Direction) -> None:
@@ -175,17 +162,6 @@ def test_rlc_s_block_errors_can_be_changed(direction: Direction) -> None:
         direction.arrived(direction.clock.now + 500 * MS)
     assert direction.arrived(2000 * MS) == [100, 300]
     assert direction.way.statistics()["dropped_radio"] == 1
-
-
-@pytest.mark.parametrize(
-    ("first", "then"), [({}, {"rlc": {}}), ({"rlc": {}}, {"rlc": {"mode": "um"}})]
-)
-def test_rlc_itself_cannot_change(
-    first: dict[str, Any], then: dict[str, Any], direction: Direction
-) -> None:
-    direction.configure(**first)
-    with pytest.raises(SettingsError, match="rlc: cannot change while the link is there"):
-        direction.configure(**then)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from minitopo_dc.real.run.disturbance import (
 )
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import LIMITS_VARIABLE, Limits
+from minitopo_dc.results.trust import LIMITS_VARIABLE
 from minitopo_dc.scenario import Scenario
 
 RIGHT = Row(
@@ -102,11 +102,6 @@ def test_limits_lie_between_right_runs_and_wrong_ones() -> None:
 def test_an_undisturbed_run_that_is_wrong_does_not_raise_limits() -> None:
     wrong = replace(RIGHT, goodput_mbps=18 * (1 - 2 * OFF), evidence={"waited": {"client": 0.9}})
     assert fit([RIGHT, wrong]).waited < 0.9
-
-
-def test_limits_are_read_back_as_they_were_saved(tmp_path: Path) -> None:
-    fit([RIGHT, STOPPED]).save(tmp_path / "limits.yaml")
-    assert Limits.load(tmp_path / "limits.yaml") == fit([RIGHT, STOPPED])
 
 
 @pytest.mark.root

@@ -94,7 +94,3 @@ def samples(*waits_ms: int) -> list[Sample]:
 def test_only_long_waits_delay() -> None:
     part = _part(samples(1, 9, 10, 40))
     assert part == Part(ran_s=0, waited_s=0.06, delayed_s=0.05, stopped_s=0, saturated_s=0)
-
-
-def test_one_sample_says_nothing() -> None:
-    assert _part(samples()) is None

@@ -49,14 +49,6 @@ def write(run: Path, content: str | list[dict[str, Any]], flow: str = ".") -> Pa
     return path
 
 
-def test_windows_losses_and_round_trips_are_read(tmp_path: Path) -> None:
-    write(tmp_path, EVENTS)
-    recovery = server_recovery(tmp_path)
-    assert (recovery.lost_packets, recovery.drop_occasions, recovery.rtt_ms) == (2, 2, 30.0)
-    assert list(recovery.window["cwnd_bytes"]) == [10_000, 12_000, 6_000, 7_000, 3_500, 3_500]
-    assert list(recovery.window["time_s"]) == pytest.approx([0.01, 0.02, 0.03, 0.04, 0.05, 0.06])
-
-
 def test_of_several_flows_the_first_one_s_qlog_is_read_and_no_other(tmp_path: Path) -> None:
     write(tmp_path, EVENTS[:3], "flow-2")
     with pytest.raises(ResultError, match="or the first of its flows, lacks options: qlog: true"):
@@ -93,23 +85,6 @@ def received(time: float, *ranges: list[int], kind: str = "1RTT") -> dict[str, A
     frames = [{"frame_type": "ack", "ack_delay": 0, "acked_ranges": list(ranges)}]
     data = {"frames": frames, "header": {"packet_type": kind, "packet_number": 1}}
     return {"time": time, "name": RECEIVED, "data": data}
-
-
-def test_ngtcp2s_round_trip_time_counts_when_a_newer_packet_was_acknowledged(
-    tmp_path: Path,
-) -> None:
-    text = sequence(
-        received(5, [0], kind="initial"),
-        sampled(5, 5),
-        received(20, [2, 3], [0]),
-        sampled(20, 20),
-        sampled(21, 20),  # behind a packet sent
-        received(22, [1, 3]),  # of older packets
-        sampled(22, 20),
-        received(40, [4]),
-        sampled(40, 40),
-    )
-    assert read_recovery(write(tmp_path, text)).rtt_ms == 30.0
 
 
 def test_ngtcp2s_events_are_told_as_aioquic_tells_them(tmp_path: Path) -> None:

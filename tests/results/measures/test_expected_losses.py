@@ -23,31 +23,12 @@ def run(root: Path, number: int, packets: int, lost: int, **downlink: Any) -> No
     save_element(directory, "gnb", "legs", rows)
 
 
-def test_few_losses_stand_beside_what_is_expected(tmp_path: Path) -> None:
-    run(tmp_path, 1, 4733, 0, loss_percent=0.1)
-    run(tmp_path, 2, 4733, 3, loss_percent=0.1)
-    assert few_losses(load_results(tmp_path)) == [
-        "Leg 1 loses 0.1 % of its packets at random, which are so few in a run that their number "
-        "depends on the seed. Expected: 4.73 ± 2.2 (95 % range 1 to 9) of 4,733 packets. "
-        "Lost: 0 to 3. More repetitions, or a larger size, have more."
-    ]
-
-
 def test_runs_of_different_lengths_have_the_shortest_and_the_longest(tmp_path: Path) -> None:
     run(tmp_path, 1, 1000, 2, loss_percent=0.1)
     run(tmp_path, 2, 3000, 2, loss_percent=0.1)
     (sentence,) = few_losses(load_results(tmp_path))
     assert "of 1,000 packets (the fewest of a run), 3.00 " in sentence
     assert "of 3,000 packets (the most). Lost: 2. More repetitions" in sentence
-
-
-def test_many_losses_and_none_need_no_word(tmp_path: Path) -> None:
-    run(tmp_path / "many", 1, 4733, 50, loss_percent=1)
-    run(tmp_path / "none", 1, 4733, 0)
-    changing = [{"at_s": 1, "loss_percent": 0.2}]
-    run(tmp_path / "changing", 1, 4733, 3, loss_percent=0.1, changes=changing)
-    for name in ("many", "none", "changing"):
-        assert few_losses(load_results(tmp_path / name)) == []
 
 
 def test_a_run_without_its_files_says_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
+from minitopo_dc.results.measures.congestion import needless_falls
 from minitopo_dc.results.measures.limiting_factors import (
     SIGNS,
     Reason,
@@ -93,14 +93,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("signs") / "run"
     assert run_scenario(Scenario.check(document, "test"), directory).status == "ok"
     return directory
-
-
-def test_equal_shares_of_unequal_legs_wait_for_the_slow_one(run: Path) -> None:
-    evidence = signs(run)
-    assert sum(evidence.leg_shares) == pytest.approx(1)
-    assert evidence.waiting > 0.05
-    assert evidence.bytes_per_byte > 1
-    assert len(congestion_series(run)) > 3
 
 
 def test_a_late_frame_of_a_call_is_no_reason_of_itself(run: Path, tmp_path: Path) -> None:

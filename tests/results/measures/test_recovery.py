@@ -54,16 +54,6 @@ def rate(*steps: tuple[float, float]) -> Callable[[float], float]:
     return carried
 
 
-def test_a_rate_that_stays_has_recovered_at_once(tmp_path: Path) -> None:
-    directory = run(tmp_path, rate((0, 16), (2, 8), (3, 16)), (DOWN, LEG))
-    assert [
-        (recovery.at_s, recovery.legs, recovery.took_s) for recovery in recoveries(directory)
-    ] == [
-        (2, (2,), 0),
-        (3, (1, 2), 0),
-    ]
-
-
 def test_the_time_until_the_rate_is_back_is_measured(tmp_path: Path) -> None:
     directory = run(tmp_path, rate((0, 16), (2, 0), (2.5, 8), (3, 16)), (DOWN, LEG))
     first, second = recoveries(directory)

@@ -49,16 +49,6 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
     )
 
 
-def test_a_difference_that_is_not_printed_is_none() -> None:
-    rows = row("tcp", "sc", 20, 30, 40), row("tcp", "dc", 19.999, 29.998, 39.997)
-    assert not findings_of(*rows)
-    (finding,) = findings_of(
-        row("quic-picoquic", "dc", 19.999, 29.998, 39.997),
-        row("mpquic-picoquic", "multipath", 20, 30, 40),
-    )
-    assert ": no clear difference (" in finding.sentence
-
-
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
     (finding,) = findings_of(
@@ -158,15 +148,6 @@ def split_row(split: str, t_reordering_ms: float | str, *goodputs: float) -> lis
 
 def names(*rows: list[RunResult]) -> list[tuple[str, str]]:
     return [(finding.first, finding.second) for finding in findings_of(*rows)]
-
-
-def test_the_best_adaptive_split_is_set_against_the_papers_of_the_same_t_reordering() -> None:
-    assert names(
-        split_row("batch", 50.0, 10, 11),
-        split_row("batch", 200.0, 12, 13),
-        split_row("least-delay", 50.0, 20, 21),
-        split_row("credit", 50.0, 15, 16),
-    ) == [("DC (least-delay, t-Reordering 50.0 ms)", "DC (batch, t-Reordering 50.0 ms)")]
 
 
 def test_without_the_papers_split_the_two_best_are_set_against_each_other() -> None:
@@ -280,11 +261,3 @@ def test_a_number_that_no_run_has_is_a_dash() -> None:
     )
     assert math.isnan(finding.differences[1].mean)
     assert "95th percentile of frame delay - ms" in finding.sentence
-
-
-def test_downloads_and_mixed_workloads_have_no_such_sentence() -> None:
-    mixed = media_row("realtime", "dc", call(0.1, 90)) + media_row(
-        "video", "multipath", call(0.1, 90)
-    )
-    assert not perceived(media_row("download", "dc", {}), media_row("download", "multipath", {}))
-    assert not perceived(mixed)

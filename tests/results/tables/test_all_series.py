@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.results import ResultError, load_results, load_series
 from tests.campaign.cases import batches
-from tests.results.synthetic_runs import no_result, result, save, save_element, save_rate
+from tests.results.synthetic_runs import result, save, save_element, save_rate
 
 SETTINGS: dict[str, Any] = {"leg": 2, "pdcp.split": "", "pdcp.t_reordering_ms": None}
 
@@ -29,25 +29,6 @@ def two_runs(root: Path) -> Path:
             save_element(directory, host, "legs", rows)
         save_rate(directory, 1, lambda time: time * 1e6)
     return root
-
-
-def test_rows_have_the_labels_of_their_run(tmp_path: Path) -> None:
-    table = load_series(two_runs(tmp_path), "client-rate")
-    assert table.groupby("id", observed=True)["transport"].unique().to_dict() == {
-        "tcp-sc-1": ["tcp"],
-        "quic-dc-1": ["quic"],
-    }
-    assert table.groupby("mode", observed=True)["time_s"].max().to_dict() == {"sc": 1.0, "dc": 1.0}
-    assert "goodput_mbps" not in table
-
-
-def test_legs_are_of_both_directions_and_keep_their_name(tmp_path: Path) -> None:
-    table = load_series(two_runs(tmp_path), "legs")
-    assert len(table) == 2 * 2 * 2 * 2
-    assert set(table["direction"]) == {"downlink", "uplink"}
-    assert set(table["leg"]) == {1, 2}
-    assert set(table[table["mode"] == "sc"]["run.leg"]) == {2}
-    assert table["time_s"].tolist()[:4] == [0.0, 0.0, 1.0, 1.0]
 
 
 def test_columns_are_chosen_and_keep_when_and_of_what(tmp_path: Path) -> None:
@@ -68,13 +49,6 @@ def test_runs_of_a_campaign_have_its_labels(tmp_path: Path) -> None:
     table = load_series(runs[runs["batch"] == 2], "legs", ["queue_packets"])
     assert list(table)[:2] == ["batch", "seed"]
     assert set(table["batch"]) == {2}
-
-
-def test_runs_that_are_not_ok_are_left_out_unless_they_are_given(tmp_path: Path) -> None:
-    failed = save(two_runs(tmp_path), no_result("mptcp", "multipath", "failed", "it broke"))
-    save_rate(failed, 1, lambda _: 0.0)
-    assert "mptcp" not in set(load_series(tmp_path, "client-rate")["transport"])
-    assert "mptcp" in set(load_series(load_results(tmp_path), "client-rate")["transport"])
 
 
 def test_files_of_flows_have_the_flows_number(tmp_path: Path) -> None:

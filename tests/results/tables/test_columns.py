@@ -5,23 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from minitopo_dc.results.tables.columns import label_of, main_measure, setting_of, value_name
-
-
-@pytest.mark.parametrize(
-    ("name", "label"),
-    [
-        ("goodput_mbps", "goodput (Mbit/s)"),
-        ("delay_p95_ms", "delay, 95th percentile (ms)"),
-        ("rtt_median_ms", "round-trip time, median (ms)"),
-        ("loss_percent", "loss (%)"),
-        ("capacity_share", "capacity share"),
-        ("pdcp.batch", "PDCP batch"),
-        ("s", "s"),
-    ],
-)
-def test_a_label_has_words_and_a_unit(name: str, label: str) -> None:
-    assert label_of(name) == label
+from minitopo_dc.results.tables.columns import main_measure, setting_of, value_name
 
 
 def test_a_setting_is_a_factor_with_its_value_and_unit() -> None:

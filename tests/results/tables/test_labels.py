@@ -9,8 +9,7 @@ from typing import Any
 
 from minitopo_dc.results import load_results
 from minitopo_dc.results.judge import blank_result
-from minitopo_dc.results.run_result import SETTINGS, RunResult
-from minitopo_dc.results.tables.runs import ID
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 BASE: dict[str, Any] = {"transport": "quic", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}
@@ -46,14 +45,6 @@ def test_what_differs_between_the_runs_of_a_comparison_is_a_column(tmp_path: Pat
     assert table["pdcp.batch"].to_dict() == {"batch-2": 2, "batch-100": 100}
     assert "pdcp.sn_bits" not in table
     assert "pdcp.batch" not in load_results(tmp_path / "batch-2")
-
-
-def test_a_run_alone_is_one_row_with_the_columns_of_every_run(tmp_path: Path) -> None:
-    recorded(tmp_path, "alone", mode="dc")
-    table = load_results(tmp_path / "alone")
-    assert table["id"].tolist() == ["alone"]
-    assert list(table) == list(load_results(tmp_path))
-    assert {ID, *SETTINGS} < {*table}
 
 
 def test_a_run_of_the_first_data_model_has_its_settings_from_its_scenario(tmp_path: Path) -> None:

@@ -38,16 +38,6 @@ def test_a_run_is_a_row_with_all_its_fields_and_a_column_a_leg(tmp_path: Path) -
     assert (missing["leg_bytes"], missing["reason"]) == (None, "no cargo")
 
 
-def test_rows_go_from_one_leg_to_multipath_and_by_repetition(tmp_path: Path) -> None:
-    for repetition in (10, 9):
-        save(tmp_path, result("mptcp", "multipath", repetition=repetition))
-        save(tmp_path, result("tcp", "sc", repetition=repetition))
-        save(tmp_path, result("quic", "dc", repetition=repetition))
-    table = load_results(tmp_path)
-    assert list(table["mode"]) == ["sc", "sc", "dc", "dc", "multipath", "multipath"]
-    assert list(table["repetition"]) == [9, 10] * 3
-
-
 def test_a_directory_that_was_moved_is_found_where_it_is(tmp_path: Path) -> None:
     directory = save(tmp_path / "old", result(directory="somewhere/else"))
     (tmp_path / "old").rename(tmp_path / "new")

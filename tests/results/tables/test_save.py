@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
@@ -81,13 +80,6 @@ def test_any_text_and_number_survives_both(
     for (row,) in (read_csv(root), read_parquet(root)):
         assert (row["reason"], row["goodput_mbps"], row["capacity_share"]) == (text, goodput, share)
         assert json.loads(row["details"]) == details
-
-
-def test_bytes_are_a_list_even_when_no_run_has_any(tmp_path: Path) -> None:
-    save(tmp_path, no_result("mpquic", "multipath", "unsupported", "no cargo"))
-    save_tables(load_results(tmp_path), tmp_path)
-    schema = pq.read_schema(tmp_path / "results.parquet")
-    assert schema.field("leg_bytes").type == pa.list_(pa.int64())
 
 
 def test_saving_leaves_no_other_file_and_replaces_the_old_ones(tmp_path: Path) -> None:

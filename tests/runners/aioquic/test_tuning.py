@@ -75,15 +75,6 @@ def acknowledgements(client: QuicConnection, arriving: list[bytes], now: float) 
     return len(client.datagrams_to_send(now))
 
 
-def test_presets_are_those_of_the_mesh_study() -> None:
-    assert tuning() == MODERN == Tuning()
-    assert tuning(preset="v43") == V43
-    assert tuning(preset="bquic") == BQUIC
-    assert (V43.slow_start_exit, V43.loss_time_threshold) == (0.125, 1.125)
-    assert (V43.ack_every, V43.pacing_slow_start, V43.pacing_avoidance) == (2, 2, 1.25)
-    assert (BQUIC.ack_decimation, BQUIC.ack_decimation_after) == (10, 100)
-
-
 def test_an_option_takes_the_place_of_the_presets() -> None:
     assert tuning(preset="v43", slow_start_exit="off") == V43.model_copy(
         update={"slow_start_exit": "off"}

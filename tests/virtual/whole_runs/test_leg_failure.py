@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.virtual.run import run_virtual
 from tests.virtual.scenarios import scenario
-from tests.virtual.test_views import columns, summary
+from tests.virtual.test_views import summary
 
 FAILING: dict[str, Any] = {"report_ms": 20, "data_recovery": True, "leg_failure_ms": 100}
 REQUESTS = {
@@ -65,11 +65,3 @@ def test_reports_reach_the_other_end_by_the_leg_that_is_left(tmp_path: Path) -> 
     sent = summary(tmp_path, "ue")["receive"]["1"]["reports_sent"]
     assert sent - 2 <= received["reports_received"] <= sent
     assert 40 < received["reports_stale"] < 60  # the copies of the first second
-
-
-def test_only_a_bearer_whose_legs_may_fail_has_columns_of_it(tmp_path: Path) -> None:
-    new = {f"{name}_{leg}" for name in ("failures", "failed_ns", "probes") for leg in (1, 2)}
-    for name, pdcp in (("with", FAILING), ("without", FAILING | {"leg_failure_ms": None})):
-        run = tmp_path / name
-        requests(run, pdcp=pdcp, workload={"size_mb": 0.05}, legs=[radio()] * 2)
-        assert new & set(columns(run / "gnb-transmit.csv")) == (new if name == "with" else set())

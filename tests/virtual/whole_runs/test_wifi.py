@@ -15,7 +15,6 @@ from tests.virtual.scenarios import leg, scenario
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LTE = leg(delay_ms=20, rlc={"mode": "am"}) | {"uplink": UPLINK}
-SHARED = ("idle", "contention", "collision", "foreign")
 
 
 def wifi(**medium: Any) -> dict[str, Any]:
@@ -72,33 +71,6 @@ def test_errors_become_delay_and_not_loss(tmp_path: Path) -> None:
     assert seen["dropped_radio"] == seen["dropped_loss"] == 0
 
 
-def test_airtimes_of_both_directions_are_within_the_run(tmp_path: Path) -> None:
-    result = run(tmp_path, legs=[wifi(load_percent=20)])
-    down, up = (last(tmp_path / f"{end}-legs.csv") for end in ("gnb", "ue"))
-    shared = [down[f"medium_{kind}_ns"] for kind in SHARED]
-    assert shared == [up[f"medium_{kind}_ns"] for kind in SHARED]
-    assert down["airtime_ns"] > up["airtime_ns"] > 0
-    total = down["airtime_ns"] + up["airtime_ns"] + sum(shared)
-    assert result.completion_s is not None
-    assert 0.95 < total / 1e9 / result.completion_s < 1.05
-
-
-def test_others_on_the_medium_slow_a_download_down(tmp_path: Path) -> None:
-    alone, beside = (
-        goodput(run(tmp_path / str(load), legs=[wifi(load_percent=load, stations=5)]))
-        for load in (0, 50)
-    )
-    assert beside < 0.8 * alone
-
-
-def test_the_way_back_costs_the_download_airtime(tmp_path: Path) -> None:
-    medium = wifi(aggregation="none")
-    shared = goodput(run(tmp_path / "wifi", legs=[medium], workload={"size_mb": 4}))
-    alone = last(tmp_path / "wifi" / "gnb-legs.csv")
-    assert alone["collisions"] > 0
-    assert shared < 28  # 31.6 Mbit/s of packets of 1,500 bytes go one way
-
-
 def test_lte_and_wifi_under_dual_connectivity_are_faster_than_either(tmp_path: Path) -> None:
     fields = {"workload": {"size_mb": 4}}
     lwa = {"mode": "dc", "legs": [LTE, wifi()], "pdcp": {"split": "least-delay"}, **fields}
@@ -125,8 +97,3 @@ def test_a_bearer_lives_through_an_outage_of_its_wifi_leg(
     assert result.details["bytes_received"] == 1_000_000
     for end in ("gnb", "ue"):
         assert last(tmp_path / f"{end}-legs.csv", 2)["delivered_packets"] > 0
-
-
-def test_legs_without_wifi_have_no_columns_of_it(tmp_path: Path) -> None:
-    run(tmp_path, legs=[leg()])
-    assert "txops" not in last(tmp_path / "gnb-legs.csv")
