@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tests.studies.digests import STUDIES, module, runs_of, titles, with_numbers
-
-FOLDER = STUDIES / "cellular"
+from tests.studies.digests import module, runs_of, titles, with_numbers
 
 
 def test_a_report_of_a_quick_version_judges_each_environment() -> None:

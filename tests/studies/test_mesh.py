@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from tests.studies.digests import STUDIES, module, runs_of, titles, with_numbers
-
-FOLDER = STUDIES / "mesh"
+from tests.studies.digests import module, runs_of, titles, with_numbers
 
 
 def test_a_report_judges_all_experiments_of_a_sample() -> None:
