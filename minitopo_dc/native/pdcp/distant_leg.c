@@ -1,6 +1,4 @@
-#include "distant_leg.h"
-
-#include "../base/memory.h"
+#include "legs.h"
 
 #define FRAME_BYTES 60
 #define MIN_BYTES INT64_C(3000)

@@ -1,8 +1,6 @@
-#include "proportional.h"
+#include "policy.h"
 
 #include <math.h>
-
-#include "view.h"
 
 /* Python's `sum` of floats: from 3.12 on with Neumaier's compensation. */
 static double sum(const double *values, int count)

@@ -56,4 +56,13 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
 /* Move what is due into `ready`. */
 void receive_settle(receive *self, int64_t now);
 
+/* What a receiving entity's reports count: the twin of pdcp/receiving/report_maker.py, which also writes
+ * them and says when. */
+struct report_maker {
+    const receive *of;
+    int legs;
+    int64_t mask, window, highest; /* COUNT after the highest of all legs */
+    reception found[MAX_LEGS];
+};
+
 #endif

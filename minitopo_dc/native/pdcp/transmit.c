@@ -1,7 +1,4 @@
-#include "transmit.h"
-
-#include "../base/arithmetic.h"
-#include "view.h"
+#include "policy.h"
 
 void transmit_begin(transmit *self, packet_hooks hooks)
 {

@@ -5,8 +5,7 @@
 
 #include "../base/declared.h"
 #include "feedback.h"
-#include "bearer_leg.h"
-#include "policy.h"
+#include "legs.h"
 
 typedef struct {
     void *sdu;

@@ -7,7 +7,6 @@
 #include "../base/declared.h"
 #include "../link/leg.h"
 #include "../pdcp/receive.h"
-#include "../pdcp/report_maker.h"
 #include "../pdcp/transmit.h"
 
 typedef struct router router;

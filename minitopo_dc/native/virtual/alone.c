@@ -1,7 +1,6 @@
 /* Legs and entities by themselves, made and driven from Python: packets are numbers. */
 #include "../link/leg.h"
 #include "../pdcp/receive.h"
-#include "../pdcp/report_maker.h"
 #include "../pdcp/transmit.h"
 
 #include "../base/arithmetic.h"
