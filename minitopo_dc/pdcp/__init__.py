@@ -11,8 +11,15 @@ from minitopo_dc.pdcp.formats.classify import (
     classify_udp,
 )
 from minitopo_dc.pdcp.formats.codec import SN_BITS, PduError, SnFormat, sn_format
-from minitopo_dc.pdcp.formats.report import LegReception, Report, decode_report, encode_report
-from minitopo_dc.pdcp.formats.status_report import StatusReport, decode_status, encode_status
+from minitopo_dc.pdcp.formats.report import (
+    LegReception,
+    Report,
+    StatusReport,
+    decode_report,
+    decode_status,
+    encode_report,
+    encode_status,
+)
 from minitopo_dc.pdcp.formats.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.policies.bandit import BanditPolicy
 from minitopo_dc.pdcp.policies.best_leg import (

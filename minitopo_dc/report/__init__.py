@@ -24,7 +24,7 @@ from minitopo_dc.report.default import draw, varying
 from minitopo_dc.results.tables.columns import value_name
 from minitopo_dc.results.tables.conditions import condition_tables
 from minitopo_dc.results.tables.markdown import cell_text, paragraphs, with_index
-from minitopo_dc.results.tables.means import mean_tables
+from minitopo_dc.results.tables.summary import mean_tables
 
 PIXELS = 150
 """Pixels of the page per inch of a figure, by which its 7 points are as the page's 14 pixels."""

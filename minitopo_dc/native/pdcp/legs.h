@@ -1,5 +1,5 @@
-/* The legs of a bearer's transmitting entity: the twins of pdcp/transmitting/legs.py, distant_leg.py,
- * flow_control.py and backhaul.py, which have the rules. */
+/* The legs of a bearer's transmitting entity: the twins of pdcp/transmitting/legs.py, distant_leg.py
+ * and flow_control.py, which have the rules. */
 #ifndef MINITOPO_LEGS_H
 #define MINITOPO_LEGS_H
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from typing import Final, Generic, Literal, TypeVar, get_args
 
 from minitopo_dc.pdcp.formats.codec import SnFormat
-from minitopo_dc.pdcp.formats.status_report import MAX_BYTES, StatusReport
+from minitopo_dc.pdcp.formats.report import MAX_BYTES, StatusReport
 from minitopo_dc.pdcp.receiving.t_reordering import AdaptiveTReordering
 from minitopo_dc.pdcp.statistics import WAITING_BUCKETS, ReceiveStatistics, WaitingTime
 from minitopo_dc.pdcp.timers import Timer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from minitopo_dc.pdcp.formats.codec import SnFormat
+from minitopo_dc.pdcp.formats.report import HEADER_BYTES as STATUS_BYTES
 from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report, report_size
-from minitopo_dc.pdcp.formats.status_report import HEADER_BYTES as STATUS_BYTES
 from minitopo_dc.pdcp.receiving.entity import ReceivingEntity
 
 MAX_BYTES: Final = 1500 - 40 - 8

@@ -6,8 +6,7 @@ from collections import deque
 from dataclasses import replace
 
 from minitopo_dc.pdcp.formats.codec import PduError
-from minitopo_dc.pdcp.formats.report import LegReception, Report, decode_report
-from minitopo_dc.pdcp.formats.status_report import StatusReport
+from minitopo_dc.pdcp.formats.report import LegReception, Report, StatusReport, decode_report
 from minitopo_dc.pdcp.policies.view import LegReport
 from minitopo_dc.pdcp.statistics import FeedbackStatistics
 

@@ -16,7 +16,7 @@ from itertools import takewhile
 from operator import attrgetter
 from typing import Generic, TypeVar
 
-from minitopo_dc.pdcp.formats.status_report import StatusReport
+from minitopo_dc.pdcp.formats.report import StatusReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""A summary with one row for all runs of a transport in a mode, and notes on them."""
+"""Summaries: a row for all runs of a transport in a mode, with notes; a row a case, with means."""
 
 from __future__ import annotations
 
@@ -8,8 +8,18 @@ from typing import Any, get_args
 
 import pandas as pd
 
+from minitopo_dc import statistics
+from minitopo_dc.numbers import with_reach
 from minitopo_dc.results.path_use import PATH_USE
 from minitopo_dc.results.run_result import CAUTIONS, DESYNCHRONISED, Status, mode_and_variant
+from minitopo_dc.results.tables.columns import (
+    LEG_BYTES,
+    MINOR,
+    label_of,
+    main_measure,
+    measures_of,
+    value_name,
+)
 from minitopo_dc.results.tables.runs import leg_columns
 from minitopo_dc.workloads import Column, Download, get_workload, workload_names
 
@@ -141,3 +151,45 @@ def _lines(details: Mapping[str, Any]) -> Iterator[str]:
         if use in WORDS:
             yield WORDS[use].format(leg)
     yield from details.get(CAUTIONS, ())
+
+
+MEASURES = 5
+"""The most measures of a page's table."""
+FIRST = ("completion_s", "capacity_share")
+"""The measures that are beside the main one before all others."""
+
+
+def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the means of an experiment's cases, and the same as texts for a page.
+
+    Of each measure there are `MEASURE`, `MEASURE_low`, `MEASURE_high` and, of the main one, `n`.
+    The page's table has the first measures, each with the half of its 95 % interval.
+    """
+    main = main_measure(runs, labels)
+    measures = sorted(measures_of(runs, labels), key=lambda name: (name != main, _weight(name)))
+    cases = runs[list(labels)].drop_duplicates().reset_index(drop=True)
+    numbers, shown = cases.copy(), cases.map(value_name)
+    for name in measures:
+        means = cases.merge(statistics.means(runs, labels, name), "left", list(labels))
+        mean, low, high = means["mean"], means["low"], means["high"]
+        if name == main:
+            numbers["n"] = shown["n"] = means["n"].fillna(0).astype(int)
+        numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
+        if name in measures[:MEASURES]:
+            label, unit = _head(name)
+            shown[label] = list(map(with_reach, mean / unit, (high - mean) / unit))
+    return numbers, shown
+
+
+def _weight(name: str) -> int:
+    """Return the place of a measure in a table: those of the workload before the legs' bytes."""
+    if name in MINOR:
+        return 3 * (name not in FIRST)
+    return 2 if name.startswith(LEG_BYTES) else 1
+
+
+def _head(name: str) -> tuple[str, float]:
+    """Return the head of a measure's column, and its unit in those of the measure."""
+    if name.startswith(LEG_BYTES):
+        return f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
+    return label_of(name), 1

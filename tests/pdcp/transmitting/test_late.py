@@ -16,7 +16,7 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     SplitPolicy,
 )
-from minitopo_dc.pdcp.formats.status_report import StatusReport
+from minitopo_dc.pdcp.formats.report import StatusReport
 from tests.pdcp.late_bearer import MS, SIZE, Bearer, Waits, endless
 
 

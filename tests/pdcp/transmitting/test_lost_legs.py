@@ -22,7 +22,7 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     sn_format,
 )
-from minitopo_dc.pdcp.formats.status_report import StatusReport
+from minitopo_dc.pdcp.formats.report import StatusReport
 from minitopo_dc.pdcp.transmitting.legs import BearerLeg, BearerLegs
 from minitopo_dc.trace import RateTrace
 from tests.pdcp.late_bearer import MS, SIZE, Bearer, Waits, endless

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from minitopo_dc.results.tables.means import mean_tables
+from minitopo_dc.results.tables.summary import mean_tables
 
 
 def test_a_table_of_means_begins_with_the_main_measure_and_has_intervals() -> None:
