@@ -14,7 +14,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.registry import MIGRATION, Registry
-from minitopo_dc.runners.addresses import ip_version, is_bound
+from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
@@ -63,17 +63,6 @@ class Transfer:
     # How long the client's process has lived, when it has ended.
     client_s: float | None = None
 
-    def __post_init__(self) -> None:
-        if self.timeout_s <= 0:
-            raise ValueError(f"timeout_s must be positive, not {self.timeout_s}")
-        if not 0 < self.port < 65536:
-            raise ValueError(f"port must be 1 to 65535, not {self.port}")
-        if not self.client_addresses:
-            raise ValueError("client_addresses must hold at least one address")
-        ip_version((self.server_address, *self.client_addresses))
-        if self.paths and max(self.paths.legs) > len(self.client_addresses):
-            raise ValueError(f"client_addresses: {len(self.client_addresses)}; one per leg")
-
     @property
     def path_plan(self) -> PathPlan:
         """Return `paths`, or the plan in which every address has a path for the whole time."""
@@ -88,11 +77,6 @@ class Transfer:
     def download(self) -> Download:
         """Return the workload of a runner that carries downloads only."""
         return as_download(self.workload)
-
-    @property
-    def ip_version(self) -> int:
-        """Return the IP version of all its addresses, 4 or 6."""
-        return ip_version((self.server_address,))
 
     @property
     def server_settings(self) -> Path:
@@ -352,28 +336,6 @@ class Runner(ABC):
             SettingsError: an option is unknown or wrong, with what is allowed.
         """
         self.options_type.check(options, f"runner {self.name}")
-
-    def validate(self, transfer: Transfer) -> None:
-        """Check what only this runner knows of a transfer.
-
-        Raises:
-            ValueError: an option is unknown or wrong, an address is missing, or it does not carry
-                the workload.
-        """
-        self.check_options(transfer.options, transfer.ip_version)
-        reason = self.refusal(transfer.workload)
-        if reason is not None:
-            raise ValueError(reason)
-        if self.multipath and not self.takes_paths and len(transfer.client_addresses) < 2:
-            raise ValueError(f"runner {self.name}: client_addresses must hold two or more")
-        scheduled = not transfer.path_plan.is_whole(len(transfer.client_addresses))
-        if scheduled and not self.takes_paths:
-            raise ValueError(f"runner {self.name} takes no path schedule")
-        used = len(transfer.path_plan.legs)
-        if self.multipath and used > (self.path_limit or used):
-            raise ValueError(
-                f"runner {self.name}: paths on {used} legs, allowed: {self.path_limit}"
-            )
 
     def files(self, transfer: Transfer) -> AbstractContextManager[None]:  # noqa: ARG002 (a hook)
         """Make the files of one transfer; large ones are removed at the end, whatever happens."""

@@ -152,7 +152,9 @@ class Ngtcp2Runner(DatagramRunner):
         report = last_json(transfer.client_output, "client")
         started_ns = report.pop("started_ns", None)  # it never had a socket
         stopped_s = report.pop("stopped_s", None)
-        if stopped_s is not None and not _has_content(transfer):
+        if stopped_s is not None and not any(
+            file.stat().st_size for file in (transfer.directory / "download").iterdir()
+        ):
             return Measurement(0, stopped_s, report, started_ns)
         received = _received(transfer)
         if report["local_address"] != transfer.client_addresses[0]:
@@ -176,11 +178,6 @@ def _path(transfer: Transfer) -> str:
     """Return the path of the URL: of a file, or with a duration of zeros without end."""
     folder = "/www" if transfer.download.duration_s is None else ""
     return f"{folder}/{transfer.download.requested_bytes}"
-
-
-def _has_content(transfer: Transfer) -> bool:
-    """Return whether the client received anything of an answer."""
-    return any(file.stat().st_size for file in (transfer.directory / "download").iterdir())
 
 
 def _received(transfer: Transfer) -> int:

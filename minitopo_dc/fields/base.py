@@ -340,13 +340,13 @@ def _place(location: tuple[int | str, ...], *, names_field: bool) -> tuple[int |
     """Return where an error is without the choices; an unknown field may have a choice's name."""
     last = location[-1:] if names_field else ()
     return (
-        *(part for part in location[: len(location) - len(last)] if not _is_choice(part)),
+        *(
+            part
+            for part in location[: len(location) - len(last)]
+            if not (isinstance(part, str) and CHOICE.fullmatch(part))
+        ),
         *last,
     )
-
-
-def _is_choice(part: int | str) -> bool:
-    return isinstance(part, str) and bool(CHOICE.fullmatch(part))
 
 
 WORDS: Final[dict[str, str]] = {

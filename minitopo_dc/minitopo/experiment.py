@@ -202,18 +202,13 @@ def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
     line = file.one("congctrl")
     if line is None:
         return DEFAULT_CONGESTION_CONTROL, []
-    chosen = word(line, line.value, "congestion control", (*_congestion_controls(), *COUPLED))
+    # Each run checks that its own runner has it.
+    known = {name: None for runner in all_runners() for name in runner.congestion_controls}
+    chosen = word(line, line.value, "congestion control", (*known, *COUPLED))
     if chosen in COUPLED:
         words = f"ignored: {chosen} is MPTCP v0's; using {DEFAULT_CONGESTION_CONTROL}"
         return DEFAULT_CONGESTION_CONTROL, [line.says(words)]
     return chosen, []
-
-
-def _congestion_controls() -> list[str]:
-    """Return the congestion controls of all runners; each run checks that its own runner has it."""
-    return list(
-        dict.fromkeys(name for runner in all_runners() for name in runner.congestion_controls)
-    )
 
 
 def _size(file: ParameterFile) -> int:

@@ -64,10 +64,6 @@ def _links() -> None:
     _run("ethtool", "-K", "probe0", "tso", "off", "gso", "off", "gro", "off", "tx", "off")
 
 
-def _routing_by_mark() -> None:
-    _run("ip", "rule", "add", "fwmark", "1/0xff", "table", "101")
-
-
 def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> None:
     """Send a packet as the element does: queued by iptables, rewritten, marked, released.
 
@@ -139,7 +135,9 @@ def _queue_discipline(*discipline: str) -> None:
 PROBES: dict[str, Callable[[], None]] = {
     "namespaces": _namespaces,
     "links": _links,
-    "routing by mark": _routing_by_mark,
+    "routing by mark": functools.partial(
+        _run, "ip", "rule", "add", "fwmark", "1/0xff", "table", "101"
+    ),
     "NFQUEUE": functools.partial(_packet_queue, "iptables", socket.AF_INET, "127.0.0.1"),
     "IPv6": functools.partial(_packet_queue, "ip6tables", socket.AF_INET6, "::1"),
     "SCHED_FIFO": _exact_timers,

@@ -282,10 +282,6 @@ def as_finding(
     """Return a finding; `reason` says what is wrong, or, if empty, `found` says what is there."""
     if not reason:
         return Finding(name, "ok", found or "", enables, "")
-    status: Status = "missing" if _is_essential(enables) else "optional-missing"
+    essential = (ELEMENT, *(runner.name for runner in all_runners() if runner.essential))
+    status: Status = "missing" if enables in essential else "optional-missing"
     return Finding(name, status, reason, enables, remedy)
-
-
-def _is_essential(enables: str) -> bool:
-    """Return whether `minitopo-dc compare` on the real clock needs it."""
-    return enables in (ELEMENT, *(runner.name for runner in all_runners() if runner.essential))

@@ -29,24 +29,6 @@ class TransportLimitError(SettingsError):
     """
 
 
-def chosen_runners(scenario: Scenario) -> tuple[Runner, ...]:
-    """Return the runner of each flow (`resolved_flows`), which has its mode and knows its options.
-
-    Raises:
-        SettingsError: there is no such transport, or it lacks the mode or an option; the message
-            says what is allowed.
-        TransportLimitError: a transport cannot carry its flow (`transport_limit`).
-    """
-    runners = _known_runners(scenario)
-    _check_limits(scenario, runners)
-    return runners
-
-
-def _check_limits(scenario: Scenario, runners: Sequence[Runner]) -> None:
-    if (reason := transport_limit(scenario, runners)) is not None:
-        raise TransportLimitError(reason)
-
-
 def transport_limit(scenario: Scenario, runners: Sequence[Runner]) -> str | None:
     """Return the first limit of a flow's own transport that the scenario exceeds, or None.
 
@@ -308,7 +290,8 @@ def check_fields(scenario: Scenario) -> Scenario:
     scenario = resolve_scenario(scenario).scenario
     runners = _known_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
-    _check_limits(scenario, runners)
+    if (reason := transport_limit(scenario, runners)) is not None:
+        raise TransportLimitError(reason)
     return scenario
 
 

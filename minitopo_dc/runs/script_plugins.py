@@ -227,7 +227,8 @@ class _Slice:
         if node.decorator_list:
             self._decorated.add(thing.__name__)
         known = vars(sys.modules[thing.__module__])
-        for name in sorted(_globals_in(text) - {thing.__name__}):
+        free = _free(symtable.symtable(text, "<definition>", "exec"), top=True)
+        for name in sorted({*free} - {thing.__name__}):
             if name in known:
                 self.add(name, known[name])
         return text
@@ -274,11 +275,6 @@ def _place(value: Any) -> tuple[str, str] | None:
             if module is not None and getattr(module, name, None) is value:
                 return None if _is_own_module(module) else (module.__name__, name)
     return None
-
-
-def _globals_in(text: str) -> set[str]:
-    """Return the names of its module that a definition uses, also in its annotations."""
-    return set(_free(symtable.symtable(text, "<definition>", "exec"), top=True))
 
 
 def _free(table: symtable.SymbolTable, *, top: bool) -> Iterator[str]:

@@ -200,30 +200,6 @@ def test_a_program_that_has_gone_fails_the_transfer(
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"timeout_s": 0.0}, "timeout_s must be positive"),
-        ({"port": 0}, "port must be 1 to 65535"),
-        ({"client_addresses": ()}, "client_addresses must hold at least one"),
-        ({"server_address": "server"}, "server"),
-    ],
-)
-def test_a_transfer_refuses_what_cannot_be(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        replace(TRANSFER, **change)
-
-
-def test_a_multipath_runner_without_schedules_wants_two_client_addresses() -> None:
-    with pytest.raises(ValueError, match="runner mpquic: client_addresses must hold two or more"):
-        get_runner("mpquic").validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
-
-
-@pytest.mark.parametrize("name", ["mptcp", "mpquic-picoquic"])
-def test_a_multipath_runner_with_schedules_may_have_one(name: str) -> None:
-    get_runner(name).validate(replace(TRANSFER, client_addresses=("10.0.1.2",)))
-
-
-@pytest.mark.parametrize(
     ("name", "options", "words"),
     [
         (
@@ -271,7 +247,7 @@ def test_a_wrong_option_is_refused_with_what_is_allowed(
     name: str, options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SettingsError, match=words):
-        get_runner(name).validate(replace(TRANSFER, options=options))
+        get_runner(name).check_options(options, 4)
 
 
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
@@ -294,7 +270,7 @@ def test_only_tcp_writes_what_the_kernel_says_of_its_connection(tmp_path: Path) 
     assert recording["tcp_info"] == str(tmp_path / "tcp-info.csv")
     assert told(get_runner("tcp").server_command(silent))["tcp_info"] is None
     with pytest.raises(SettingsError, match="no option 'tcp_info'"):
-        get_runner("mptcp").validate(transfer)
+        get_runner("mptcp").check_options(transfer.options, 4)
 
 
 def test_an_option_reaches_the_program(tmp_path: Path) -> None:

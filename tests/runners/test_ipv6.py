@@ -46,13 +46,6 @@ def transfer(tmp_path: Path) -> Transfer:
     )
 
 
-def test_a_transfer_is_of_the_version_of_its_addresses(transfer: Transfer) -> None:
-    assert transfer.ip_version == 6
-    assert replace(transfer, server_address="10.0.0.2", client_addresses=("10.2.1.2",)) != transfer
-    with pytest.raises(ValueError, match="allowed are IPv4 addresses or IPv6 addresses"):
-        replace(transfer, client_addresses=("10.2.1.2",))
-
-
 def test_addresses_stand_in_brackets_before_a_port_only() -> None:
     assert [bracketed(address) for address in ("10.0.0.2", "fd00::2")] == ["10.0.0.2", "[fd00::2]"]
     assert ip_version(["::1", "fd00::2"]) == 6

@@ -15,7 +15,6 @@ from minitopo_dc.runs.check import (
     check_real,
     check_rows,
     check_scenario,
-    chosen_runners,
     runners_of,
     unsupported_reason,
 )
@@ -62,7 +61,6 @@ def flows(*given: dict[str, Any]) -> dict[str, Any]:
 def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[str]) -> None:
     wanted = scenario(**fields)
     check_fields(wanted)
-    assert [runner.name for runner in chosen_runners(wanted)] == transports
     assert [runner.name for runner in runners_of(wanted)] == transports
 
 

@@ -10,7 +10,7 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.check import check_real, chosen_runners, unsupported_reason
+from minitopo_dc.runs.check import check_fields, check_real, runners_of, unsupported_reason
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
@@ -82,8 +82,7 @@ def test_a_scenario_without_flows_is_one() -> None:
 def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         wanted = scenario({"mode": "dc"}, flow, **fields)
-        chosen_runners(wanted)
-        check_real(wanted)
+        check_fields(wanted)
 
 
 def test_opportunities_are_no_legs_of_the_kernel_s(tmp_path: Path) -> None:
@@ -129,7 +128,7 @@ def test_a_transport_of_one_client_address_is_refused_on_two_legs(
     first: dict[str, Any], second: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(SettingsError, match=words):
-        chosen_runners(scenario(first, second, transport="quic-ngtcp2", clock="real"))
+        check_fields(scenario(first, second, transport="quic-ngtcp2", clock="real"))
 
 
 def test_an_ok_run_of_a_size_has_the_size_that_a_failed_one_has(tmp_path: Path) -> None:
@@ -164,19 +163,18 @@ def test_the_real_clock_takes_flows_of_several_transports_for_a_time() -> None:
         {"mode": "multipath", "transport": "mptcp"},
         workload={"duration_s": 3},
     )
-    check_real(wanted)
-    assert [runner.name for runner in chosen_runners(wanted)] == ["quic", "tcp", "mptcp"]
+    assert [runner.name for runner in runners_of(check_fields(wanted))] == ["quic", "tcp", "mptcp"]
 
 
 def test_a_client_that_cannot_stop_at_a_time_is_refused() -> None:
     alone = scenario(mode="multipath", transport="mpquic", workload={"duration_s": 3})
     with pytest.raises(SettingsError, match=r"duration_s: .*mpquic .*allowed: tcp, quic, quic-"):
-        chosen_runners(alone)
+        check_fields(alone)
 
 
 def test_what_one_flow_lacks_makes_the_run_unsupported() -> None:
     wanted = scenario({"mode": "sc"}, {"mode": "sc", "congestion_control": "bbr"})
-    reason = unsupported_reason(wanted, chosen_runners(wanted))
+    reason = unsupported_reason(wanted, runners_of(wanted))
     assert reason == "runner quic has no bbr (choose reno or cubic)"
 
 

@@ -79,7 +79,7 @@ class _Payload(NamedTuple):
 def classify_datagram(datagram: bytes) -> PacketFacts:
     """Return what the headers of an IPv4 or IPv6 datagram tell, defaults where they are cut."""
     try:
-        payload = _ip_payload(datagram)
+        payload = _ipv4_payload(datagram) if datagram[0] >> 4 == 4 else _ipv6_payload(datagram)
         if payload.protocol == TCP:
             return _classify_tcp(payload)
         if payload.protocol == UDP and len(payload.data) >= 8:
@@ -92,11 +92,6 @@ def classify_datagram(datagram: bytes) -> PacketFacts:
 def classify_udp(payload: bytes, dscp: int = 0) -> PacketFacts:
     """Return what the payload of a UDP datagram with a code point tells of it."""
     return PacketFacts(dscp, _udp_kind(payload))
-
-
-def _ip_payload(datagram: bytes) -> _Payload:
-    """Return the transport payload; raise struct.error or IndexError if it is missing or cut."""
-    return _ipv4_payload(datagram) if datagram[0] >> 4 == 4 else _ipv6_payload(datagram)
 
 
 def _ipv4_payload(datagram: bytes) -> _Payload:

@@ -211,10 +211,6 @@ def _leg_share(row: Row, match: re.Match[str]) -> float:
     return leg_share(Path(row["directory"]), column, leg=int(leg), from_s=float(from_s))
 
 
-def _leg_bytes(row: Row) -> Sequence[float]:
-    return load_result(Path(row["directory"])).leg_bytes or ()
-
-
 def _numbered(
     values: Callable[[Row], Sequence[float]],
 ) -> Callable[[Row, re.Match[str]], float]:
@@ -229,7 +225,9 @@ NUMBERED: dict[re.Pattern[str], Callable[[Row, re.Match[str]], float]] = {
     re.compile("utilisation_leg_([0-9]+)"): _numbered(
         lambda row: link_utilisation(Path(row["directory"]))
     ),
-    re.compile("leg_bytes_([0-9]+)"): _numbered(_leg_bytes),
+    re.compile("leg_bytes_([0-9]+)"): _numbered(
+        lambda row: load_result(Path(row["directory"])).leg_bytes or ()
+    ),
     re.compile("leg_([0-9]{1,3})_(carried|sent)_from_([0-9]{1,6})_s"): _leg_share,
 }
 """Measures with a number in their names, such as `leg_2_carried_from_4_s`."""

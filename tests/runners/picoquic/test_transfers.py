@@ -189,14 +189,6 @@ def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path
     assert read.paths == plan
 
 
-def test_more_paths_than_picoquic_has_are_refused(tmp_path: Path) -> None:
-    clients = tuple(f"127.0.0.{number}" for number in range(2, 11))
-    with pytest.raises(ValueError, match="paths on 9 legs, allowed: 8"):
-        get_runner("mpquic-picoquic").validate(
-            local(tmp_path, Download(size_mb=1), clients=clients)
-        )
-
-
 class Broken:
     """A socket that cannot send."""
 
