@@ -15,7 +15,7 @@ from typing import get_args
 import pandas as pd
 
 from minitopo_dc.campaign.campaign import AGAIN, Campaign
-from minitopo_dc.campaign.cluster import Cluster
+from minitopo_dc.campaign.executors import Cluster
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
 from minitopo_dc.campaign.store import Store

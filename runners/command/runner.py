@@ -17,7 +17,7 @@ from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
-from minitopo_dc.runners.mptcp.virtual import EndpointChanges
+from minitopo_dc.runners.mptcp.runner import EndpointChanges
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import (
     MOMENT_S,

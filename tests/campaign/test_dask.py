@@ -21,8 +21,7 @@ from distributed import KilledWorker, LocalCluster
 from benchmarks.hostile.stores import pretend
 from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import executors
-from minitopo_dc.campaign.cluster import REAL_CLOCK, Cluster
-from minitopo_dc.campaign.executors import received
+from minitopo_dc.campaign.executors import REAL_CLOCK, Cluster, received
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
@@ -169,7 +168,7 @@ def test_a_run_that_is_lost_is_one_error(outcome: Any, words: str, tmp_path: Pat
 def test_a_scheduler_that_does_not_answer_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.campaign.cluster.CONNECT_TIMEOUT", "0.3s")
+    monkeypatch.setattr("minitopo_dc.campaign.executors.CONNECT_TIMEOUT", "0.3s")
     with pytest.raises(StoreError, match=r"--dask tcp://127\.0\.0\.1:9: no answer"):
         next(iter(Cluster("tcp://127.0.0.1:9")({}, Retries(), tmp_path)))
 

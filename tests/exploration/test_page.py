@@ -14,8 +14,7 @@ import pytest
 
 import minitopo_dc as dc
 from minitopo_dc.exploration import explore
-from minitopo_dc.exploration.page import Explorer
-from minitopo_dc.exploration.picture import draw, png_of
+from minitopo_dc.exploration.page import Explorer, draw, png_of
 from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
 from tests.picoquic.extension import needs_picoquic
 

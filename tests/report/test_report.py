@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 
 from minitopo_dc import Scenario, report
 from minitopo_dc.plots.theme import ORDER
-from minitopo_dc.report import write_report
-from minitopo_dc.report.default import draw
+from minitopo_dc.report import draw, write_report
 from minitopo_dc.results.tables.runs import scenario_fields
 
 LEGS: list[dict[str, Any]] = [
