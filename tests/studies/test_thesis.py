@@ -17,9 +17,9 @@ from minitopo_dc.campaign.program import Program, load_program
 
 STUDY = Path(__file__).parents[2] / "studies" / "thesis"
 DIGESTS = {  # of the sorted identities of all runs: recorded results are joined by them
-    ("throughput", "full"): "53fbd698e89b033c",
-    ("throughput", "quick"): "8bacb54c3cda3efb",
-    ("throughput", "sample"): "1c188e4880c028d3",
+    ("throughput", "full"): "4b398cbf1a7d605e",
+    ("throughput", "quick"): "9c1a0e6bd47c3d01",
+    ("throughput", "sample"): "7388cb4b6bc21992",
     ("throughput_lte", "quick"): "b1bb33bec4a6d49b",
     ("throughput_lte", "sample"): "b2236eee68b3c7a0",
     ("fairness", "full"): "924f3ce55c4611b7",
@@ -27,7 +27,7 @@ DIGESTS = {  # of the sorted identities of all runs: recorded results are joined
     ("fairness", "sample"): "707128de83b21e92",
     ("behaviour", "full"): "35332de690b89b18",
     ("behaviour", "quick"): "208165c61649bfe3",
-    ("appendices", "sample"): "90f4ae74fb0d44cc",
+    ("appendices", "sample"): "0bc303b274fc9d01",
 }
 
 
