@@ -13,6 +13,8 @@ typedef struct {
     int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
     int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
+    /* With a queue discipline. */
+    int64_t dropped_early, marked_packets, ect0_packets, ect1_packets, ce_packets;
     /* With RLC. */
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
@@ -32,6 +34,8 @@ void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
+/* For a leg that is new. */
+void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);
 void leg_limit(leg *self, int64_t packets, int64_t bytes);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);

@@ -6,7 +6,18 @@
 
 #include "../base/arithmetic.h"
 
-static const packet_hooks NOBODY = {NULL, NULL};
+static int ecn_of(const void *number)
+{
+    return (int)((uintptr_t)number & CE);
+}
+
+static void *mark(void *number)
+{
+    return (void *)((uintptr_t)number | CE);
+}
+
+/* Nobody counts; the last bits of a number are its code point. */
+static const packet_hooks NOBODY = {NULL, NULL, ecn_of, mark};
 
 leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes, int64_t grant)
 {
@@ -35,7 +46,9 @@ void leg_limit(leg *self, int64_t packets, int64_t bytes)
 
 int leg_push_number(leg *self, uintptr_t number, int size, int64_t now)
 {
-    return leg_push(self, (carried){(void *)number, -1}, size, now);
+    carried what = {(void *)number, -1};
+
+    return leg_push(self, &what, size, now);
 }
 
 int leg_poll_number(leg *self, int64_t now, uintptr_t *number)
