@@ -183,7 +183,7 @@ typedef struct host host;
 /* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
 typedef struct {
     void (*fire)(void *timer);
-    void (*deliver)(void *network, int64_t token);
+    void (*deliver)(void *network, int64_t token, int ecn);
     void (*forget)(void *network, int64_t token);
     int64_t (*step)(void *host, int why); /* when to step again */
 } python_calls;
@@ -209,11 +209,11 @@ transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **
 receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
- * bearer. `delay` is that before either end of the bearer. */
-flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driver *plain, receive_driver *other,
-                   int64_t delay);
+ * bearer. `delay` is that before either end of the bearer; `ecn` the code point of what C sends. */
+flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
+                   receive_driver *other, int64_t delay);
 /* A packet that Python has, by its token. */
-void flow_enter(flow *self, int64_t token, int size);
+void flow_enter(flow *self, int64_t token, int size, int ecn);
 
 /* A host between its flows and an endpoint of picoquic. */
 host *network_host(network *self, void *handle);
@@ -294,6 +294,9 @@ int ip_append_room(uint8_t *ip, int length, int size);
 int ip_split_trailer(uint8_t *ip, int length, int size);
 int ip_size_on_leg(const uint8_t *ip, int length);
 int ip_may_be_forwarded(const uint8_t *ip);
+int ip_ecn(const uint8_t *ip);
+/* Set Congestion Experienced. */
+void ip_mark(uint8_t *ip);
 
 enum { SDU_TAKEN, SDU_MALFORMED, SDU_REFUSED_OPTIONS, SDU_HANDED_BACK };
 

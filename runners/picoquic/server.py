@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
-from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
+from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, configuration, drive
 from minitopo_dc.runners.picoquic.ends import ServerSession
 from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
@@ -33,7 +33,7 @@ def main() -> None:
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
     sample_ns = SAMPLE_NS if len(settings.clients) > 1 else None
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with Sockets([settings.address], settings.port) as sockets:
+    with Sockets([settings.address], settings.port, ecn=code_point(settings)) as sockets:
         session = ServerSession(
             _connection(settings),
             settings.clients,

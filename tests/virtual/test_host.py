@@ -187,4 +187,4 @@ def test_each_socket_has_a_receive_buffer_of_its_own() -> None:
     Timer(loop, arrive).set(START_NS)
     loop.run(FAR)
     assert host.socket_drops == 1
-    assert [destination for _, _, destination in endpoint.received] == [HERE, SECOND]
+    assert [destination for _, _, destination, _ in endpoint.received] == [HERE, SECOND]
