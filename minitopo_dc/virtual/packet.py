@@ -79,7 +79,7 @@ class Packet:
         self.ecn = flow.ecn if flow.headers_bytes else code_point(data)
 
     def mark(self) -> None:
-        """Set Congestion Experienced."""
+        """Set its code point to Congestion Experienced."""
         self.ecn = CE
         if not self.flow.headers_bytes:
             self.data = marked(self.data)

@@ -27,7 +27,7 @@ CONGESTION_CONTROLS = (*ALIASES, *OWN)
 
 
 class EcnOptions(QuicOptions):
-    """Also ECN."""
+    """Options of one path: those of QUIC, and ECN."""
 
     # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
     # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.

@@ -75,7 +75,7 @@ class Ecned(Protocol):
         """Return its code point (`Ecn`)."""
 
     def mark(self) -> None:
-        """Set Congestion Experienced."""
+        """Set its code point to Congestion Experienced."""
 
 
 class QueueDiscipline:

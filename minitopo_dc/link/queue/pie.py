@@ -69,7 +69,7 @@ class Pie(QueueDiscipline):
         return congested(packet) if self.probability <= self.numbers[3] else Verdict.DROP
 
     def dequeue(self, packet: AtQueue, now: int, rng: Random) -> Verdict:  # noqa: ARG002
-        """Measure the queue's delay."""
+        """Measure the queue's delay by this packet."""
         self._steps(now)
         self._delay = packet.waited if packet.queue_packets else 0
         return Verdict.PASS

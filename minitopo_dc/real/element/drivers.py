@@ -86,7 +86,7 @@ class Markable:
         self.ecn = code_point(self._datagram)
 
     def mark(self) -> None:
-        """Set Congestion Experienced."""
+        """Set its code point to Congestion Experienced."""
         self.ecn = CE
 
     def accept(self) -> None:
