@@ -115,7 +115,7 @@ typedef struct {
 } leg_view;
 
 typedef struct {
-    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded;
+    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded, marked_sdus;
 } transmit_counters;
 
 policy *policy_batch(const int64_t *shares, int legs);
@@ -147,6 +147,8 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
                        int early, int64_t buffer_packets, int64_t discard, int64_t lead);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
+/* Mark SDUs that are expected to wait for longer (ns). */
+void transmit_mark_above(transmit *self, int64_t wait);
 void transmit_free(transmit *self);
 int64_t transmit_next_timeout(const transmit *self);
 void transmit_count(const transmit *self, transmit_counters *found);

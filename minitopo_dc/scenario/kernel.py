@@ -69,6 +69,8 @@ def _seeing(pdcp: Pdcp, legs: int) -> str:
         return (
             "pdcp: numbering late, flow_control, data_recovery and leg_failure_ms follow their legs"
         )
+    if pdcp.mark_above_ms is not None:
+        return "pdcp.mark_above_ms sees the legs"
     if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
         return "pdcp.duplication: loss_percent and deadline_ms see the legs"
     return ""

@@ -134,6 +134,9 @@ class Numbered:
     def mark(self) -> None:
         self.number |= 3
 
+    def __int__(self) -> int:
+        return self.number
+
     def __mod__(self, other: int) -> int:
         return self.number % other
 

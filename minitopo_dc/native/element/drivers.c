@@ -111,6 +111,10 @@ static void put(transmit_driver *driver, pdu what)
     int64_t sn = what.count & driver->entity->mask;
     datagram *taken = what.sdu;
 
+    if (taken->ce && !taken->changed) { /* it was marked where it was split: copies are, too */
+        ip_mark(taken->ip);
+        taken->ce = 0;
+    }
     if (taken->changed) { /* the kernel holds one packet, and that is on a leg */
         taken = datagram_copy(taken, on);
         datagram_release(what.sdu);

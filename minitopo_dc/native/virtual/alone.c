@@ -144,7 +144,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->early = early;
     self->buffer_packets = buffer_packets;
     self->discard = discard;
-    self->wake = NEVER;
+    self->wake = self->mark_above = NEVER;
     if (reports) {
         self->heard = zeroed(1, sizeof(feedback));
         self->heard->legs = legs;
@@ -154,6 +154,11 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
         bearer_leg_begin(&self->access[i], states[i], header, lead);
     }
     return self;
+}
+
+void transmit_mark_above(transmit *self, int64_t wait)
+{
+    self->mark_above = wait;
 }
 
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random)

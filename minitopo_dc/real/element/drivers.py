@@ -223,6 +223,15 @@ class Sdu:
     unnumbered: bytes
     """The datagram of the PDU without the PDCP header at its end."""
 
+    @property
+    def ecn(self) -> int:
+        """Return the datagram's ECN code point."""
+        return code_point(self.unnumbered)
+
+    def mark(self) -> None:
+        """Set its code point to Congestion Experienced."""
+        self.unnumbered = marked(self.unnumbered)
+
     def accept(self) -> None:
         """Let the kernel's packet go on, if it still waits here."""
         if self.packet is not None:
