@@ -11,7 +11,7 @@ import pytest
 import minitopo_dc as dc
 from tests.native.extension import needs_native
 
-SLOW = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
+SLOW: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
 STEP = {"queue_discipline": "step", "queue_parameters": {"threshold_ms": 5}}
 
 
