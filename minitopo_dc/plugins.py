@@ -6,6 +6,13 @@ over; `minitopo_dc.registry` keeps what is registered.
 
 from __future__ import annotations
 
+from minitopo_dc.link.queue.discipline import (
+    AtQueue,
+    QueueDiscipline,
+    Verdict,
+    congested,
+    queue_discipline,
+)
 from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.pdcp import LegView, SplitPolicy, split_policy
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
@@ -26,6 +33,7 @@ __all__ = [
     "AbrChoice",
     "AbrView",
     "Answers",
+    "AtQueue",
     "Client",
     "Column",
     "Content",
@@ -33,6 +41,7 @@ __all__ = [
     "Measure",
     "Measurement",
     "Outcome",
+    "QueueDiscipline",
     "Request",
     "Requests",
     "RowsFigure",
@@ -42,8 +51,11 @@ __all__ = [
     "Tool",
     "Transfer",
     "TransferFailed",
+    "Verdict",
     "Workload",
     "abr_algorithm",
+    "congested",
+    "queue_discipline",
     "runner",
     "split_policy",
     "workload",

@@ -3,7 +3,8 @@
 A plugin is found in one of three ways:
 
 * an installed package names its modules as entry points of `minitopo_dc.runners`,
-  `minitopo_dc.split_policies`, `minitopo_dc.abr_algorithms` or `minitopo_dc.workloads`;
+  `minitopo_dc.split_policies`, `minitopo_dc.queue_disciplines`, `minitopo_dc.abr_algorithms` or
+  `minitopo_dc.workloads`;
 * a scenario lists modules or Python files under `plugins`;
 * `--plugin` of the command line does the same.
 
@@ -176,6 +177,14 @@ def load_plugins(names: Iterable[str]) -> list[str]:
     for name in absolute:
         _load(name)
     return absolute
+
+
+def with_loaded_plugins(fields: Any) -> Any:
+    """Return what would be fields of settings, once their `plugins` are loaded; PluginError."""
+    names = fields.get("plugins", ()) if isinstance(fields, dict) else None
+    if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
+        return {**fields, "plugins": load_plugins(names)}
+    return fields
 
 
 @functools.cache

@@ -18,10 +18,10 @@ from minitopo_dc.workloads.path_reports import PathSample
 
 Address = tuple[str, int]
 """An IP address and a port."""
-Received = tuple[bytes, Address, Address]
-"""A datagram's payload, source and destination."""
+Received = tuple[bytes, Address, Address, int]
+"""A datagram's payload, source, destination and ECN code point (RFC 3168)."""
 Sent = tuple[bytes, Address | None, Address]
-"""The same; without a source it is the host's first address that has a way to the destination."""
+"""The first three; without a source it is the host's first address that has a way there."""
 
 
 class VirtualHost(Protocol):
@@ -41,6 +41,9 @@ class VirtualHost(Protocol):
 
     def set_receive_buffer(self, size_bytes: int) -> None:
         """Set the receive buffer of each socket (bytes), before anything arrives."""
+
+    def set_ecn(self, code_point: int) -> None:
+        """Set the ECN code point of all datagrams, before anything is sent."""
 
     def send(self, datagrams: Iterable[Sent]) -> None:
         """Send datagrams now, in this order.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from copy import copy
-from dataclasses import dataclass
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
 from random import Random
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.loss import LossModel
@@ -21,6 +21,7 @@ from minitopo_dc.link.models.propagation import (
     OrderedPropagation,
     ReorderingPropagation,
 )
+from minitopo_dc.link.queue.discipline import AtQueue, Ecn, QueueDiscipline, Verdict
 from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
@@ -51,6 +52,8 @@ class LegParameters:
     # What a packet waits that finds nothing under way: a scheduling request, its grant, a buffer
     # status report (TS 38.321, clauses 5.4.4 and 5.4.5). 0: the papers' legs have none.
     grant_ns: int = 0
+    # None: drop-tail, as the papers' legs.
+    discipline: QueueDiscipline | None = None
 
     def __post_init__(self) -> None:
         """Refuse a queue that holds nothing."""
@@ -66,9 +69,10 @@ class LegParameters:
 class LegStatistics:
     """Counters since the beginning, and gauges at the last call.
 
-    `pushed_packets` = `delivered_packets` + the four `dropped_*` + `queue_packets` + `air_packets`
-    at any time. A loss on the air is counted when it happens, i.e. after the packet's
-    serialisation; `dropped_flush` has what waited when the leg was flushed.
+    `pushed_packets` = `delivered_packets` + all `dropped_*` + `queue_packets` + `air_packets` at
+    any time. A loss on the air is counted when it happens, i.e. after the packet's serialisation;
+    `dropped_flush` has what waited when the leg was flushed. The last five are None without a queue
+    discipline: what it dropped and marked, and the packets that came with each code point.
     """
 
     pushed_packets: int
@@ -83,6 +87,11 @@ class LegStatistics:
     queue_bytes: int
     queue_max: int
     air_packets: int
+    dropped_early: int | None = field(default=None, kw_only=True)
+    marked_packets: int | None = field(default=None, kw_only=True)
+    ect0_packets: int | None = field(default=None, kw_only=True)
+    ect1_packets: int | None = field(default=None, kw_only=True)
+    ce_packets: int | None = field(default=None, kw_only=True)
 
 
 class AnyLeg(ABC, Generic[T]):
@@ -195,7 +204,7 @@ class AnyLeg(ABC, Generic[T]):
 
 
 class QueuedLeg(AnyLeg[T]):
-    """A leg with a drop-tail queue, behind which packets are lost by a model.
+    """A leg with a queue, drop-tail or of a discipline, behind which packets are lost by a model.
 
     Losses have a random generator of their own: the k-th packet that joins the queue has the k-th
     draw, whatever the timing. That it will be lost is known when it is pushed; it takes its place
@@ -205,31 +214,39 @@ class QueuedLeg(AnyLeg[T]):
     __slots__ = (
         *("_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
         *("_loss", "_loss_rng", "_queue_max"),
+        *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
     )
 
     def __init__(self, parameters: LegParameters, rng: Random) -> None:
         """Make a leg whose losses are drawn with a seed from `rng`."""
         super().__init__()
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
-        self._loss_rng = Random(rng.getrandbits(64))
+        self._loss_rng, self._queue_rng = queue_generators(rng)
         self._joined_packets = self._queue_max = 0
         self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+        self._discipline = deepcopy(parameters.discipline)  # it keeps state
+        self._dropped_early = self._marked = 0
+        self._ecn_packets = [0] * len(Ecn)
 
     def push(self, packet: T, size: int, now: int) -> bool:
         """Take a packet of `size` bytes (> 0).
 
         Returns:
-            False if it is known that it never comes out: the queue is full, it will be lost behind
-            it, or the capacity has ended. For the others see :meth:`dropped`.
+            False if it is known that it never comes out: the queue is full, its discipline drops
+            it, it will be lost behind it, or the capacity has ended. For the others see
+            :meth:`dropped`.
         """
         self._pushed_packets += 1
         self._pushed_bytes += size
         if not self.has_room(now=now, size=size):
             self._dropped_queue += 1
             return False
+        ecn = 0 if self._discipline is None else self._enqueue(packet, size, now)
+        if ecn < 0:
+            return False
         lost = self._loss is not None and self._loss.lost(self._loss_rng)
         self._joined_packets += 1
-        waiting = self._join(packet, size, now, lost)
+        waiting = self._join(packet, size, now, lost, ecn)
         if not waiting:
             self._joined_packets -= 1
             self._dropped_stop += 1
@@ -243,18 +260,55 @@ class QueuedLeg(AnyLeg[T]):
         return self._joined_packets
 
     @abstractmethod
-    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+    def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         """Put packet number `joined_packets` into the queue, and return how many are in it then.
 
         The caller has made sure that there is room and that all events until `now` have happened.
         The number is 0 if the capacity has ended and the packet was taken back.
         """
 
+    @abstractmethod
+    def _occupancy(self) -> tuple[int, int]:
+        """Return how many packets are in the queue, and their bytes."""
+
+    def _enqueue(self, packet: Any, size: int, now: int) -> int:
+        """Ask the discipline of a packet that would join; return its code point, -1: it is gone."""
+        ecn = int(packet.ecn)
+        self._ecn_packets[ecn] += 1
+        assert self._discipline is not None
+        offered = AtQueue(size, ecn, 0, *self._occupancy())
+        verdict = self._discipline.enqueue(offered, now, self._queue_rng)
+        return self._apply(verdict, packet, ecn)
+
+    def _dequeue(self, packet: T, size: int, now: int, *, waited: int, lost: bool, ecn: int) -> int:
+        """Ask it of a packet that leaves the queue; the same, and a dropped one is in `dropped`."""
+        assert self._discipline is not None
+        packets, size_all = self._occupancy()
+        offered = AtQueue(size, ecn, waited, packets - 1, size_all - size)
+        verdict = self._discipline.dequeue(offered, now, self._queue_rng)
+        ecn = self._apply(verdict, None if lost else packet, ecn)
+        if ecn < 0 and not lost:
+            self._dropped.append(packet)
+            self._news = now
+        return ecn
+
+    def _apply(self, verdict: Verdict, packet: Any, ecn: int) -> int:
+        if verdict is Verdict.DROP:
+            self._dropped_early += 1
+            return -1
+        if verdict is Verdict.PASS:
+            return ecn
+        self._marked += 1
+        if packet is not None:
+            packet.mark()
+        return int(Ecn.CE)
+
     def _counted(
         self, air: OrderedPropagation[T] | ReorderingPropagation[T], dropped_loss: int
-    ) -> dict[str, int]:
+    ) -> dict[str, Any]:
         """Return the counters that all legs with a queue have, by their names."""
         return {
+            **(self._managed() if self._discipline else {}),
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,
             "delivered_packets": air.taken_packets,
@@ -265,3 +319,20 @@ class QueuedLeg(AnyLeg[T]):
             "dropped_flush": self._dropped_flush,
             "queue_max": self._queue_max,
         }
+
+    def _managed(self) -> dict[str, int]:
+        """Return the counters of the discipline."""
+        _, ect1, ect0, ce = self._ecn_packets
+        return {
+            "dropped_early": self._dropped_early,
+            "marked_packets": self._marked,
+            "ect0_packets": ect0,
+            "ect1_packets": ect1,
+            "ce_packets": ce,
+        }
+
+
+def queue_generators(rng: Random) -> tuple[Random, Random]:
+    """Draw one seed from `rng`; return generators of losses and of the queue discipline."""
+    seed = rng.getrandbits(64)
+    return Random(seed), Random(seed + 1)

@@ -1,10 +1,12 @@
 """One direction of an emulated radio link.
 
-A packet passes these steps: drop-tail queue -> serialisation -> propagation delay -> random loss.
+A packet passes these steps: queue -> serialisation -> propagation delay -> random loss.
 
 * Time is an argument: `now` is in ns and never decreases from call to call.
 * The queue's limit counts the packets that are not fully serialised, as tc-tbf's limit does. The
   packet in service is one of them.
+* A queue discipline, if any, is asked of a packet when it joins, and when it is about to be served:
+  when the one before is through, or when it finds the queue empty.
 * A packet that will be lost takes its place in the queue and its serialisation time like any other.
   The loss is drawn when the packet is pushed.
 * While the leg is down, no packet is serialised. Packets wait, and new ones join them up to the
@@ -35,6 +37,7 @@ from minitopo_dc.link.models.propagation import (
     OrderedPropagation,
     ReorderingPropagation,
 )
+from minitopo_dc.link.queue.discipline import Waiting
 
 T = TypeVar("T")
 
@@ -62,8 +65,7 @@ class Leg(QueuedLeg[T]):
         self._zero = _NOT_STARTED
         self._limit_packets = parameters.queue_packets or _NEVER
         self._limit_bytes = parameters.queue_bytes or _NEVER
-        # Packet, bytes, will be lost, number.
-        self._queue: deque[tuple[T, int, bool, int]] = deque()
+        self._queue: deque[Waiting] = deque()
         self._queue_bytes = self._dropped_loss = 0
         self._reorder = parameters.reorder
         self._air: OrderedPropagation[T] | ReorderingPropagation[T]
@@ -79,10 +81,13 @@ class Leg(QueuedLeg[T]):
         """Return all that has arrived at the other end by `now`, in order of arrival."""
         if self._finish <= now:
             self._advance(now)
+        self._news = None
         return self._air.take(now)
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
+        if self._news is not None:
+            return self._news
         first = self._air.first()
         if self._finish == _NEVER:
             return first
@@ -119,10 +124,10 @@ class Leg(QueuedLeg[T]):
             self._queue = deque(entry for entry in self._queue if not which(entry[0]))
             self._queue_bytes -= sum(entry[1] for entry in flushed)
             self._dropped_flush += len(flushed)
-            if self._queue and self._queue[0] is not first:
+            if self._queue and self._queue[0] is not first and self._choose(now):
                 self._draw_head()
         self._resume(now)
-        return [packet for packet, _, lost, _ in flushed if not lost]
+        return [packet for packet, _, lost, *_ in flushed if not lost]
 
     def retune(
         self,
@@ -177,7 +182,11 @@ class Leg(QueuedLeg[T]):
         """Return the number of the last packet that left the queue, with all before, by `now`."""
         if self._finish <= now:
             self._advance(now)
-        return self._queue[0][3] - 1 if self._queue else self._joined_packets
+        if not self._queue:
+            return self._joined_packets
+        if self._discipline is not None and self._discipline.reorders:
+            return min(waiting[3] for waiting in self._queue) - 1
+        return self._queue[0][3] - 1
 
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns), None if none is being served."""
@@ -200,13 +209,18 @@ class Leg(QueuedLeg[T]):
             air_packets=len(self._air),
         )
 
-    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+    def _occupancy(self) -> tuple[int, int]:
+        return len(self._queue), self._queue_bytes
+
+    def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         queue = self._queue
         if self._stopped:  # also what is so small that it would still have passed
             return 0
-        queue.append((packet, size, lost, self._joined_packets))
+        queue.append((packet, size, lost, self._joined_packets, now, ecn))
         self._queue_bytes += size
         if len(queue) == 1:
+            if not self._choose(now):
+                return 1
             self._granted = now + self._grant
             self._begin(self._granted)
         if self._stopped:
@@ -220,15 +234,31 @@ class Leg(QueuedLeg[T]):
         queue = self._queue
         while self._finish <= now:
             finish = self._finish
-            packet, size, lost, _ = queue.popleft()
+            packet, size, lost, *_ = queue.popleft()
             self._queue_bytes -= size
             if lost:
                 self._dropped_loss += 1
             else:
                 self._air.put((finish + self._head_delay, size, packet))
             self._finish = _NEVER
-            if queue:
+            if queue and self._choose(finish):
                 self._begin(finish)
+
+    def _choose(self, now: int) -> bool:
+        """Let the discipline say which packet is next; return whether one is left."""
+        queue, discipline = self._queue, self._discipline
+        if discipline is None:
+            return True
+        while queue:
+            index = discipline.choose(queue, now)
+            packet, size, lost, _, pushed, ecn = chosen = queue[index]
+            ecn = self._dequeue(packet, size, now, waited=now - pushed, lost=lost, ecn=ecn)
+            del queue[index]
+            if ecn >= 0:
+                queue.appendleft(chosen)
+                return True
+            self._queue_bytes -= size
+        return False
 
     def _begin(self, start: int) -> None:
         """Begin with the first packet of the queue, which is a new one, at `start` (ns)."""

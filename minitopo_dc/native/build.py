@@ -23,7 +23,7 @@ FLAGS = ("-std=c11", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off")
 FAST = ("-O3", "-flto")
 CALLED = """
 extern "Python" void python_fire(void *timer);
-extern "Python" void python_deliver(void *network, int64_t token);
+extern "Python" void python_deliver(void *network, int64_t token, int ecn);
 extern "Python" void python_forget(void *network, int64_t token);
 extern "Python" int64_t python_step(void *host, int why);
 extern "Python" int python_ask(void *policy, int64_t now, int size, int *answer);

@@ -18,11 +18,13 @@ from minitopo_dc.link import (
     RlcParameters,
     RlcStatistics,
 )
+from minitopo_dc.link.any_leg import queue_generators
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import (
     from_c_time,
     native_capacity,
     native_delay,
+    native_discipline,
     native_limit,
     native_loss,
     native_rlc,
@@ -40,7 +42,7 @@ class NativeLeg(AnyLeg[int]):
         NotNativeError: it has a model that the native core lacks.
     """
 
-    __slots__ = ("_counters", "_ffi", "_lib", "_rlc", "pointer")
+    __slots__ = ("_counters", "_ffi", "_has_discipline", "_lib", "_rlc", "pointer")
 
     def __init__(
         self,
@@ -55,8 +57,8 @@ class NativeLeg(AnyLeg[int]):
         self._ffi, self._lib = module.ffi, module.lib
         delay, loss = native_delay(parameters.delay), native_loss(parameters.loss)
         serves = native_capacity(capacity)
-        loss_rng, delay_rng = (Random(rng.getrandbits(64)) for _ in range(2))
-        states = random_state(delay_rng), random_state(loss_rng)
+        loss_rng, queue_rng = queue_generators(rng)
+        states = random_state(Random(rng.getrandbits(64))), random_state(loss_rng)
         lib = self._lib
         made = lib.leg_new(*states, parameters.reorder, parameters.grant_ns)
         self.pointer = self._ffi.gc(made, lib.leg_free)
@@ -66,6 +68,12 @@ class NativeLeg(AnyLeg[int]):
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
+        self._has_discipline = parameters.discipline is not None
+        if parameters.discipline is not None:
+            kind, numbers = native_discipline(parameters.discipline)
+            lib.leg_set_discipline(
+                self.pointer, kind, numbers, len(numbers), random_state(queue_rng)
+            )
         self._counters = self._ffi.new("leg_counters *")
         self._rlc = rlc
         if rlc is not None:
@@ -181,7 +189,9 @@ class NativeLeg(AnyLeg[int]):
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
         kind = LegStatistics if self._rlc is None else RlcStatistics
-        return kind(**{name: getattr(counters, name) for name in kind.__dataclass_fields__})
+        fields = kind.__dataclass_fields__.values()
+        names = [field.name for field in fields if self._has_discipline or not field.kw_only]
+        return kind(**{name: getattr(counters, name) for name in names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_harq_wait_ns()

@@ -74,9 +74,9 @@ def connect(module: Any) -> None:
         thing(handle).fired()
 
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
-    def python_deliver(handle: Any, token: int) -> None:
+    def python_deliver(handle: Any, token: int, ecn: int) -> None:
         """Hand a packet that has arrived, and may arrive again, to its network."""
-        thing(handle).deliver(token)
+        thing(handle).deliver(token, ecn)
 
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
     def python_forget(handle: Any, token: int) -> None:

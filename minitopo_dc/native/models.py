@@ -21,6 +21,11 @@ from minitopo_dc.link import (
     RlcParameters,
     UniformDelay,
 )
+from minitopo_dc.link.queue.codel import CoDel
+from minitopo_dc.link.queue.discipline import QueueDiscipline
+from minitopo_dc.link.queue.dualpi2 import DualPi2
+from minitopo_dc.link.queue.marking import Red, Step
+from minitopo_dc.link.queue.pie import Pie
 from minitopo_dc.native.library import library
 
 NEVER = (1 << 63) - 1
@@ -31,6 +36,10 @@ _DELAYS = (ConstantDelay, NormalDelay, UniformDelay)
 """By the numbers of `link/propagation.h`."""
 _AFTER = ("loop", "hold", "stop")
 """By the numbers of `link/capacity.h`."""
+
+
+DISCIPLINES = (Step, Red, CoDel, Pie, DualPi2)
+"""By the numbers of `link/discipline.h`."""
 
 
 class NotNativeError(MinitopoDcError, ValueError):
@@ -111,6 +120,13 @@ def native_rlc(rlc: RlcParameters) -> Any:
             "discard": NEVER if rlc.discard_ns is None else _fitting(rlc.discard_ns),
         },
     )
+
+
+def native_discipline(discipline: QueueDiscipline) -> tuple[int, tuple[float, ...]]:
+    """Return a discipline's kind in C and its numbers; NotNativeError for another class."""
+    if type(discipline) not in DISCIPLINES:
+        raise NotNativeError(f"a queue discipline of class {type(discipline).__name__}")
+    return DISCIPLINES.index(type(discipline)), discipline.numbers
 
 
 def native_limit(limit: int | None) -> int:

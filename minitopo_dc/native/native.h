@@ -13,6 +13,8 @@ typedef struct {
     int64_t pushed_packets, pushed_bytes, delivered_packets, delivered_bytes;
     int64_t dropped_queue, dropped_loss, dropped_stop, dropped_flush;
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
+    /* With a queue discipline. */
+    int64_t dropped_early, marked_packets, ect0_packets, ect1_packets, ce_packets;
     /* With RLC. */
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
@@ -32,6 +34,8 @@ void leg_free(leg *self);
 /* For a leg that is new; its blocks' errors are set besides. */
 void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_random);
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
+/* For a leg that is new. */
+void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);
 void leg_limit(leg *self, int64_t packets, int64_t bytes);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
@@ -111,7 +115,7 @@ typedef struct {
 } leg_view;
 
 typedef struct {
-    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded;
+    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded, marked_sdus;
 } transmit_counters;
 
 policy *policy_batch(const int64_t *shares, int legs);
@@ -143,6 +147,8 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
                        int early, int64_t buffer_packets, int64_t discard, int64_t lead);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
+/* Mark SDUs that are expected to wait for longer (ns). */
+void transmit_mark_above(transmit *self, int64_t wait);
 void transmit_free(transmit *self);
 int64_t transmit_next_timeout(const transmit *self);
 void transmit_count(const transmit *self, transmit_counters *found);
@@ -179,7 +185,7 @@ typedef struct host host;
 /* What Python does; the first argument is the network's, the timer's, or the host's own handle. */
 typedef struct {
     void (*fire)(void *timer);
-    void (*deliver)(void *network, int64_t token);
+    void (*deliver)(void *network, int64_t token, int ecn);
     void (*forget)(void *network, int64_t token);
     int64_t (*step)(void *host, int why); /* when to step again */
 } python_calls;
@@ -205,11 +211,11 @@ transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **
 receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
- * bearer. `delay` is that before either end of the bearer. */
-flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driver *plain, receive_driver *other,
-                   int64_t delay);
+ * bearer. `delay` is that before either end of the bearer; `ecn` the code point of what C sends. */
+flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
+                   receive_driver *other, int64_t delay);
 /* A packet that Python has, by its token. */
-void flow_enter(flow *self, int64_t token, int size);
+void flow_enter(flow *self, int64_t token, int size, int ecn);
 
 /* A host between its flows and an endpoint of picoquic. */
 host *network_host(network *self, void *handle);
@@ -290,6 +296,9 @@ int ip_append_room(uint8_t *ip, int length, int size);
 int ip_split_trailer(uint8_t *ip, int length, int size);
 int ip_size_on_leg(const uint8_t *ip, int length);
 int ip_may_be_forwarded(const uint8_t *ip);
+int ip_ecn(const uint8_t *ip);
+/* Set Congestion Experienced. */
+void ip_mark(uint8_t *ip);
 
 enum { SDU_TAKEN, SDU_MALFORMED, SDU_REFUSED_OPTIONS, SDU_HANDED_BACK };
 

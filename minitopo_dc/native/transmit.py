@@ -57,6 +57,7 @@ class NativeTransmitter:
         buffer_packets: int | None = None,
         discard_timer: int | None = None,
         flow_control: Sequence[FlowControl] = (),
+        mark_above: int | None = None,
     ) -> None:
         """Make an entity over legs; if it `waits`, SDUs wait for a leg as in `SduBuffer`."""
         check_legs(len(states))
@@ -76,6 +77,8 @@ class NativeTransmitter:
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
         """The entity itself."""
+        self._marks = mark_above is not None
+        self._lib.transmit_mark_above(self.pointer, to_c_time(mark_above))
         for leg, control in enumerate(flow_control):
             state = random_state(Random(control.seed))
             self._lib.transmit_behind(self.pointer, leg, self._native(control), state)
@@ -122,10 +125,12 @@ class NativeTransmitter:
         counters, legs = self._counters, len(self._states)
         self._lib.transmit_count(self.pointer, counters)
         counted = counters.sdus, tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        marked = counters.marked_sdus if self._marks else None
         if not self._follows:
-            return TransmitStatistics(*counted)
+            return TransmitStatistics(*counted, marked_sdus=marked)
         return HoldingStatistics(
             *counted,
+            marked_sdus=marked,
             waiting=counters.waiting,
             waiting_maximum=counters.waiting_maximum,
             dropped_buffer=counters.dropped_buffer,

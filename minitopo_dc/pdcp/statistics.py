@@ -16,11 +16,13 @@ class TransmitStatistics:
         sdus: SDUs pushed, that is COUNTs used.
         pdus: PDUs made, per leg.
         bytes: bytes of these PDUs' SDUs, without PDCP headers, per leg.
+        marked_sdus: those marked with Congestion Experienced; None where none is to be.
     """
 
     sdus: int
     pdus: tuple[int, ...]
     bytes: tuple[int, ...]
+    marked_sdus: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

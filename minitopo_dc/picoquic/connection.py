@@ -37,10 +37,10 @@ ERRORS = {0x44A: "no path is left, the last one failed its validation"}
 """That picoquic has no words for: PICOQUIC_ERROR_PATH_LAST_REMAINING."""
 
 
-Received = tuple[bytes, Address, Address]
-"""A datagram's payload, its source and its destination."""
+Received = tuple[bytes, Address, Address, int]
+"""A datagram's payload, its source, its destination and its ECN code point (RFC 3168)."""
 Datagram = tuple[bytes, Address | None, Address]
-"""The same of one to be sent; the source is None where picoquic leaves it to the host."""
+"""The first three of one to be sent; the source is None where picoquic leaves it to the host."""
 DEMOTED: dict[DemotedPaths, int] = {
     **{"as-now": 0, "linger": 1, "refuse": 1 + 2, "fall-back": 1 + 4, "2022": 1 + 2 + 4}
 }
@@ -59,6 +59,11 @@ def seed(value: int) -> None:
     It is for simulations, one at a time: keys and identifiers can be foretold.
     """
     library().lib.mdc_seed(value % 2**64)
+
+
+def ecn_of(congestion_control: str) -> int:
+    """Return the ECN code point with which a congestion control sends: ECT(1) for L4S."""
+    return int(library().lib.mdc_ecn(congestion_control.encode()))
 
 
 class Connection:
@@ -134,17 +139,15 @@ class Connection:
 
     def receive(self, datagram: bytes, source: Address, destination: Address, now: int) -> None:
         """Take a datagram that arrived; one that is not of QUIC is dropped silently."""
-        self.receive_all([(datagram, source, destination)], now)
+        self.receive_all([(datagram, source, destination, 0)], now)
 
     def receive_all(self, datagrams: Iterable[Received], now: int) -> None:
         """Take datagrams that arrived, in this order."""
         numbers, endpoint, receive = self._numbers, self._endpoint, self._lib.mdc_receive
         now_us = now // NS_PER_US
-        for data, source, destination in datagrams:
-            self.has_events = (
-                receive(endpoint, data, len(data), numbers[source], numbers[destination], now_us)
-                > 0
-            )
+        for data, source, destination, ecn in datagrams:
+            places = numbers[source], numbers[destination]
+            self.has_events = receive(endpoint, data, len(data), *places, ecn, now_us) > 0
 
     def datagrams(self, now: int) -> list[Datagram]:
         """Return what is to be sent now; ask after any other call, and at `next_timeout`."""

@@ -223,7 +223,8 @@ static void forget_deleted(mdc_endpoint *endpoint)
         endpoint->connection = NULL;
 }
 
-int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now)
+int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, int ecn,
+                uint64_t now)
 {
     uint8_t copy[MAX_DATAGRAM]; /* picoquic decrypts in place */
 
@@ -231,8 +232,8 @@ int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, 
     if (length > sizeof(copy))
         return -1;
     memcpy(copy, datagram, length);
-    picoquic_incoming_packet(endpoint->quic, copy, length, address_of(endpoint, from), address_of(endpoint, to), 0, 0,
-                             now);
+    picoquic_incoming_packet(endpoint->quic, copy, length, address_of(endpoint, from), address_of(endpoint, to), 0,
+                             (unsigned char)ecn, now);
     forget_deleted(endpoint);
     endpoint->state.wake = now;
     return worth_reading(endpoint);
@@ -313,6 +314,13 @@ int mdc_is_disconnected(mdc_endpoint *endpoint)
 {
     return endpoint->connection == NULL ||
            picoquic_get_cnx_state(endpoint->connection) >= picoquic_state_disconnected;
+}
+
+int mdc_ecn(const char *congestion_control)
+{
+    picoquic_congestion_algorithm_t const *algorithm = congestion_algorithm(congestion_control);
+
+    return algorithm == NULL ? -1 : algorithm->ecn_mark;
 }
 
 const char *mdc_error_name(uint64_t error)

@@ -139,7 +139,7 @@ mdc_state *mdc_get_state(mdc_endpoint *endpoint);
 int mdc_address(mdc_endpoint *endpoint, const char *ip, int port);
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 /* Both: 1 if events and input are worth reading now, 0 if not, -1 on failure. */
-int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, uint64_t now);
+int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, int ecn, uint64_t now);
 int mdc_send(mdc_endpoint *endpoint, uint64_t now);
 void mdc_taken(mdc_endpoint *endpoint);
 uint64_t mdc_open_stream(mdc_endpoint *endpoint, int is_unidirectional);
@@ -157,6 +157,8 @@ void mdc_count_sent(mdc_scheduler *scheduler, int place);
 int mdc_close(mdc_endpoint *endpoint, uint64_t error, const char *reason, uint64_t now);
 int mdc_is_disconnected(mdc_endpoint *endpoint);
 const char *mdc_error_name(uint64_t error);
+/* The code point with which a congestion control sends; -1: there is none of this name. */
+int mdc_ecn(const char *congestion_control);
 void mdc_cubic_begin(mdc_cubic *cubic, double window);
 double mdc_cubic_window(const mdc_cubic *cubic, double t);
 void mdc_cubic_acknowledged(mdc_cubic *cubic, double segments, double round_trip, double now);

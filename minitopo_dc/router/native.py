@@ -115,6 +115,7 @@ def native_transmitter(
         buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
         discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
         flow_control=() if control is None else control.of_legs(len(legs), seeds),
+        mark_above=pdcp.mark_above_ns,
     )
 
 

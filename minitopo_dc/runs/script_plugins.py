@@ -115,6 +115,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 DECORATORS: Final = {
     "split policy": "split_policy",
+    "queue discipline": "queue_discipline",
     "runner": "runner",
     "workload": "workload",
     "ABR algorithm": "abr_algorithm",

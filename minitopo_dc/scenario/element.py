@@ -7,12 +7,12 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, field_validator, model_validator
+from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, model_validator
 
 from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, WifiPath, make_leg
-from minitopo_dc.registry import load_plugins
+from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegSettings, MakeLeg
@@ -216,12 +216,13 @@ class ElementSettings(Settings):
     pcap: Direction | None = None
     """Write one capture per leg, of a host whose packets leave in this direction; none: none."""
     plugins: tuple[str, ...] = ()
-    """Modules or Python files with split policies of the user's."""
+    """Modules or Python files with split policies and queue disciplines of the user's."""
 
-    @field_validator("plugins")
+    @model_validator(mode="before")
     @classmethod
-    def _load(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(load_plugins(names))
+    def _load(cls, values: Any) -> Any:
+        """Load the plugins first, as legs and bearers may name what they register."""
+        return with_loaded_plugins(values)
 
     @model_validator(mode="after")
     def _check_leg_numbers(self) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.link import ConstantCapacity, RateCapacity
+from minitopo_dc.link.queue.discipline import DROP_TAIL
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.pdcp import Pdcp
@@ -68,6 +69,8 @@ def _seeing(pdcp: Pdcp, legs: int) -> str:
         return (
             "pdcp: numbering late, flow_control, data_recovery and leg_failure_ms follow their legs"
         )
+    if pdcp.mark_above_ms is not None:
+        return "pdcp.mark_above_ms sees the legs"
     if pdcp.duplication is not None and pdcp.duplication.rule().sees_legs:
         return "pdcp.duplication: loss_percent and deadline_ms see the legs"
     return ""
@@ -91,6 +94,8 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "queue_bytes"
     if radio.queue_ms is not None:
         yield "queue_ms"
+    if radio.queue_discipline != DROP_TAIL:
+        yield f"queue_discipline {radio.queue_discipline}"
     if not (radio.reorder and radio.jitter == "uniform"):
         if radio.jitter_ms:
             yield JITTER

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Self, TypedDict
+from typing import Annotated, Any, Literal, Self, TypedDict
 
-from pydantic import Field, ModelWrapValidatorHandler, model_validator
+from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.fields.base import FilePath, LeftOut, Settings, SettingsError, not_given, quoted
 from minitopo_dc.fields.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
@@ -42,6 +42,7 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
+from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
 from minitopo_dc.scenario.change import LegChange, changing_capacity, check_order
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
@@ -55,6 +56,13 @@ _NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
 """The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
+
+
+class Parameters(dict[str, Any]):
+    """Parameters of a queue discipline, which can be hashed as the settings that they belong to."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
 
 
 class NoTraceError(SettingsError):
@@ -96,6 +104,8 @@ class DirectionFields(TypedDict, total=False):
     queue_packets: int | None
     queue_bytes: int | str | None
     queue_ms: float | str | None
+    queue_discipline: str
+    queue_parameters: Mapping[str, Any]
     changes: Sequence[LegChange | Mapping[str, Any]]
 
 
@@ -148,6 +158,10 @@ class LegSettings(Settings):
     queue_ms: LeftOut[MillisecondsAbove | None] = None
     """The time in which a full queue is sent at `rate_mbps` or `trace_mean_mbps`, at least one
     packet; then `queue_packets` has no default."""
+    queue_discipline: LeftOut[str] = DROP_TAIL
+    """Which packets of the queue are marked or dropped: one of docs/legs.md, or the user's own."""
+    queue_parameters: LeftOut[Annotated[dict[str, Any], AfterValidator(Parameters)]] = Parameters()
+    """Parameters of `queue_discipline`."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
@@ -195,11 +209,22 @@ class LegSettings(Settings):
         """Refuse fields that a WiFi medium replaces with its own."""
         given = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
         given += ["grant_ms"] if self.grant_ms else []
+        given += ["queue_discipline"] if self.queue_discipline != DROP_TAIL else []
         if given:
             raise ValueError(
                 f"{', '.join(given)}: the leg has wifi, whose rate and errors hold for both "
                 "directions; allowed: one of the two"
             )
+
+    @model_validator(mode="after")
+    def _check_discipline(self) -> Self:
+        discipline = self.discipline()
+        if self.rlc is not None and discipline is not None and discipline.reorders:
+            raise ValueError(
+                f"queue_discipline: {self.queue_discipline} reorders packets, which RLC does not; "
+                "leave out rlc, or take another"
+            )
+        return self
 
     @model_validator(mode="after")
     def _check_changes(self) -> Self:
@@ -307,6 +332,10 @@ class LegSettings(Settings):
             return GilbertElliott(**self.burst_loss.model_dump())
         return Bernoulli(self.loss_percent / 100) if self.loss_percent else None
 
+    def discipline(self) -> QueueDiscipline | None:
+        """Return the queue's discipline, or None for drop-tail; DisciplineError if it is wrong."""
+        return make_discipline(self.queue_discipline, **self.queue_parameters)
+
     def goodput_share(self) -> float:
         """Return the share of the capacity that failed transmissions of blocks leave (0 to 1)."""
         return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
@@ -360,6 +389,7 @@ class LegSettings(Settings):
             queue_packets=self.queue_packets,
             queue_bytes=self.queue_limit_bytes(),
             grant_ns=round(self.grant_ms * NS_PER_MS),
+            discipline=self.discipline(),
         )
         if self.wifi is not None:
             if path is None:

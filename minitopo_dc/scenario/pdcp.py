@@ -231,6 +231,9 @@ class Pdcp(Settings):
     """The time without any PDU on a leg that should have some, by the reports, after which it has
     failed and counts as down. None: failures are not detected, as in the papers. At least
     `report_ms`."""
+    mark_above_ms: LeftOut[MillisecondsAbove | None] = None
+    """SDUs with ECT are marked where they are split, when their leg is expected to take longer for
+    what waits before them; none: only the legs' queues mark."""
 
     @field_validator("legs")
     @classmethod
@@ -364,7 +367,13 @@ class Pdcp(Settings):
             if self.data_recovery
             else None,
             failures=self._leg_failures(legs),
+            mark_above=self.mark_above_ns,
         )
+
+    @property
+    def mark_above_ns(self) -> int | None:
+        """Return `mark_above_ms` in ns, None for none."""
+        return None if self.mark_above_ms is None else round(self.mark_above_ms * NS_PER_MS)
 
     def sdus_wait(self, policy: SplitPolicy) -> bool:
         """Return whether SDUs wait at the node that splits until a leg takes them.

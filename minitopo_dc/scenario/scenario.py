@@ -23,7 +23,7 @@ from minitopo_dc.fields.ranges import (
     WholeInterval,
     within,
 )
-from minitopo_dc.registry import load_plugins
+from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario import drawing
 from minitopo_dc.scenario.change import HandoverSettings
 from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
@@ -197,12 +197,7 @@ class Scenario(Settings):
     @classmethod
     def _load_plugins(cls, values: Any) -> Any:
         """Load the plugins first, as what they register may be named anywhere in the scenario."""
-        if not isinstance(values, dict):
-            return values
-        names = values.get("plugins", ())
-        if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
-            return {**values, "plugins": load_plugins(names)}
-        return values
+        return with_loaded_plugins(values)
 
     @model_validator(mode="after")
     def _check_combination(self) -> Self:

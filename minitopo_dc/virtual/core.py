@@ -7,7 +7,7 @@ from typing import Protocol
 
 from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
-from minitopo_dc.native.models import NotNativeError
+from minitopo_dc.native.models import DISCIPLINES, NotNativeError
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.router.native import PYTHON_ONLY
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
@@ -106,6 +106,9 @@ def _missing_features(scenario: Scenario) -> Iterator[str]:
     for number, leg in enumerate(scenario.legs, start=1):
         if leg.wifi:
             yield f"leg {number} has wifi"
+        for radio in (leg.downlink, leg.uplink):
+            if (discipline := radio.discipline()) and type(discipline) not in DISCIPLINES:
+                yield f"leg {number} has queue_discipline {radio.queue_discipline}"
     for flow in scenario.resolved_flows:
         if flow.mode in DUAL_CONNECTIVITY:
             yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any, TypeVar
 
 from minitopo_dc.link import WifiPath
@@ -56,6 +57,16 @@ class PacketOnLeg(PduOnLeg):
         """Let the other element take the PDU."""
         leg = self._leg
         leg.arrive((leg.number, self._packet, self.number))
+
+    @property
+    def ecn(self) -> int:
+        """Return the packet's code point."""
+        return self._packet.ecn
+
+    def mark(self) -> None:
+        """Set Congestion Experienced of the packet on this leg, not on others."""
+        self._packet = copy(self._packet)
+        self._packet.mark()
 
     def drop(self) -> None:
         """Forget the PDU: nobody waits for a packet of the other hosts."""

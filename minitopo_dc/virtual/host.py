@@ -133,6 +133,11 @@ class Host:
         for buffer in self._buffers.values():
             buffer.limit = size_bytes
 
+    def set_ecn(self, code_point: int) -> None:
+        """Set the ECN code point (RFC 3168) of all datagrams, before anything is sent."""
+        for flow in self._flows.values():
+            flow.ecn = code_point
+
     def free_quarters_only(self) -> None:
         """Have the receive buffers free their memory as Linux 4.14 to 5.4 did."""
         for buffer in self._buffers.values():
@@ -149,7 +154,7 @@ class Host:
         if self._cpu and not self._buffers[packet.flow.destination].put(len(packet.data)):
             return
         flow = packet.flow
-        self._waiting.append((packet.data, flow.source, flow.destination))
+        self._waiting.append((packet.data, flow.source, flow.destination, packet.ecn))
         now, busy, at = self._loop.now, self._busy_until, self._timer.at
         due = now if now > busy else busy
         if at is None or due < at:
@@ -186,7 +191,7 @@ class Host:
         return taken
 
     def _read(self, now: int, taken: Sequence[Received]) -> None:
-        for data, _, destination in taken:
+        for data, _, destination, _ in taken:
             self._buffers[destination].take(len(data))
         self._busy_until = now + self._cpu * len(taken)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any
 
@@ -119,7 +120,7 @@ class NativeElement(Element):
     ) -> Take:
         none = library().ffi.NULL
         self._flows[flow] = made = self._lib.network_flow(
-            *(self._loop.pointer, flow.headers_bytes),
+            *(self._loop.pointer, flow.headers_bytes, flow.ecn),
             *(none if bearer is None else bearer.pointer, leg.pointer),
             *(none if other is None else other.pointer, self._processing),
         )
@@ -190,11 +191,15 @@ class NativeLoop:
         """Let a packet enter a flow of C's."""
         self._tokens += 1
         self._packets[self._tokens] = packet
-        self.lib.flow_enter(flow, self._tokens, packet.size)
+        self.lib.flow_enter(flow, self._tokens, packet.size, packet.ecn)
 
-    def deliver(self, token: int) -> None:
-        """Hand over a packet that has arrived, which may arrive again."""
-        self._packets[token].accept()
+    def deliver(self, token: int, ecn: int) -> None:
+        """Hand over a packet that has arrived, which may arrive again with another code point."""
+        packet = self._packets[token]
+        if ecn != packet.ecn:
+            packet = copy(packet)
+            packet.mark()
+        packet.accept()
 
     def forget(self, token: int) -> None:
         """Forget a packet, which will not arrive any more."""

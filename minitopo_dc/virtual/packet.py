@@ -6,6 +6,7 @@ from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Literal
 
+from minitopo_dc.pdcp.formats.ecn import CE, code_point, marked
 from minitopo_dc.scenario.element import Match
 
 UDP_HEADER_BYTES = 8
@@ -17,7 +18,9 @@ IP_HEADER_BYTES = {4: 20, 6: 40}
 class Flow:
     """All packets from one socket to another; two flow objects are never equal."""
 
-    __slots__ = ("deliver", "destination", "dscp", "enter", "headers_bytes", "protocol", "source")
+    __slots__ = (
+        *("deliver", "destination", "dscp", "ecn", "enter", "headers_bytes", "protocol", "source"),
+    )
 
     def __init__(
         self,
@@ -40,6 +43,8 @@ class Flow:
         self.source, self.destination = source, destination
         self.protocol = protocol
         self.dscp = dscp
+        self.ecn = 0
+        """The ECN code point (RFC 3168) of all packets that are no whole ones."""
         self.enter: Take = _nowhere
         """The function that takes a datagram from its source."""
         self.deliver: Take = _nowhere
@@ -63,7 +68,7 @@ class Flow:
 class Packet:
     """One packet, whose `size` is that of the IP packet in bytes."""
 
-    __slots__ = ("data", "flow", "number", "size")
+    __slots__ = ("data", "ecn", "flow", "number", "size")
     number: int
     """Of a run that records its packets only: 1, 2, ... among those of its flow and direction."""
 
@@ -71,6 +76,13 @@ class Packet:
         self.flow = flow
         self.data = data
         self.size = len(data) + flow.headers_bytes
+        self.ecn = flow.ecn if flow.headers_bytes else code_point(data)
+
+    def mark(self) -> None:
+        """Set its code point to Congestion Experienced."""
+        self.ecn = CE
+        if not self.flow.headers_bytes:
+            self.data = marked(self.data)
 
     def accept(self) -> None:
         """Deliver the packet at the end of its flow."""

@@ -202,7 +202,7 @@ class ClientEnd(Generic[AnyApplication]):
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; return when to be called again (ns)."""
-        arrived = [(data, source) for data, source, _ in datagrams]
+        arrived = [(data, source) for data, source, *_ in datagrams]
         timer = self.application.step(seconds(now), arrived)
         if self.application.ended:
             self._ended()
@@ -253,7 +253,7 @@ class Server:
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; return when to be called again (ns)."""
         now_s = seconds(now)
-        for data, address, _ in datagrams:
+        for data, address, *_ in datagrams:
             if self.session is None:
                 self.session = self._accept(data)
             if self.session is not None:

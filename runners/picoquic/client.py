@@ -11,7 +11,7 @@ import json
 import time
 
 from minitopo_dc.picoquic.connection import Connection
-from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
+from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, configuration, drive
 from minitopo_dc.runners.picoquic.ends import ClientSession
 from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
@@ -25,7 +25,9 @@ def main() -> None:
     settings = ClientSettings.given()
     server = (settings.address, settings.port)
     buffer_bytes = settings.options.receive_buffer_bytes
-    with Sockets(settings.clients, receive_buffer=buffer_bytes) as sockets:
+    with Sockets(
+        settings.clients, receive_buffer=buffer_bytes, ecn=code_point(settings)
+    ) as sockets:
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         begin_ns = wait_for_start()
         session = ClientSession(

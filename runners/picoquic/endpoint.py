@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from minitopo_dc.picoquic.configuration import Configuration
-from minitopo_dc.picoquic.connection import Datagram
+from minitopo_dc.picoquic.connection import Datagram, ecn_of
 from minitopo_dc.picoquic.events import Address
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.certificate import SERVER_NAME
@@ -23,9 +23,11 @@ from minitopo_dc.runners.picoquic.runner import (
 from minitopo_dc.runners.picoquic.session import ALPN, Session
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
+    receive_with_ecn,
     send_marked,
     set_receive_buffer,
     socket_drops,
+    use_ecn,
     wait_readable,
 )
 from minitopo_dc.units import NS_PER_S
@@ -38,14 +40,22 @@ class Sockets:
     """A UDP socket for each of an end's addresses, all with one port or one each."""
 
     def __init__(
-        self, hosts: Sequence[str], port: int = 0, receive_buffer: int | None = None
+        self,
+        hosts: Sequence[str],
+        port: int = 0,
+        receive_buffer: int | None = None,
+        *,
+        ecn: int = 0,
     ) -> None:
-        """Bind sockets; the kernel chooses port 0 and, without one, the receive buffer."""
+        """Bind sockets; the kernel chooses port 0 and, without one, the receive buffer.
+
+        `ecn` is the code point (RFC 3168) of all datagrams; with 0 theirs is not read either.
+        """
         self.sent = self.received = 0
         """Datagrams sent and received so far."""
         self.code_points: dict[Address, int] = {}
         """DSCPs of all datagrams from an address, or to one."""
-        self._receive_buffer = receive_buffer
+        self._receive_buffer, self._ecn = receive_buffer, ecn
         self._by_address: dict[Address, socket.socket] = {}
         self._addresses: dict[socket.socket, Address] = {}
         for host in hosts:
@@ -57,6 +67,8 @@ class Sockets:
         udp = socket.socket(address_family(host), socket.SOCK_DGRAM)
         if self._receive_buffer is not None:
             set_receive_buffer(udp, self._receive_buffer)
+        if self._ecn:
+            use_ecn(udp, self._ecn)
         udp.bind((host, port))
         address: Address = udp.getsockname()[:2]
         self._by_address[address], self._addresses[udp] = udp, address
@@ -92,15 +104,19 @@ class Sockets:
 
     def receive(
         self, readable: Iterable[socket.socket]
-    ) -> Iterator[tuple[bytes, Address, Address]]:
-        """Yield what waits in these sockets, up to `BATCH` datagrams of each: payload, from, to."""
+    ) -> Iterator[tuple[bytes, Address, Address, int]]:
+        """Yield what waits in these sockets, up to `BATCH` datagrams of each.
+
+        That is payload, source, destination and code point.
+        """
         for udp in readable:
             own = self._addresses.get(udp)
             if own is None:  # another one that was waited for
                 continue
-            for data, source in receive_batch(udp):
+            batch = receive_with_ecn(udp) if self._ecn else receive_batch(udp)
+            for data, source, *ecn in batch:
                 self.received += 1
-                yield data, source[:2], own
+                yield data, source[:2], own, ecn[0] if ecn else 0
 
     def send(self, datagrams: Iterable[Datagram]) -> None:
         """Send datagrams now, in this order."""
@@ -110,7 +126,7 @@ class Sockets:
             dscp = marks.get(destination, 0) or (marks.get(source, 0) if source else 0)
             try:
                 if dscp:
-                    send_marked(udp, data, destination, dscp)
+                    send_marked(udp, data, destination, dscp << 2 | self._ecn)
                 else:
                     udp.sendto(data, destination)
                 self.sent += 1
@@ -133,6 +149,11 @@ def drive(
         now = time.monotonic_ns()
         session.receive_all(sockets.receive(ready), now)
         sockets.send(session.drive(time.monotonic_ns()))
+
+
+def code_point(settings: EndSettings) -> int:
+    """Return the ECN code point of an end's datagrams; 0 without the option."""
+    return ecn_of(congestion_control(settings.congestion_control)) if settings.options.ecn else 0
 
 
 def configuration(

@@ -26,7 +26,15 @@ CONGESTION_CONTROLS = (*ALIASES, *OWN)
 """All names of congestion controls."""
 
 
-class PicoquicOptions(QuicOptions):
+class EcnOptions(QuicOptions):
+    """Options of one path: those of QUIC, and ECN."""
+
+    # Datagrams with the code point of the congestion control: ECT(1) of `prague` and `c4`, else
+    # ECT(0) (RFC 3168, RFC 9331). Off: as the comparisons and studies were made.
+    ecn: bool = False
+
+
+class PicoquicOptions(EcnOptions):
     """Also what concerns several paths."""
 
     demoted_paths: DemotedPaths = "as-now"
@@ -89,6 +97,7 @@ def path_limit(addresses: int) -> int:
 class PicoquicRunner(BuiltInQuicRunner):
     """QUIC on one path, with picoquic on both sides."""
 
+    options_type: ClassVar[type[QuicOptions]] = EcnOptions
     stack: ClassVar[str] = "picoquic"
     multipath: ClassVar[bool] = False
     marks_key_frames: ClassVar[bool] = True

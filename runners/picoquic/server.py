@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
-from minitopo_dc.runners.picoquic.endpoint import Sockets, configuration, drive
+from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, configuration, drive
 from minitopo_dc.runners.picoquic.ends import ServerSession
 from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
@@ -35,7 +35,9 @@ def main() -> None:
     sample_ns = SAMPLE_NS if len(settings.clients) > 1 else None
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     buffer_bytes = server_options(settings.options, settings.workload).receive_buffer_bytes
-    with Sockets([settings.address], settings.port, buffer_bytes) as sockets:
+    with Sockets(
+        [settings.address], settings.port, buffer_bytes, ecn=code_point(settings)
+    ) as sockets:
         session = ServerSession(
             _connection(settings),
             settings.clients,

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import Configuration
-from minitopo_dc.picoquic.connection import Connection, PicoquicError, seed
+from minitopo_dc.picoquic.connection import Connection, PicoquicError, ecn_of, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.runners.certificate import SERVER_NAME, write_files
 from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
@@ -43,6 +43,9 @@ class PicoquicPair:
             flow.client_host.set_receive_buffer(options.receive_buffer_bytes)
         if buffer_bytes := server_options(options, flow.workload).receive_buffer_bytes:
             flow.server_host.set_receive_buffer(buffer_bytes)
+        if options.ecn:
+            for host in (flow.client_host, flow.server_host):
+                host.set_ecn(ecn_of(congestion_control(flow.congestion_control)))
         self._flow = flow
         seed(flow.seed)
         client, server = _connections(flow, options)

@@ -7,18 +7,20 @@ import signal
 import socket
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from minitopo_dc.interruption import heed
 
+T = TypeVar("T")
 Address = tuple[Any, ...]
 """A socket's address: host and port, with IPv6 also flow label and scope."""
 
 # linux/socket.h and asm-generic/socket.h, which the socket module does not name
 SO_RCVBUFFORCE = 33
 SO_MEMINFO = 55
+IP_RECVTOS = 13  # linux/in.h
 SK_MEMINFO_DROPS = 8
 
 DATAGRAM_BYTES = 2048
@@ -45,29 +47,55 @@ def socket_drops(udp: socket.socket) -> int:
     return int(struct.unpack("@9I", memory)[SK_MEMINFO_DROPS])
 
 
+def use_ecn(udp: socket.socket, code_point: int) -> None:
+    """Send with an ECN code point (RFC 3168), and have that of what arrives be told."""
+    level, option, told = _traffic_class(udp)
+    udp.setsockopt(level, option, code_point)
+    udp.setsockopt(level, told, 1)
+
+
+def _traffic_class(udp: socket.socket) -> tuple[int, int, int]:
+    """Return the level and the options of type of service (IPv4) or traffic class (IPv6)."""
+    if udp.family == socket.AF_INET6:
+        return socket.IPPROTO_IPV6, socket.IPV6_TCLASS, socket.IPV6_RECVTCLASS
+    return socket.IPPROTO_IP, socket.IP_TOS, IP_RECVTOS
+
+
 def receive_batch(udp: socket.socket) -> Iterator[tuple[bytes, Address]]:
     """Yield the datagrams that wait in a socket, at most `BATCH` of them."""
+    return _batch(lambda: udp.recvfrom(DATAGRAM_BYTES, socket.MSG_DONTWAIT))
+
+
+def receive_with_ecn(udp: socket.socket) -> Iterator[tuple[bytes, Address, int]]:
+    """Yield the same of a socket of `use_ecn`, with the code point of each."""
+
+    def receive() -> tuple[bytes, Address, int]:
+        data, told, _flags, source = udp.recvmsg(
+            DATAGRAM_BYTES, socket.CMSG_SPACE(4), socket.MSG_DONTWAIT
+        )
+        return data, source, (told[0][2][0] & 3 if told else 0)
+
+    return _batch(receive)
+
+
+def _batch(receive: Callable[[], T]) -> Iterator[T]:
     for _ in range(BATCH):
         try:
-            yield udp.recvfrom(DATAGRAM_BYTES, socket.MSG_DONTWAIT)
+            yield receive()
         except BlockingIOError:
             return
         except ConnectionRefusedError:
             continue  # an ICMP error of an earlier datagram; QUIC's own timers decide
 
 
-def send_marked(udp: socket.socket, data: bytes, destination: Address, dscp: int) -> None:
-    """Send a datagram whose IP header has a code point (RFC 2474).
+def send_marked(udp: socket.socket, data: bytes, destination: Address, field: int) -> None:
+    """Send a datagram whose IP header has a DS field (RFC 2474) with its ECN bits.
 
     Raises:
         OSError: as of `sendto`.
     """
-    level, option = (
-        (socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
-        if udp.family == socket.AF_INET6
-        else (socket.IPPROTO_IP, socket.IP_TOS)
-    )
-    udp.sendmsg([data], [(level, option, struct.pack("@i", dscp << 2))], 0, destination)
+    level, option, _ = _traffic_class(udp)
+    udp.sendmsg([data], [(level, option, struct.pack("@i", field))], 0, destination)
 
 
 def wait_readable(sockets: Sequence[socket.socket], until: float | None) -> list[socket.socket]:

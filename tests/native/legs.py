@@ -21,6 +21,10 @@ from minitopo_dc.link import (
     make_capacity,
     make_leg,
 )
+from minitopo_dc.link.queue.codel import CoDel
+from minitopo_dc.link.queue.dualpi2 import DualPi2
+from minitopo_dc.link.queue.marking import Red, Step
+from minitopo_dc.link.queue.pie import Pie
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 
@@ -100,9 +104,52 @@ def offsets(trace: Trace, end: EndRule) -> st.SearchStrategy[int]:
     return st.one_of(st.sampled_from([0, last, 2 * last]), st.integers(0, 2 * last))
 
 
+disciplines = st.one_of(
+    st.none(),
+    st.builds(Step, threshold_ms=st.sampled_from((0.1, 1, 20))),
+    st.builds(
+        Red,
+        minimum_packets=st.sampled_from((0.5, 2)),
+        maximum_packets=st.integers(3, 6),
+        weight=st.sampled_from((0.01, 0.5, 1)),
+        probability=probabilities.filter(bool),
+    ),
+    st.builds(CoDel, target_ms=st.sampled_from((0.1, 5)), interval_ms=st.sampled_from((1, 100))),
+    st.builds(Pie, target_ms=st.sampled_from((0.5, 15)), burst_ms=st.sampled_from((1, 150))),
+    st.builds(DualPi2, target_ms=st.sampled_from((0.5, 15)), ramp_from_ms=st.just(0.1)),
+)
+
+
+class Numbered:
+    """A packet of the leg in Python that equals a number of the leg in C, whose last bits are its
+    code point."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    @property
+    def ecn(self) -> int:
+        return self.number & 3
+
+    def mark(self) -> None:
+        self.number |= 3
+
+    def __int__(self) -> int:
+        return self.number
+
+    def __mod__(self, other: int) -> int:
+        return self.number % other
+
+    def __eq__(self, other: object) -> bool:
+        return self.number == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @st.composite
-def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[int], NativeLeg]:
+def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
     """The same leg on both cores."""
+    rlc, discipline = draw(st.one_of(st.none(), rlcs())), draw(disciplines)
     parameters = LegParameters(
         queue_packets=draw(st.one_of(st.none(), st.integers(1, 20))),
         queue_bytes=draw(st.one_of(st.none(), st.integers(1, 20_000))),
@@ -110,16 +157,16 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[int], NativeLeg]:
         loss=draw(losses),
         reorder=draw(st.booleans()),
         grant_ns=draw(st.sampled_from((0, 1, 500_000, 10_000_000))),
+        discipline=None if rlc and isinstance(discipline, DualPi2) else discipline,
     )
     capacity, seed = draw(capacities()), draw(st.integers(0, 2**32))
-    rlc = draw(st.one_of(st.none(), rlcs()))
     return (
         make_leg(parameters, capacity(), Random(seed), rlc),
         NativeLeg(parameters, capacity(), Random(seed), rlc),
     )
 
 
-def shown(leg: AnyLeg[int], now: int) -> tuple[Any, ...]:
+def shown(leg: AnyLeg[Any], now: int) -> tuple[Any, ...]:
     """All that a leg says of itself."""
     return (
         *(leg.is_up, leg.mean_delay_ns, leg.backlog_bytes(now=now), leg.joined_packets),

@@ -24,11 +24,17 @@ from minitopo_dc.link import (
     UniformDelay,
     make_leg,
 )
+from minitopo_dc.link.queue.codel import CoDel
+from minitopo_dc.link.queue.discipline import QueueDiscipline
+from minitopo_dc.link.queue.dualpi2 import DualPi2
+from minitopo_dc.link.queue.marking import Red, Step
+from minitopo_dc.link.queue.pie import Pie
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
 from tests.native.extension import EXAMPLES, needs_native
 from tests.native.legs import (
     MS,
+    Numbered,
     block_errors,
     capacities,
     delays,
@@ -41,7 +47,7 @@ pytestmark = needs_native
 gaps = st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 400 * MS))
 
 
-def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now: int) -> None:
+def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], NativeLeg], now: int) -> None:
     """Something but a packet happens to both."""
     kinds = ["start", "up", "delay", "loss", "capacity", "flush"]
     has_rlc = isinstance(leg_of_each[0], RlcLeg)
@@ -71,16 +77,16 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[int], NativeLeg], now:
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(pairs_of_legs(), st.data())
 def test_a_leg_does_what_its_twin_does(
-    pair: tuple[AnyLeg[int], NativeLeg], data: st.DataObject
+    pair: tuple[AnyLeg[Numbered], NativeLeg], data: st.DataObject
 ) -> None:
     python, native = pair
     now = data.draw(st.integers(0, 10**9))
-    for number in range(data.draw(st.integers(1, 60))):
+    for index in range(data.draw(st.integers(1, 60))):
         now += data.draw(gaps)
         what = data.draw(st.sampled_from(["push"] * 8 + ["poll"] * 3 + ["change"] * 4))
         if what == "push":
-            size = data.draw(st.integers(1, 3000))
-            assert native.push(number, size, now) == python.push(number, size, now)
+            size, number = data.draw(st.integers(1, 3000)), 4 * index + data.draw(st.integers(0, 3))
+            assert native.push(number, size, now) == python.push(Numbered(number), size, now)
         elif what == "poll":
             moment = python.next_timeout()
             now = max(now, moment) if moment is not None and moment < 2**61 else now
@@ -142,6 +148,31 @@ def test_a_busy_leg_with_rlc_does_what_its_twin_does(mode: RlcMode, in_order: bo
             assert arrived[0] == arrived[1]
         states = [shown(leg, now) for leg in legs]
         assert states[0] == states[1]
+
+
+@pytest.mark.parametrize(
+    "discipline", [Step(), Red(), CoDel(interval_ms=10), Pie(burst_ms=1), DualPi2()]
+)
+def test_a_full_queue_of_a_discipline_does_what_its_twin_does(discipline: QueueDiscipline) -> None:
+    """Half as much again as the leg carries, of all code points."""
+    parameters = LegParameters(queue_packets=400, delay=ConstantDelay(0), discipline=discipline)
+    capacity = ConstantCapacity(12_000_000)
+    python: AnyLeg[Numbered] = Leg(parameters, capacity, Random(7))
+    native = NativeLeg(parameters, ConstantCapacity(12_000_000), Random(7))
+    for leg in (python, native):
+        leg.start(0)
+    for index in range(2000):
+        now, number = index * MS * 2 // 3, 4 * index + index % 4
+        assert python.push(Numbered(number), 1500, now) == native.push(number, 1500, now)
+        assert python.poll(now) == native.poll(now)
+        assert python.dropped() == native.dropped()
+    seen = python.statistics()
+    assert native.statistics() == seen
+    assert seen.dropped_early
+    assert seen.marked_packets
+    waiting = seen.queue_packets + seen.air_packets
+    gone = seen.dropped_early + seen.dropped_queue
+    assert seen.delivered_packets + waiting + gone == seen.pushed_packets == 2000
 
 
 def test_what_the_native_core_lacks_is_told() -> None:

@@ -27,7 +27,7 @@ from minitopo_dc.pdcp import (
     sn_format,
 )
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS, capacities, shown
+from tests.native.legs import MS, Numbered, capacities, shown
 
 pytestmark = needs_native
 TWINS = ("batch", "duplicate", "least-delay", "proportional")
@@ -54,15 +54,15 @@ class Bearer:
         self.entity, self.legs, self.header = entity, legs, header
         self.sizes: dict[int, int] = {}
 
-    def push(self, sdu: int, size: int, now: int) -> bool:
-        self.sizes[sdu] = size
+    def push(self, sdu: Any, size: int, now: int) -> bool:
+        self.sizes[int(sdu) // 4] = size
         return bool(self.entity.push(sdu, size, now))
 
     def submit(self, now: int) -> list[Any]:
         found = []
         while pdus := self.entity.poll(now):
             for pdu in pdus:
-                self.legs[pdu.leg].push(pdu.sdu, self.sizes[pdu.sdu] + self.header, now)
+                self.legs[pdu.leg].push(pdu.sdu, self.sizes[int(pdu.sdu) // 4] + self.header, now)
             found += pdus
         return found
 
@@ -77,6 +77,7 @@ def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
     legs, bits = draw(st.integers(1, 3)), draw(st.sampled_from([12, 16, 18]))
     name, late = draw(st.sampled_from(POLICIES)), draw(st.booleans())
     early, parameters = draw(st.booleans()), dict[str, Any]()
+    mark_above = draw(st.sampled_from((None, 1, MS, 20 * MS)))
     has_nodes = draw(st.booleans())
     control = [draw(controls) for _ in range(legs)] if has_nodes else []
     if has_nodes and draw(st.booleans()):
@@ -106,6 +107,7 @@ def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
         waiting=SduBuffer(limit, discard) if late else None,
         early=early,
         flow_control=control,
+        mark_above=mark_above,
     )
     native = NativeTransmitter(
         make_policy(name, legs=legs, **parameters),
@@ -117,6 +119,7 @@ def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
         buffer_packets=limit,
         discard_timer=discard,
         flow_control=control,
+        mark_above=mark_above,
     )
     header = sn_format(bits).size
     return Bearer(python, python_legs, header), Bearer(native, native_legs, header)
@@ -133,12 +136,12 @@ def test_an_entity_does_what_its_twin_does(
     for bearer in pair:
         for leg in bearer.legs:
             leg.start(now)
-    for sdu in range(data.draw(st.integers(1, 60))):
+    for index in range(data.draw(st.integers(1, 60))):
         now += data.draw(st.one_of(st.just(0), st.integers(0, 3 * MS), st.integers(0, 100 * MS)))
         what = data.draw(st.sampled_from("pppppppptttur"))
         if what == "p":
-            size = data.draw(st.integers(20, 1500))
-            assert native.push(sdu, size, now) == python.push(sdu, size, now)
+            size, sdu = data.draw(st.integers(20, 1500)), 4 * index + data.draw(st.integers(0, 3))
+            assert native.push(sdu, size, now) == python.push(Numbered(sdu), size, now)
         elif what == "t":
             moment = python.entity.next_timeout()
             now = max(now, moment) if moment is not None and moment < 2**61 else now
@@ -155,7 +158,8 @@ def test_an_entity_does_what_its_twin_does(
             assert native_leg.poll(now) == python_leg.poll(now)
         assert native.submit(now) == python.submit(now)
         assert native.shown(now) == python.shown(now)
-        assert sorted(native.entity.dropped()) == sorted(python.entity.dropped())
+        dropped = native.entity.dropped(), python.entity.dropped()
+        assert sorted(map(int, dropped[0])) == sorted(map(int, dropped[1]))
         assert native.entity.feedback.statistics() == python.entity.feedback.statistics()
 
 
@@ -200,7 +204,7 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
     came = [[0, 0], [0, 0]]
     for step in range(6000):
         now = step * 400_000
-        assert native.push(step, 1200, now) == python.push(step, 1200, now)
+        assert native.push(4 * step, 1200, now) == python.push(4 * step, 1200, now)
         pdus = python.submit(now)
         assert native.submit(now) == pdus
         for pdu in pdus:

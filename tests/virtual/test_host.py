@@ -158,7 +158,10 @@ def test_a_datagram_comes_with_its_source_and_its_destination() -> None:
     for here in (SECOND, HERE):
         host.receive(Packet(Flow(THERE, here), here[0].encode()))
     loop.run(FAR)
-    assert endpoint.received == [(b"10.2.2.2", THERE, SECOND), (b"10.2.1.2", THERE, HERE)]
+    assert endpoint.received == [
+        (b"10.2.2.2", THERE, SECOND, 0),
+        (b"10.2.1.2", THERE, HERE, 0),
+    ]
 
 
 def test_a_datagram_is_sent_from_the_address_that_was_asked_for() -> None:
@@ -187,4 +190,4 @@ def test_each_socket_has_a_receive_buffer_of_its_own() -> None:
     Timer(loop, arrive).set(START_NS)
     loop.run(FAR)
     assert host.socket_drops == 1
-    assert [destination for _, _, destination in endpoint.received] == [HERE, SECOND]
+    assert [destination for _, _, destination, _ in endpoint.received] == [HERE, SECOND]

@@ -1,6 +1,6 @@
 """One direction of a radio link with HARQ and RLC: errors become delay, capacity and order.
 
-In this order: drop-tail queue -> transport blocks, slot by slot -> HARQ -> RLC (what HARQ gave up,
+In this order: queue -> transport blocks, slot by slot -> HARQ -> RLC (what HARQ gave up,
 in acknowledged mode; order) -> propagation delay -> random loss. Rules:
 
 * Time is an argument: `now` in ns, and it never descends from call to call.
@@ -8,7 +8,9 @@ in acknowledged mode; order) -> propagation delay -> random loss. Rules:
   that are due, RLC's, then packets that were pushed by its begin: the last two make one new block,
   of segments of as many SDUs as fit (TS 38.322, clause 5.2). So retransmissions cost capacity.
 * Whether a block was decoded is known at the end of its slot; an SDU is complete with its last one.
-* The queue counts what is not sent once to its last bit by the end of a slot.
+* The queue counts what is not sent once to its last bit by the end of a slot. Its discipline, if
+  any, is asked of a packet when it joins, and at the begin of the slot that would carry its first
+  bit; there is none that reorders.
 * A packet that finds nothing to send waits for a grant: before it, no packet of the queue is sent.
   discardTimer runs meanwhile.
 * Down: nothing is sent, retransmissions neither; what is in propagation arrives. A slot in which
@@ -219,10 +221,13 @@ class RlcLeg(QueuedLeg[T]):
             rlc_retransmissions=self._resent,
         )
 
-    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+    def _occupancy(self) -> tuple[int, int]:
+        return len(self._queue), self._queue.bytes
+
+    def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
         if self._grant and self._ready() is None:
             self._granted = now + self._grant
-        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost)
+        sdu = Sdu(packet, size, number=self._joined_packets, pushed=now, lost=lost, ecn=ecn)
         self._queue.append(sdu)
         self._reassembly.expect(sdu)
         waiting = len(self._queue)
@@ -298,12 +303,26 @@ class RlcLeg(QueuedLeg[T]):
             room -= segment[1]
             yield segment
         while room and (sdu := self._queue.first()) is not None and self._sendable(sdu) <= begin:
+            if not self._passes(sdu, begin):
+                continue
             bits = min(room, sdu.unsent)
             sdu.unsent -= bits
             room -= bits
             if not sdu.unsent:
                 self._queue.pop()
             yield sdu, bits
+
+    def _passes(self, sdu: Sdu[T], begin: int) -> bool:
+        """Ask the queue's discipline of an SDU of which nothing was sent; drop it if it says so."""
+        if self._discipline is None or sdu.started:
+            return True
+        waited = begin - sdu.pushed
+        ecn = self._dequeue(sdu.packet, sdu.size, begin, waited=waited, lost=sdu.lost, ecn=sdu.ecn)
+        if ecn >= 0:
+            return True
+        self._queue.pop()
+        self._reassembly.give_up(sdu)
+        return False
 
     def _given_up(self, block: Block[T], end: int) -> None:
         """Let RLC send the segments of a block again that HARQ gave up, or drop their SDUs."""

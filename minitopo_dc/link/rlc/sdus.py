@@ -25,17 +25,20 @@ class Sdu(Generic[T]):
     """
 
     __slots__ = (
-        *("complete", "gone", "lost", "missing", "number", "packet", "pushed"),
+        *("complete", "ecn", "gone", "lost", "missing", "number", "packet", "pushed"),
         *("retransmitted", "size", "unsent"),
     )
 
-    def __init__(self, packet: T, size: int, *, number: int, pushed: int, lost: bool) -> None:
+    def __init__(
+        self, packet: T, size: int, *, number: int, pushed: int, lost: bool, ecn: int = 0
+    ) -> None:
         self.packet = packet
         self.size = size
         self.number = number
         self.pushed = pushed
         self.lost = lost
         """Whether it will be lost behind the radio."""
+        self.ecn = ecn
         self.unsent = size * 8
         """Bits that no block has carried yet."""
         self.missing = size * 8

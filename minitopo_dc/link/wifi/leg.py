@@ -222,7 +222,10 @@ class WifiLeg(QueuedLeg[T]):
             medium_foreign_ns=medium.foreign_ns,
         )
 
-    def _join(self, packet: T, size: int, now: int, lost: bool) -> int:
+    def _occupancy(self) -> tuple[int, int]:
+        return len(self._station.queue), self._station.queue_bytes
+
+    def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:  # noqa: ARG002
         self._station.push(Msdu(packet, size, self._joined_packets, now, lost))
         return len(self._station.queue)
 

@@ -11,6 +11,9 @@
 typedef struct {
     void (*keep)(void *packet);    /* one more has it; NULL: nobody counts */
     void (*release)(void *packet); /* one less has it */
+    int (*ecn)(const void *packet); /* its code point, by `link/discipline.h` */
+    /* Set Congestion Experienced; the packet that has it then: another one where several have it. */
+    void *(*mark)(void *packet);
 } packet_hooks;
 
 static inline void keep_packet(const packet_hooks *hooks, void *packet)

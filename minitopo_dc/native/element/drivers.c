@@ -39,10 +39,28 @@ static void accept_captured(capture *self, datagram *what, int64_t now)
     datagram_release(what);
 }
 
+static int datagram_ecn(const void *shared)
+{
+    const datagram *self = shared;
+
+    return self->ce ? CE : ip_ecn(self->ip);
+}
+
+static void *datagram_mark(void *shared)
+{
+    ((datagram *)shared)->ce = 1;
+    return shared;
+}
+
 static void leave(leg_driver *by, carried what)
 {
     capture *to = ((element_leg *)by)->capture;
+    datagram *leaving = what.packet;
 
+    if (leaving->ce) {
+        ip_mark(leaving->ip);
+        leaving->changed = 1;
+    }
     if (to == NULL)
         datagram_accept(what.packet);
     else
@@ -93,6 +111,10 @@ static void put(transmit_driver *driver, pdu what)
     int64_t sn = what.count & driver->entity->mask;
     datagram *taken = what.sdu;
 
+    if (taken->ce && !taken->changed) { /* it was marked where it was split: copies are, too */
+        ip_mark(taken->ip);
+        taken->ce = 0;
+    }
     if (taken->changed) { /* the kernel holds one packet, and that is on a leg */
         taken = datagram_copy(taken, on);
         datagram_release(what.sdu);
@@ -216,8 +238,8 @@ element *element_new(int netlink)
     self->netlink = netlink;
     self->watched[0] = (struct pollfd){.fd = netlink, .events = POLLIN};
     self->watched_count = 1;
-    self->router = (router){.packets = {datagram_keep, datagram_release}, .wake = wake, .leave = leave, .put = put,
-                            .deliver = deliver};
+    self->router = (router){.packets = {datagram_keep, datagram_release, datagram_ecn, datagram_mark},
+                            .wake = wake, .leave = leave, .put = put, .deliver = deliver};
     queues_begin(self);
     return self;
 }

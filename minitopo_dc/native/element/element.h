@@ -38,6 +38,7 @@ typedef struct datagram {
     const struct element_leg *sent_on; /* of the element's own: goes out of this leg; NULL: the kernel's */
     uint32_t id, mark;
     int queue, indev, shares, decided, changed;
+    int ce; /* to be marked when it leaves */
     const capture_form *form; /* of a bearer's PDU on a leg; or NULL */
     uint8_t *ip;
     int length;

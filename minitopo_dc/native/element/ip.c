@@ -92,6 +92,20 @@ int ip_size_on_leg(const uint8_t *ip, int length)
     return word(ip + 2) < IPV4_HEADER ? -1 : word(ip + 2);
 }
 
+int ip_ecn(const uint8_t *ip)
+{
+    return ip[1] >> (ip_is_v6(ip) ? 4 : 0) & CE;
+}
+
+void ip_mark(uint8_t *ip)
+{
+    int growth = CE - ip_ecn(ip);
+
+    ip[1] |= (uint8_t)(ip_is_v6(ip) ? CE << 4 : CE);
+    if (!ip_is_v6(ip))
+        put_word(ip + 10, (word(ip + 10) + 0xffff - growth) % 0xffff);
+}
+
 /* PDCP headers. */
 
 int sn_bytes(int sn_bits)

@@ -80,7 +80,7 @@ datagram *datagram_take(element *of)
     }
     found->sent_on = NULL;
     found->shares = 1;
-    found->decided = found->changed = 0;
+    found->decided = found->changed = found->ce = 0;
     found->mark = 0;
     found->form = NULL;
     found->large = NULL;

@@ -27,6 +27,12 @@ void leg_end(leg *self)
     sent_ring_free(&self->air.line);
     capacity_free(self->capacity);
     self->capacity = NULL;
+    free(self->discipline);
+}
+
+void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random)
+{
+    self->discipline = discipline_new(kind, numbers, count, random);
 }
 
 int leg_has_room(leg *self, int64_t now, int64_t size)
@@ -37,10 +43,56 @@ int leg_has_room(leg *self, int64_t now, int64_t size)
     return in->queue_packets < self->limit_packets && in->queue_bytes <= self->limit_bytes - size;
 }
 
-int leg_push(leg *self, carried what, int size, int64_t now)
+/* The packet's code point then; -1: it is to be dropped. */
+static int apply(leg *self, int verdict, carried *what, int ecn)
+{
+    switch (verdict) {
+    case VERDICT_DROP:
+        self->counters.dropped_early++;
+        return -1;
+    case VERDICT_MARK:
+        self->counters.marked_packets++;
+        what->packet = self->hooks.mark(what->packet);
+        return CE;
+    default:
+        return ecn;
+    }
+}
+
+static int enqueue(leg *self, carried *what, int size, int64_t now)
+{
+    leg_counters *in = &self->counters;
+    int ecn = self->hooks.ecn(what->packet);
+    at_queue packet = {size, ecn, 0, in->queue_packets, in->queue_bytes};
+
+    in->ect0_packets += ecn == ECT_0;
+    in->ect1_packets += ecn == ECT_1;
+    in->ce_packets += ecn == CE;
+    if (self->discipline->kind->enqueue == NULL)
+        return ecn;
+    return apply(self, self->discipline->kind->enqueue(self->discipline, &packet, now), what, ecn);
+}
+
+int leg_dequeue(leg *self, carried *what, int size, int ecn, int64_t waited, int64_t now)
+{
+    const leg_counters *in = &self->counters;
+    at_queue packet = {size, ecn, waited, in->queue_packets - 1, in->queue_bytes - size};
+
+    return apply(self, self->discipline->kind->dequeue(self->discipline, &packet, now), what, ecn);
+}
+
+void leg_drop(leg *self, carried what, int lost)
+{
+    if (lost)
+        release_packet(&self->hooks, what.packet);
+    else
+        carried_ring_push(&self->dropped, what);
+}
+
+int leg_push(leg *self, carried *what, int size, int64_t now)
 {
     int64_t waiting;
-    int lost;
+    int lost, ecn = 0;
 
     self->counters.pushed_packets++;
     self->counters.pushed_bytes += size;
@@ -48,9 +100,11 @@ int leg_push(leg *self, carried what, int size, int64_t now)
         self->counters.dropped_queue++;
         return LEG_REFUSED;
     }
+    if (self->discipline != NULL && (ecn = enqueue(self, what, size, now)) < 0)
+        return LEG_REFUSED;
     lost = loss_next(&self->loss, &self->loss_random);
     self->joined++;
-    waiting = self->kind->join(self, what, size, lost, now);
+    waiting = self->kind->join(self, *what, size, lost, ecn, now);
     if (!waiting) {
         self->joined--;
         self->counters.dropped_stop++;

@@ -45,6 +45,29 @@ static void draw_head(leg *self)
     self->plain.head_delay = delay_sample(&self->delay, &self->delay_random);
 }
 
+/* Let the discipline say which packet is the first, and mark or drop it; 0: none is left. */
+static int choose(leg *self, int64_t now)
+{
+    const discipline *of = self->discipline;
+
+    while (of != NULL && self->counters.queue_packets) {
+        uint64_t index = of->kind->choose ? of->kind->choose(self->discipline, &self->plain.queue, now) : 0;
+        queued chosen = *queue_ring_at(&self->plain.queue, index);
+        int ecn = leg_dequeue(self, &chosen.what, chosen.size, chosen.ecn, now - chosen.pushed, now);
+
+        for (; index; index--)
+            *queue_ring_at(&self->plain.queue, index) = *queue_ring_at(&self->plain.queue, index - 1);
+        *head(self) = chosen;
+        if (ecn >= 0)
+            return 1;
+        left_queue(self, queue_ring_pop(&self->plain.queue));
+        leg_drop(self, chosen.what, chosen.lost);
+        if (!chosen.lost)
+            self->news = now;
+    }
+    return self->counters.queue_packets > 0;
+}
+
 /* The queue has a new first packet. */
 static void begin_service(leg *self, int64_t start)
 {
@@ -67,18 +90,21 @@ static void advance(leg *self, int64_t now)
             propagation_put(&self->air, finish + self->plain.head_delay, first.size, first.what);
         }
         self->plain.finish = NEVER;
-        if (self->counters.queue_packets)
+        if (choose(self, finish))
             begin_service(self, finish);
     }
 }
 
-static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
+static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_t now)
 {
     if (self->stopped) /* also for what is so small that it would still have passed */
         return 0;
-    push(self, (queued){what, size, lost, self->joined});
-    if (self->counters.queue_packets == 1)
+    push(self, (queued){what, size, (short)lost, (short)ecn, self->joined, now});
+    if (self->counters.queue_packets == 1) {
+        if (!choose(self, now))
+            return 1;
         begin_service(self, self->plain.granted = now + self->grant);
+    }
     if (self->stopped)
         left_queue(self, queue_ring_pop_last(&self->plain.queue));
     return self->counters.queue_packets;
@@ -118,16 +144,25 @@ static int64_t next_timeout(const leg *self)
     return head(self)->lost ? own->finish : own->finish + own->head_delay;
 }
 
-static int64_t first_number(leg *self)
+static int64_t head_number(const leg *self)
 {
     return self->counters.queue_packets ? head(self)->number : 0;
 }
 
+static int64_t first_number(leg *self)
+{
+    int64_t first = head_number(self);
+
+    if (first && self->discipline != NULL && self->discipline->kind->choose != NULL)
+        for (uint64_t i = 1; i < queue_ring_count(&self->plain.queue); i++)
+            first = earlier(first, queue_ring_at(&self->plain.queue, i)->number);
+    return first;
+}
+
 static void take_out(leg *self, int64_t now, which_fn *which, void *context, carried_ring *flushed)
 {
-    int64_t first = first_number(self), count = self->counters.queue_packets;
+    int64_t first = head_number(self), count = self->counters.queue_packets;
 
-    (void)now;
     for (; count; count--) {
         queued next = left_queue(self, queue_ring_pop(&self->plain.queue));
 
@@ -141,7 +176,7 @@ static void take_out(leg *self, int64_t now, which_fn *which, void *context, car
         else
             carried_ring_push(flushed, next.what);
     }
-    if (first_number(self) && first_number(self) != first)
+    if (head_number(self) && head_number(self) != first && choose(self, now))
         draw_head(self);
 }
 

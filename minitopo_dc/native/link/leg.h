@@ -4,7 +4,7 @@
 
 #include "../base/declared.h"
 #include "capacity.h"
-#include "propagation.h"
+#include "discipline.h"
 
 typedef int which_fn(void *context, const carried *what);
 
@@ -15,7 +15,7 @@ typedef struct {
     /* Let all happen that does by `now`. */
     void (*advance)(leg *self, int64_t now);
     /* Take packet number `joined` in; how many are in the queue then, 0: the capacity has ended before it. */
-    int64_t (*join)(leg *self, carried what, int size, int lost, int64_t now);
+    int64_t (*join)(leg *self, carried what, int size, int lost, int ecn, int64_t now);
     int64_t (*next_timeout)(const leg *self);
     /* Before something changes, and after it. */
     void (*pause)(leg *self, int64_t now);
@@ -28,15 +28,6 @@ typedef struct {
     int64_t (*first)(leg *self);
     int64_t (*service_end)(leg *self);
 } leg_kind;
-
-typedef struct {
-    carried what;
-    int size;
-    int lost;
-    int64_t number;
-} queued;
-
-DEFINE_RING(queue_ring, queued)
 
 /* What a leg has that serves packet by packet: the twin of link/leg.py. */
 typedef struct {
@@ -55,6 +46,7 @@ struct leg {
     capacity *capacity;
     delay_model delay;
     loss_model loss;
+    discipline *discipline; /* or NULL: drop-tail */
     rng delay_random, loss_random;
     int64_t limit_packets, limit_bytes;
     int64_t grant;       /* what a packet waits that finds nothing under way, ns */
@@ -78,8 +70,13 @@ enum { LEG_REFUSED, LEG_LOST, LEG_TAKEN };
 
 void leg_begin(leg *self, packet_hooks hooks);
 void leg_end(leg *self);
-/* LEG_REFUSED: the leg does not have it. LEG_LOST: it has, and will release it. */
-int leg_push(leg *self, carried what, int size, int64_t now);
+/* LEG_REFUSED: the leg does not have it, and it may be another one, with a mark. LEG_LOST: it has, and will release
+ * it. */
+int leg_push(leg *self, carried *what, int size, int64_t now);
+/* Ask the discipline of a packet that leaves the queue; its code point, -1: it is to be dropped. */
+int leg_dequeue(leg *self, carried *what, int size, int ecn, int64_t waited, int64_t now);
+/* What was taken does not come out: release it, or tell of it. */
+void leg_drop(leg *self, carried what, int lost);
 /* The next one that has arrived by `now`; 0: there is none. */
 int leg_poll(leg *self, int64_t now, carried *what);
 /* The next one that was LEG_TAKEN and will not come; 0: there is none. */

@@ -105,10 +105,7 @@ static void plan(leg *self)
 static void drop(leg *self, rlc_sdu *what)
 {
     sdus_give_up(&self->rlc->sdus, what);
-    if (what->lost)
-        release_packet(&self->hooks, what->what.packet);
-    else
-        carried_ring_push(&self->dropped, what->what);
+    leg_drop(self, what->what, what->lost);
 }
 
 /* Drop the SDUs whose discardTimer has expired before a slot that begins by `now`. */
@@ -164,6 +161,19 @@ static void given_up(leg *self, const block *what, int64_t now)
 
 /* Using a slot. */
 
+/* Ask the queue's discipline of an SDU of which nothing was sent; 0: it is dropped. */
+static int passes(leg *self, rlc_sdu *what, int64_t begin)
+{
+    int size = (int)what->size;
+
+    if (self->discipline == NULL || what->unsent < what->size * 8)
+        return 1;
+    if (leg_dequeue(self, &what->what, size, what->ecn, begin - what->pushed, begin) >= 0)
+        return 1;
+    drop(self, what);
+    return 0;
+}
+
 /* The segments that a new block of `room` bits carries. */
 static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
 {
@@ -178,6 +188,8 @@ static segment_ring next_segments(leg *self, int64_t room, int64_t begin)
         segment_ring_push(&found, part);
     }
     while (room && (first = sdus_first(from)) != NULL && sendable(self, first) <= begin) {
+        if (!passes(self, first, begin))
+            continue;
         part = (rlc_segment){first->number, earlier(room, first->unsent)};
         sdus_send(from, first, part.bits);
         room -= part.bits;
@@ -243,13 +255,13 @@ static void advance(leg *self, int64_t now)
 
 /* What any leg has. */
 
-static int64_t join(leg *self, carried what, int size, int lost, int64_t now)
+static int64_t join(leg *self, carried what, int size, int lost, int ecn, int64_t now)
 {
     sdus *of = &self->rlc->sdus;
 
     if (self->grant && ready(self) == NEVER)
         self->rlc->granted = now + self->grant;
-    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost});
+    sdus_join(of, (rlc_sdu){.what = what, .number = self->joined, .size = size, .pushed = now, .lost = lost, .ecn = ecn});
     if (self->counters.queue_packets <= 2) /* behind an SDU that is partly sent, discardTimer has a new first */
         plan(self);
     if (!self->stopped)

@@ -11,7 +11,7 @@ typedef struct {
     int64_t missing; /* bits that the receiver does not have yet */
     int64_t retransmitted;
     int64_t failure; /* the latest one of HARQ that it had a part in */
-    int lost, complete, gone;
+    int lost, ecn, complete, gone;
 } rlc_sdu;
 
 /* Some bits of an SDU. */

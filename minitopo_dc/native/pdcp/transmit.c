@@ -44,10 +44,25 @@ static int send(transmit *self, pdu what, int64_t now)
     return 1;
 }
 
-static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t now)
+/* Mark an SDU that is expected to wait for too long, with what it has waited, on each of its legs. */
+static void *marked(transmit *self, const int *legs, int legs_count, void *sdu, int64_t waited, int64_t now)
+{
+    int64_t least = NEVER;
+
+    for (int i = 0; i < legs_count; i++)
+        least = earlier(least, view_drain(self, legs[i], now, 0));
+    if (least == NEVER || least <= self->mark_above - waited || !self->hooks.ecn(sdu))
+        return sdu;
+    self->counters.marked_sdus++;
+    return self->hooks.mark(sdu);
+}
+
+static void send_on(transmit *self, const int *legs, int legs_count, pdu what, int64_t arrived, int64_t now)
 {
     int reached = 0;
 
+    if (self->mark_above != NEVER)
+        what.sdu = marked(self, legs, legs_count, what.sdu, now - arrived, now);
     for (int i = 1; i < legs_count; i++)
         keep_packet(&self->hooks, what.sdu);
     for (int i = 0; i < legs_count; i++) {
@@ -193,7 +208,7 @@ static void send_waiting(transmit *self, int64_t now)
         first = pop_waiting(self);
         if (!self->early)
             first.count = self->next++;
-        send_on(self, legs, count, (pdu){first.sdu, first.count, 0, size}, now);
+        send_on(self, legs, count, (pdu){first.sdu, first.count, 0, size}, first.arrived, now);
     }
 }
 
@@ -219,7 +234,7 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
     }
     if (self->follows)
         count = select_up_legs(self, answer, answered, now, size, legs);
-    send_on(self, count ? legs : answer, count ? count : answered, (pdu){sdu, self->next++, 0, size}, now);
+    send_on(self, count ? legs : answer, count ? count : answered, (pdu){sdu, self->next++, 0, size}, now, now);
     return answered > 0;
 }
 

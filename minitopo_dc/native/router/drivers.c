@@ -60,8 +60,10 @@ void leg_driver_rearm(leg_driver *self)
 
 void leg_driver_push(leg_driver *self, void *packet, int64_t number, int size)
 {
-    if (leg_push(self->leg, (carried){packet, number}, size, self->of->now) == LEG_REFUSED)
-        self->of->packets.release(packet);
+    carried what = {packet, number};
+
+    if (leg_push(self->leg, &what, size, self->of->now) == LEG_REFUSED)
+        self->of->packets.release(what.packet);
     leg_driver_rearm(self);
 }
 

@@ -5,7 +5,18 @@
 
 #include "../base/arithmetic.h"
 
-static const packet_hooks NOBODY = {NULL, NULL};
+static int ecn_of(const void *number)
+{
+    return (int)((uintptr_t)number & CE);
+}
+
+static void *mark(void *number)
+{
+    return (void *)((uintptr_t)number | CE);
+}
+
+/* Nobody counts; the last bits of a number are its code point. */
+static const packet_hooks NOBODY = {NULL, NULL, ecn_of, mark};
 
 leg *leg_new(const uint32_t *delay_random, const uint32_t *loss_random, int overtakes, int64_t grant)
 {
@@ -34,7 +45,9 @@ void leg_limit(leg *self, int64_t packets, int64_t bytes)
 
 int leg_push_number(leg *self, uintptr_t number, int size, int64_t now)
 {
-    return leg_push(self, (carried){(void *)number, -1}, size, now);
+    carried what = {(void *)number, -1};
+
+    return leg_push(self, &what, size, now);
 }
 
 int leg_poll_number(leg *self, int64_t now, uintptr_t *number)
@@ -130,7 +143,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->early = early;
     self->buffer_packets = buffer_packets;
     self->discard = discard;
-    self->wake = NEVER;
+    self->wake = self->mark_above = NEVER;
     if (reports) {
         self->heard = zeroed(1, sizeof(feedback));
         self->heard->legs = legs;
@@ -140,6 +153,11 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
         bearer_leg_begin(&self->access[i], states[i], header, lead);
     }
     return self;
+}
+
+void transmit_mark_above(transmit *self, int64_t wait)
+{
+    self->mark_above = wait;
 }
 
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random)

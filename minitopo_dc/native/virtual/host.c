@@ -8,7 +8,7 @@
 #define BATCH 64 /* datagrams read in one step */
 #define NS_PER_US 1000
 
-typedef int receive_function(mdc_endpoint *, const uint8_t *, size_t, int, int, uint64_t);
+typedef int receive_function(mdc_endpoint *, const uint8_t *, size_t, int, int, int, uint64_t);
 typedef int send_function(mdc_endpoint *, uint64_t);
 
 DEFINE_RING(waiting_packets, packet *)
@@ -107,7 +107,7 @@ static int read_waiting(host *self, uint64_t now_us)
 
         if (!self->ended)
             has_events = self->receive(self->endpoint, first->data, (size_t)first->length, by->to_source,
-                                       by->to_destination, now_us) > 0;
+                                       by->to_destination, first->ecn, now_us) > 0;
         packet_release(first);
     }
     return has_events;

@@ -12,6 +12,8 @@ void packet_release(void *shared)
 
     if (--self->shares)
         return;
+    if (self->original != NULL)
+        packet_release(self->original);
     self->next = of->unused;
     of->unused = self;
     if (self->token >= 0 && !of->router.closing)
@@ -41,6 +43,28 @@ packet *packet_new(flow *of, int64_t token, int size)
     made->shares = 1;
     made->size = size;
     made->length = 0;
+    made->ecn = of->ecn;
+    made->original = NULL;
+    return made;
+}
+
+static int packet_ecn(const void *shared)
+{
+    return ((const packet *)shared)->ecn;
+}
+
+/* Of one that is on other legs, too, a copy is marked, which has this leg's share of it. */
+static void *packet_mark(void *shared)
+{
+    packet *self = shared, *made = self;
+
+    if (self->shares > 1) {
+        made = packet_new(self->flow, -1, self->size);
+        memcpy(made->data, self->data, (size_t)self->length);
+        made->length = self->length;
+        made->original = self;
+    }
+    made->ecn = CE;
     return made;
 }
 
@@ -97,13 +121,14 @@ static void flow_free(void *object)
     free(self);
 }
 
-flow *network_flow(network *self, int headers, transmit_driver *bearer, leg_driver *plain, receive_driver *other,
-                   int64_t delay)
+flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
+                   receive_driver *other, int64_t delay)
 {
     flow *made = zeroed(1, sizeof(*made));
 
     made->of = self;
     made->headers = headers;
+    made->ecn = ecn;
     made->delay = delay;
     made->bearer = bearer;
     made->plain = plain;
@@ -124,9 +149,12 @@ void flow_take(flow *self, packet *what)
         enter(self, &whole);
 }
 
-void flow_enter(flow *self, int64_t token, int size)
+void flow_enter(flow *self, int64_t token, int size, int ecn)
 {
-    flow_take(self, packet_new(self, token, size));
+    packet *made = packet_new(self, token, size);
+
+    made->ecn = ecn;
+    flow_take(self, made);
 }
 
 static void flow_deliver(packet *what)
@@ -137,7 +165,7 @@ static void flow_deliver(packet *what)
         of->take(of->to, what);
         return;
     }
-    of->of->calls.deliver(of->of->handle, what->token);
+    of->of->calls.deliver(of->of->handle, (what->original ? what->original : what)->token, what->ecn);
     packet_release(what);
 }
 
@@ -176,7 +204,7 @@ network *network_new(int64_t now, python_calls calls, void *handle)
 {
     network *self = zeroed(1, sizeof(*self));
 
-    self->router = (router){.now = now, .packets = {packet_keep, packet_release}, .wake = events_push,
+    self->router = (router){.now = now, .packets = {packet_keep, packet_release, packet_ecn, packet_mark}, .wake = events_push,
                             .leave = flow_leave, .put = put, .deliver = deliver};
     self->calls = calls;
     self->handle = handle;

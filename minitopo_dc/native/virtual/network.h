@@ -14,7 +14,8 @@ typedef struct packet {
     network *of;
     flow *flow;
     int64_t token;
-    int shares, size, length;
+    int shares, size, length, ecn;
+    struct packet *original; /* of a copy of what Python has, with a mark; or NULL */
     uint8_t data[MAX_BYTES];
 } packet;
 
@@ -60,7 +61,7 @@ typedef struct {
 /* All packets from one socket to another, and the way that they take. */
 struct flow {
     network *of;
-    int headers;
+    int headers, ecn;
     int64_t delay;
     transmit_driver *bearer;
     leg_driver *plain;

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from minitopo_dc.pdcp.formats.classify import PacketFacts
 from minitopo_dc.pdcp.formats.codec import SnFormat
@@ -80,6 +80,8 @@ class TransmittingEntity(Generic[T]):
             "_first_count",
             "_legs",
             "_lost",
+            "_mark_above",
+            "_marked",
             "_mask",
         ),
         *("_ready", "_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
@@ -101,6 +103,7 @@ class TransmittingEntity(Generic[T]):
         recovery: Recovery[T] | None = None,
         duplication: SelectiveDuplication | None = None,
         failures: LegFailures | None = None,
+        mark_above: int | None = None,
     ) -> None:
         """Make an entity whose first SDU gets COUNT `first_count`.
 
@@ -117,6 +120,8 @@ class TransmittingEntity(Generic[T]):
             recovery: what is kept for data recovery; None: nothing, and there is none.
             duplication: which SDUs take more legs than the policy names; None: none does.
             failures: finds legs that lose all, by the reports; None: nobody looks.
+            mark_above: an SDU is marked (RFC 3168) when it is expected to have waited for longer,
+                in ns, on each leg that gets it, as the legs are known here; None: none is.
 
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
@@ -132,6 +137,8 @@ class TransmittingEntity(Generic[T]):
         self._recovery = recovery
         self._duplication = duplication
         self._failures = failures
+        self._mark_above = mark_above
+        self._marked = 0
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
@@ -141,6 +148,7 @@ class TransmittingEntity(Generic[T]):
         """Whether `poll` has to be called until it gives nothing, and after leg changes."""
         duplicates_by_leg = duplication is not None and duplication.sees_legs
         sees = self.follows_legs or duplicates_by_leg or sees_legs(policy)
+        sees = sees or mark_above is not None
         if sees and len(states) != legs:
             raise PolicyError(
                 f"split policy {type(policy).__name__} sees legs: needs {legs}, "
@@ -267,13 +275,15 @@ class TransmittingEntity(Generic[T]):
         """Return the counters of this entity up to now."""
         sdus = self._tx_next - self._first_count
         pdus, size = tuple(self._legs.sent_pdus), tuple(self._legs.sent_bytes)
+        marked = None if self._mark_above is None else self._marked
         if not self.follows_legs and self._duplication is None:
-            return TransmitStatistics(sdus, pdus, size)
+            return TransmitStatistics(sdus, pdus, size, marked_sdus=marked)
         waiting, recovery, failures = self._waiting, self._recovery, self._failures
         return HoldingStatistics(
             sdus,
             pdus,
             size,
+            marked_sdus=marked,
             waiting=0 if waiting is None else len(waiting),
             waiting_maximum=0 if waiting is None else waiting.most,
             dropped_buffer=0 if waiting is None else waiting.dropped,
@@ -299,7 +309,18 @@ class TransmittingEntity(Generic[T]):
         self._tx_next += 1
         return self._tx_next - 1
 
+    def _mark(self, legs: tuple[int, ...], sdu: Any, waited: int, now: int) -> None:
+        """Mark an SDU that is expected to wait for too long, with what it has waited."""
+        drains = [self._legs.legs[leg].drain_ns(now=now) for leg in legs]
+        known = [drain for drain in drains if drain is not None]
+        assert self._mark_above is not None
+        if known and min(known) > self._mark_above - waited and sdu.ecn:
+            sdu.mark()
+            self._marked += 1
+
     def _send_on(self, legs: tuple[int, ...], sent: SentPdu[T], now: int) -> None:
+        if self._mark_above is not None:
+            self._mark(legs, sent.sdu, now - sent.arrived, now)
         reached = [self._send(self._pdu(leg, sent), sent.size, now) for leg in legs]
         if legs and not any(reached):
             self._lost.append(sent.sdu)

@@ -121,6 +121,10 @@ class _Captured:
     def get_payload(self) -> bytes:
         return self._datagram
 
+    def set_payload(self, payload: bytes) -> None:
+        self._datagram = payload
+        self.held.set_payload(payload)
+
     def accept(self) -> None:
         now = clock()
         self.held.accept()  # first, so that the file delays no packet that is due

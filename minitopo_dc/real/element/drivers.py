@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from minitopo_dc.link import AnyLeg, LegStatistics
 from minitopo_dc.pdcp import (
@@ -23,6 +23,7 @@ from minitopo_dc.pdcp import (
     classify_datagram,
     split_trailer,
 )
+from minitopo_dc.pdcp.formats.ecn import CE, code_point, marked
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.injection import (
     HOP_LIMIT_OFFSET,
@@ -50,6 +51,9 @@ class Held(drivers.Held, Protocol):
     def get_payload(self) -> bytes:
         """Return the IP datagram; a kernel's packet has it only in its callback, or once set."""
 
+    def set_payload(self, payload: bytes) -> None:
+        """Replace the datagram by other bytes."""
+
 
 class Outlet:
     """A leg as a bearer sees it; this one holds nothing back."""
@@ -71,17 +75,67 @@ class Outlet:
         """Do nothing, as no packet waits here."""
 
 
-class LegDriver(drivers.LegDriver[Held], Outlet):
+class Markable:
+    """A packet on a leg whose queue discipline may mark it, which is done when it goes on."""
+
+    __slots__ = ("_datagram", "ecn", "held")
+
+    def __init__(self, held: Held) -> None:
+        """Take a packet whose datagram can be read now."""
+        self.held, self._datagram = held, held.get_payload()
+        self.ecn = code_point(self._datagram)
+
+    def mark(self) -> None:
+        """Set its code point to Congestion Experienced."""
+        self.ecn = CE
+
+    def accept(self) -> None:
+        """Let the packet go on."""
+        if self.ecn != code_point(self._datagram):
+            self.held.set_payload(marked(self._datagram))
+        self.held.accept()
+
+    def drop(self) -> None:
+        """Discard the packet for good."""
+        self.held.drop()
+
+
+class LegDriver(drivers.LegDriver[Any], Outlet):
     """One leg: packets without a bearer come from its own queue, PDUs from the bearers."""
 
     def __init__(
-        self, number: int, leg: AnyLeg[Held], loop: Loop, *, host: int | None = None
+        self,
+        number: int,
+        leg: AnyLeg[Any],
+        loop: Loop,
+        *,
+        host: int | None = None,
+        marks: bool = False,
     ) -> None:
-        """Take the leg's core; `host` is a process of its host, None for this process' own."""
+        """Take the leg's core.
+
+        Args:
+            number: the leg's.
+            leg: its core.
+            loop: calls it.
+            host: a process of its host, None for this process' own.
+            marks: whether its queue has a discipline, which may mark packets.
+        """
         Outlet.__init__(self, number, Injector(number, host))
         super().__init__(number, leg, loop)
         self.malformed = 0
         self._loop = loop
+        self._marks = marks
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Put a packet of `size` bytes on the leg at `now` (ns)."""
+        super().push(Markable(packet) if self._marks else packet, size, now)
+
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+        """Take packets out of the leg's queue; the caller has to drop them."""
+        if not self._marks:
+            return super().flush(which, now)
+        return [packet.held for packet in super().flush(lambda packet: which(packet.held), now)]
 
     def on_packet(self, packet: Held) -> None:
         """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
@@ -169,6 +223,15 @@ class Sdu:
     unnumbered: bytes
     """The datagram of the PDU without the PDCP header at its end."""
 
+    @property
+    def ecn(self) -> int:
+        """Return the datagram's ECN code point."""
+        return code_point(self.unnumbered)
+
+    def mark(self) -> None:
+        """Set its code point to Congestion Experienced."""
+        self.unnumbered = marked(self.unnumbered)
+
     def accept(self) -> None:
         """Let the kernel's packet go on, if it still waits here."""
         if self.packet is not None:
@@ -193,6 +256,10 @@ class OnLeg(drivers.PduOnLeg):
     def get_payload(self) -> bytes:
         """Return the datagram of the PDU."""
         return self._held.get_payload()
+
+    def set_payload(self, payload: bytes) -> None:
+        """Replace the datagram by other bytes."""
+        self._held.set_payload(payload)
 
     def accept(self) -> None:
         """Let the PDU go on."""

@@ -116,9 +116,9 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             {number: driver.leg for number, driver in self._user_legs.items()},
             self._loop,
         )
-        copy = WHOLE_PACKET if settings.pcap else HEADER_ONLY
         for number, driver in self._user_legs.items():
-            queue = self._departures(driver, copy)
+            changes = settings.pcap or settings.leg(number).radio.discipline()
+            queue = self._departures(driver, WHOLE_PACKET if changes else HEADER_ONLY)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
 
@@ -170,7 +170,13 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
         else:
             core: AnyLeg[Held] = leg.build(self._paths)
-            self._user_legs[leg.leg] = LegDriver(leg.leg, core, self._loop, host=self._host)
+            self._user_legs[leg.leg] = LegDriver(
+                leg.leg,
+                core,
+                self._loop,
+                host=self._host,
+                marks=leg.radio.discipline() is not None,
+            )
 
     def _watched(self) -> NextHops | None:
         """Return the watcher of legs whose interfaces may go down, None if there are none."""

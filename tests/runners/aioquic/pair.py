@@ -50,7 +50,7 @@ class _ServerEnd:
     steps: list[float] = field(default_factory=list)
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        for data, address, _ in datagrams:
+        for data, address, *_ in datagrams:
             if self.session is None:
                 self.session = _accept(data, self.workload)
             self.session.connection.receive_datagram(data, address, seconds(now))

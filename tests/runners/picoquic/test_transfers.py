@@ -228,7 +228,10 @@ def test_what_arrives_is_told_with_both_addresses(peer: socket.socket) -> None:
         peer.sendto(b"two", second)
         ready = [*sockets.all, peer]  # another one that was waited for
         source = peer.getsockname()
-        assert list(sockets.receive(ready)) == [(b"one", source, first), (b"two", source, second)]
+        assert list(sockets.receive(ready)) == [
+            (b"one", source, first, 0),
+            (b"two", source, second, 0),
+        ]
         assert (sockets.received, sockets.drops) == (2, 0)
 
 

@@ -79,6 +79,10 @@ class Injected:
         """Return what is sent, without IPv4's header checksum, which the kernel writes."""
         return self._datagram
 
+    def set_payload(self, payload: bytes) -> None:
+        """Replace the datagram by other bytes."""
+        self._datagram = payload
+
     def accept(self) -> None:
         """Send the datagram on its leg."""
         self._injector.send(self._datagram)
