@@ -219,7 +219,7 @@ class Leg(QueuedLeg[T]):
         queue.append((packet, size, lost, self._joined_packets, now, ecn))
         self._queue_bytes += size
         if len(queue) == 1:
-            if not self._choose(now):
+            if self._discipline is not None and not self._choose(now):
                 return 1
             self._granted = now + self._grant
             self._begin(self._granted)
@@ -241,7 +241,7 @@ class Leg(QueuedLeg[T]):
             else:
                 self._air.put((finish + self._head_delay, size, packet))
             self._finish = _NEVER
-            if queue and self._choose(finish):
+            if queue and (self._discipline is None or self._choose(finish)):
                 self._begin(finish)
 
     def _choose(self, now: int) -> bool:

@@ -249,7 +249,7 @@ class Chain(AnyLeg[T]):
         counters = {
             field.name: _together(field.name, links)
             for field in fields(WifiStatistics)
-            if field.name not in _CHAIN_COUNTERS
+            if field.name not in _CHAIN_COUNTERS and not field.kw_only  # no queue discipline
         }
         last = links[-1]
         gone = last.delivered_packets + sum(counters[name] for name in _DROPS)

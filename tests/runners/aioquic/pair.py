@@ -36,7 +36,7 @@ class _ClientEnd:
     loop: Loop
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
-        timer = self.client.step(seconds(now), [(data, source) for data, source, _ in datagrams])
+        timer = self.client.step(seconds(now), [(data, source) for data, source, *_ in datagrams])
         if self.client.ended:
             self.loop.stop()
         return moment_of(timer)
