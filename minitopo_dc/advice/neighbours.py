@@ -91,7 +91,7 @@ def position_of(base: Scenario) -> dict[str, float]:
 def _round_trip_ms(leg: Leg) -> float:
     """Return what both directions take; NaN: nothing, or they follow a capacity."""
     trip_ms = leg.downlink.delay_ms + leg.uplink.delay_ms
-    return math.nan if leg.downlink.delay_curve or not trip_ms else trip_ms
+    return math.nan if leg.downlink.delay_varies or not trip_ms else trip_ms
 
 
 def _mean_mbps(radio: LegSettings) -> float:

@@ -205,11 +205,19 @@ def _moved(link: Leg, places: dict[str, str]) -> Leg:
     """Return a link whose traces are where their copies are."""
     radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
     moved = {
-        name: radio.model_copy(update={"trace": Path(places[str(radio.trace)])})
+        name: radio.model_copy(
+            update={field: Path(places[path]) for field, path in _traces_of(radio)}
+        )
         for name, radio in radios.items()
-        if radio.trace is not None
     }
     return link.model_copy(update=moved)
+
+
+def _traces_of(radio: LegSettings) -> Iterator[tuple[str, str]]:
+    """Yield each field of a direction that names a trace, with its path."""
+    for field in ("trace", "delay_trace"):
+        if (path := getattr(radio, field)) is not None:
+            yield field, str(path)
 
 
 def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
@@ -242,5 +250,4 @@ def trace_paths(scenario: Scenario) -> Iterator[str]:
     """Yield the path of each trace that a scenario names, once for each place that names it."""
     for leg in (*scenario.legs, *scenario.real.backhaul):
         for direction in (leg.downlink, leg.uplink):
-            if direction.trace is not None:
-                yield str(direction.trace)
+            yield from (path for _, path in _traces_of(direction))

@@ -186,7 +186,7 @@ def round_trip_s(leg: Leg, end_s: float) -> float:
 
 def longest_delay_s(radio: LegSettings, end_s: float) -> float:
     """Return the longest one-way delay of a direction without its queue until a moment, in s."""
-    if radio.delay_curve is not None:  # a trace that loops has delays without end
+    if radio.delay_varies:  # a trace that loops has delays without end
         until = takewhile(lambda step: step[0] <= end_s * NS_PER_S, radio.delays())
         return max(model.mean_ns for _, model in until) / NS_PER_S
     return max(stage.delay_ms for stage in _stages(radio)) / 1000

@@ -46,7 +46,7 @@ class Schedule:
             for radio, leg in made
             for moment, action in _actions(radio, leg)
         ]
-        delays = [_delays(radio, leg) for radio, leg in made if radio.delay_curve is not None]
+        delays = [_delays(radio, leg) for radio, leg in made if radio.delay_varies]
         # A trace that loops changes its delay for ever, so changes are made as they are needed.
         self._planned = heapq.merge(
             sorted(planned, key=lambda entry: entry[0]), *delays, key=lambda entry: entry[0]

@@ -76,7 +76,7 @@ def _short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     legs = _downlinks(scenario, flow)
     if flow.mode != "dc" or isinstance(timer_ms, str) or flow.pdcp.split == ORDERED:
         return
-    delays = [leg.delay_ms for leg in legs if leg.delay_curve is None]
+    delays = [leg.delay_ms for leg in legs if not leg.delay_varies]
     skew_ms = max(delays, default=0) - min(delays, default=0)
     if flow.pdcp.delivery == "in-order" and timer_ms < skew_ms:
         yield (

@@ -48,9 +48,9 @@ def run_id(scenario: Scenario) -> str:
     ):
         for number, leg in enumerate(links):
             for name in get_args(Direction):
-                if "trace" in leg.get(name, {}):
-                    place = f"{where}.{number}.{name}.trace"
-                    leg[name]["trace"] = _content(place, leg[name]["trace"])
+                for field in {"trace", "delay_trace"} & leg.get(name, {}).keys():
+                    place = f"{where}.{number}.{name}.{field}"
+                    leg[name][field] = _content(place, leg[name][field])
     if "plugins" in document:
         document["plugins"] = [
             _content("plugins", name) if name.endswith(".py") else name

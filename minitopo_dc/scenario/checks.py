@@ -112,5 +112,5 @@ def check_handover(
 def check_offset(offset_s: float, legs: Sequence[Leg]) -> None:
     """Refuse a trace offset where no leg has a trace, with a ValueError."""
     radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
-    if offset_s and all(radio.trace is None for radio in radios):
+    if offset_s and not any(radio.has_trace for radio in radios):
         raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")

@@ -52,7 +52,11 @@ def _words(radio: LegSettings) -> str:
         capacity = radio.trace.name
     else:
         capacity = f"{radio.rate_mbps:g} Mbit/s"
-    delay = radio.delay_curve or f"{radio.delay_ms:g} ± {radio.jitter_ms:g} ms"
+    delay = (
+        radio.delay_curve
+        or (radio.delay_trace and radio.delay_trace.name)
+        or f"{radio.delay_ms:g} ± {radio.jitter_ms:g} ms"
+    )
     loss = radio.mean_loss_percent()
     return ", ".join([capacity, delay, *([f"loss {loss:g} %"] if loss else [])])
 

@@ -88,8 +88,9 @@ def _refused(radio: LegSettings) -> Iterator[str]:
         yield "wifi"
     if radio.grant_ms:
         yield "grant_ms"
-    if radio.delay_curve is not None:
-        yield "delay_curve"
+    for name in ("delay_curve", "delay_trace"):
+        if getattr(radio, name) is not None:
+            yield name
     if radio.queue_bytes is not None:
         yield "queue_bytes"
     if radio.queue_ms is not None:

@@ -47,12 +47,14 @@ from minitopo_dc.scenario.change import LegChange, changing_capacity, check_orde
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
+from minitopo_dc.trace.delays import DelayBetween, DelayTrace, read_delays
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
-_NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "queue_ms")
+DelayIs = Literal["one-way", "round-trip"]
+_NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms")
 """Fields that have no default, and no meaning beside `wifi`."""
 ONE_PACKET_BYTES = 1600
 """The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
@@ -94,6 +96,9 @@ class DirectionFields(TypedDict, total=False):
     offset_s: float | str
     delay_ms: float | str
     delay_curve: DelayCurve | None
+    delay_trace: str | Path | None
+    delay_is: DelayIs
+    delay_between: DelayBetween
     jitter_ms: float | str
     jitter: Literal["normal", "uniform"]
     reorder: bool
@@ -137,6 +142,13 @@ class LegSettings(Settings):
     delay_curve: LeftOut[DelayCurve | None] = None
     """A delay that follows the capacity (`minitopo_dc.link.models.propagation`), in place of
     `delay_ms`."""
+    delay_trace: LeftOut[FilePath | None] = None
+    """A file with the delay over time (`minitopo_dc.trace.delays`), in place of `delay_ms`; `end`
+    and `offset_s` hold for it, too."""
+    delay_is: LeftOut[DelayIs] = "one-way"
+    """What a table of `delay_trace` has; ping's output has round trips, of which a leg has half."""
+    delay_between: LeftOut[DelayBetween] = "hold"
+    """What is between two values of `delay_trace`."""
     jitter_ms: Milliseconds = JITTER_MS
     jitter: Literal["normal", "uniform"] = "normal"
     """The distribution: `jitter_ms` is its standard deviation (normal) or half width (uniform)."""
@@ -181,12 +193,14 @@ class LegSettings(Settings):
             self._is_of_wifi()
         elif (self.rate_mbps is None) == (self.trace is None):
             raise ValueError("give exactly one of rate_mbps and trace")
-        if self.offset_s and self.trace is None:
+        if self.offset_s and not self.has_trace:
             raise ValueError("offset_s: only a trace has one, and there is none")
         if self.trace_mean_mbps is not None and self.trace is None:
             raise ValueError("trace_mean_mbps: needs a trace, and there is none")
-        if self.delay_curve is not None and self.jitter == "uniform":
-            raise ValueError("jitter: uniform needs delay_ms; with delay_curve allowed: normal")
+        if self.delay_curve is not None and self.delay_trace is not None:
+            raise ValueError("give delay_curve or delay_trace, not both")
+        if self.delay_varies and self.jitter == "uniform":
+            raise ValueError(f"jitter: uniform needs delay_ms; with {self._varied} allowed: normal")
         if self.queue_ms is not None and (
             self._mean_mbps() is None or self.queue_bytes is not None
         ):
@@ -235,9 +249,9 @@ class LegSettings(Settings):
                     "changes: a change of rate_mbps needs rate_mbps, not "
                     + ("wifi" if self.wifi else "trace")
                 )
-            if self.delay_curve is not None and {"delay_ms", "jitter_ms"} & change.named().keys():
+            if self.delay_varies and {"delay_ms", "jitter_ms"} & change.named().keys():
                 raise ValueError(
-                    "changes: a change of delay_ms or jitter_ms needs delay_ms, not delay_curve"
+                    f"changes: a change of delay_ms or jitter_ms needs delay_ms, not {self._varied}"
                 )
             if change.loss_percent is not None and self.burst_loss is not None:
                 raise ValueError("changes: a change of loss_percent needs no burst_loss")
@@ -303,20 +317,44 @@ class LegSettings(Settings):
             age = self.trace.stat().st_mtime_ns
             return _doubts_once(self.trace, self.trace_column, self.trace_time_column, age)
 
+    @property
+    def delay_varies(self) -> bool:
+        """Return whether the mean delay follows the capacity or a file, in place of `delay_ms`."""
+        return self.delay_curve is not None or self.delay_trace is not None
+
+    @property
+    def has_trace(self) -> bool:
+        """Return whether its capacity or its delay is that of a file, which has a time."""
+        return self.trace is not None or self.delay_trace is not None
+
+    @property
+    def _varied(self) -> str:
+        return "delay_curve" if self.delay_trace is None else "delay_trace"
+
     def delay_model(self) -> DelayModel:
         """Return the propagation delay at the start, with its jitter if any."""
-        if self.delay_curve is not None:
+        if self.delay_varies:
             return next(self.delays())[1]
         return self._delay_of(round(self.delay_ms * NS_PER_MS))
 
     def delays(self) -> Iterator[tuple[int, DelayModel]]:
-        """Yield the delays that `delay_curve` makes of the capacity, each with its start.
+        """Yield the delays of `delay_curve` or `delay_trace`, each with its start (ns, from 0).
 
-        The starts are in ns, from 0.
+        Raises:
+            SettingsError, TraceError: a trace is missing or wrong.
         """
-        assert self.delay_curve is not None
-        for time, mean in delay_steps(self.delay_curve, self.capacity()):
+        for time, mean in self._means():
             yield time, self._delay_of(mean)
+
+    def _means(self) -> Iterator[tuple[int, int]]:
+        if self.delay_trace is None:
+            assert self.delay_curve is not None
+            return delay_steps(self.delay_curve, self.capacity())
+        with _named(self.delay_trace):
+            trace = _delays_once(
+                self.delay_trace, self.delay_is, self.delay_trace.stat().st_mtime_ns
+            )
+        return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
 
     def _delay_of(self, mean: int) -> DelayModel:
         spread = round(self.jitter_ms * NS_PER_MS)
@@ -424,6 +462,11 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
     if made.duration_ns < SHORTEST_NS:
         raise TraceError(trace, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
     return made
+
+
+@lru_cache(maxsize=64)
+def _delays_once(path: Path, kind: DelayIs, _changed: int) -> DelayTrace:
+    return read_delays(path, round_trip=kind == "round-trip")
 
 
 @lru_cache(maxsize=64)

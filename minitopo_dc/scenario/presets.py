@@ -165,7 +165,7 @@ def _delays_ms(radio: LegSettings) -> tuple[float, float]:
     delays = [
         (delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms)
         for stage in stages
-        for delay in ([stage.delay_model()] if radio.delay_curve is None else _curve(radio))
+        for delay in ([stage.delay_model()] if not radio.delay_varies else _curve(radio))
     ]
     return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
 

@@ -184,13 +184,15 @@ def _signature() -> Signature:
 
 _WAYS = get_args(Direction)
 Leg.__signature__ = _signature()
-PROPAGATION = ("delay_ms", "jitter_ms", "jitter", "reorder")
+_DELAYS = ("delay_ms", "delay_trace", "delay_is", "delay_between")
+PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
 _TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "offset_s", "end")
 _ALTERNATIVES = (
     (("rate_mbps",), _TRACE_FIELDS),
     (("delay_ms",), ("delay_curve",)),
+    (("delay_ms", "delay_curve"), _DELAYS[1:]),
     (("loss_percent",), ("burst_loss",)),
     (("queue_packets", "queue_bytes"), ("queue_ms",)),
 )
@@ -288,7 +290,8 @@ def _uplink(own: Any, downlink: Any, *, has_medium: bool) -> Any:
 
 def _of_air(given: Mapping[str, Any], downlink: Mapping[str, Any]) -> dict[str, Any]:
     """Return the downlink's propagation, empty where it is wrong, which the downlink reports."""
-    names = PROPAGATION[1:] if "delay_curve" in given else PROPAGATION
+    own = {*_DELAYS, "delay_curve"} & given.keys()
+    names = PROPAGATION[len(_DELAYS) :] if own else PROPAGATION
     air = {name: downlink[name] for name in names if name in downlink}
     try:
         LegSettings.model_validate({"rate_mbps": 1, **air})

@@ -117,7 +117,7 @@ def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:
     later = {}
     for name in get_args(Direction):
         radio: LegSettings = getattr(leg, name)
-        if radio.trace is not None:
+        if radio.has_trace:
             try:
                 moment = _MOMENT.validate_python(radio.offset_s + offset_s)
             except ValidationError as error:

@@ -338,6 +338,7 @@ class Scenario(Settings):
         """
         for _, radio in self.directions():
             radio.capacity()
+            radio.delay_model()
 
     def directions(self) -> Iterator[tuple[str, LegSettings]]:
         """Yield each direction of each leg and backhaul link, with its place in the scenario."""

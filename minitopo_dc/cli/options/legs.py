@@ -22,7 +22,7 @@ DEFAULT_LEGS = (str(EMBEDDED / "lte_a.csv"), str(EMBEDDED / "lte_b.csv"))
 DOWN, UP = ".down", ".up"
 """Endings of the two files of one recording, as Mahimahi's own have them."""
 BOTH = {
-    "delay": ("delay_ms", "MS", "one-way delay, or its curve over the capacity: "
+    "delay": ("delay_ms", "MS", "one-way delay, a file with it over time, or its curve: "
               f"{', '.join(get_args(DelayCurve))}"),
     "jitter": ("jitter_ms", "MS", "standard deviation of the delay"),
     "loss": ("loss_percent", "PERCENT", "random loss"),
@@ -35,7 +35,7 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
     """Add the options of legs: one value for all legs, or one per leg."""
     shown = " ".join(Path(leg).name for leg in legs)
     group = parser.add_argument_group(
-        "legs (one value for all, or one a leg; numbers may have a unit: 8ms, 20Mbit, 0.1%)"
+        "legs (one value for all, or one a leg; DOWN/UP: one each way; units: 8ms, 20Mbit, 0.1%)"
     )
     group.add_argument(
         "--legs",
@@ -94,11 +94,23 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for name, (field, *_) in BOTH.items():
         option, values = f"--{name}", getattr(arguments, name)
         for fields, value in zip(made, _per_leg(option, values, len(legs)), strict=True):
-            if field == "delay_ms" and value in get_args(DelayCurve):
-                fields["downlink"]["delay_curve"] = value
-            elif value is not None:
-                fields[field] = field_quantity(option, field, value)
+            if value is not None:
+                _put(fields, option, field, value)
     return made
+
+
+def _put(fields: dict[str, Any], option: str, field: str, value: str) -> None:
+    """Put an option's value into a leg: of both directions, or of each as DOWN/UP."""
+    down, slash, up = value.partition("/")
+    if field == "delay_ms" and value in get_args(DelayCurve):
+        fields["downlink"]["delay_curve"] = value
+    elif field == "delay_ms" and not _is_rate(down) and exists(value):
+        fields["delay_trace"] = os.path.realpath(value)
+    elif slash:
+        fields["downlink"][field] = field_quantity(option, field, down)
+        fields["uplink"][field] = field_quantity(option, field, up)
+    else:
+        fields[field] = field_quantity(option, field, value)
 
 
 def _per_leg(option: str, values: Sequence[str] | None, legs: int) -> Sequence[str | None]:
@@ -115,6 +127,8 @@ def _per_leg(option: str, values: Sequence[str] | None, legs: int) -> Sequence[s
 
 def _downlink(leg: str, column: str) -> dict[str, Any]:
     """Return the fields of a downlink: a number is a rate in Mbit/s, else a trace or recording."""
+    if _is_pair(leg):
+        leg = leg.partition("/")[0]
     return _capacity("--legs", f"{leg}{DOWN}" if _is_recording(leg) else leg, column)
 
 
@@ -144,6 +158,8 @@ def _uplink(rate: str | None, leg: str, column: str | None) -> dict[str, Any]:
     """
     if rate is None and _is_recording(leg):
         rate = f"{leg}{UP}"
+    elif rate is None and _is_pair(leg):
+        rate = leg.partition("/")[2]
     elif rate is None and column is not None:
         rate = leg
     fields = {} if rate is None else _capacity("--uplink", rate, column)
@@ -158,6 +174,12 @@ def _uplink(rate: str | None, leg: str, column: str | None) -> dict[str, Any]:
 def _is_rate(value: str) -> bool:
     """Return whether an option's value is a number, with or without a unit, and no file."""
     return is_plain(value) or (WITH_UNIT.fullmatch(value) is not None and not exists(value))
+
+
+def _is_pair(leg: str) -> bool:
+    """Return whether a leg is the rates of both directions: `DOWN/UP`."""
+    down, _, up = leg.partition("/")
+    return _is_rate(down) and _is_rate(up)
 
 
 def _is_recording(leg: str) -> bool:

@@ -163,8 +163,9 @@ class Order(Settings):
 
     @model_validator(mode="after")
     def _check_delay(self) -> Self:
-        if self.radio.delay_curve is not None:
-            raise ValueError("delay_curve: a link outside a scenario has none; allowed: delay_ms")
+        if self.radio.delay_varies:
+            name = "delay_curve" if self.radio.delay_trace is None else "delay_trace"
+            raise ValueError(f"{name}: a link outside a scenario has none; allowed: delay_ms")
         return self
 
 
