@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import socket
 from collections.abc import Iterator
@@ -214,11 +215,38 @@ def test_how_late_changes_are_complete_includes_the_time_that_they_take(
     assert leg.lateness_ms() == {"changes": 2, "mean_ms": 4.0, "max_ms": 7.0}
 
 
+def test_a_step_to_the_same_rate_is_no_change_that_could_be_late(
+    netlink: FakeNetlink, clock: Clock, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,1\n1,1\n2,1\n")
+    leg = kernel_leg(rate_mbps=None, trace=str(trace))
+    leg.start(0)
+    netlink.changes()
+    run(leg, clock, 3)
+    assert netlink.changes() == []
+    assert leg.lateness_ms()["changes"] == 0
+
+
 @pytest.mark.usefixtures("netlink")
 @pytest.mark.parametrize("up", [False, True])
 def test_a_leg_of_the_kernel_cannot_be_taken_down(up: bool) -> None:
     with pytest.raises(ElementError, match="a leg cannot be taken down; use backend: user"):
         kernel_leg().set_up(up, 0)
+
+
+def test_what_netlink_leaves_is_collected_now_and_then(
+    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected = []
+    monkeypatch.setattr(gc, "collect", lambda: collected.append(len(netlink.calls)))
+    qdiscs = Qdiscs("gnb-leg1", 100)
+    for rate in range(1, 98):
+        qdiscs.set_rate(rate)
+    assert collected == [50, 100]
+    for _ in range(50):
+        qdiscs.statistics()
+    assert collected == [50, 100, 100]
 
 
 changing = st.builds(

@@ -95,6 +95,15 @@ def test_captures_that_cannot_be_written_end_the_element_with_the_file_s_name(ho
     assert not (host.directory / "gnb-summary.json").exists()
 
 
+def test_captures_that_cannot_be_completed_end_the_element_with_the_file_s_name(
+    host: Host,
+) -> None:
+    element = host.element(pcap="downlink")
+    packet = host.queues[0].put(datagram(60_000))
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(30_000):
+        host.run(element, until=decided(packet))
+
+
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
     """Let no file grow beyond a size in bytes."""
@@ -203,6 +212,12 @@ def test_without_an_order_to_start_nothing_changes_and_there_is_no_time_zero(hos
     packet = host.queues[0].put(datagram())
     host.run(element, until=decided(packet))
     assert [packet.verdict, host.summary()["start_ns"]] == ["accept", None]
+
+
+def test_legs_of_the_kernel_start_together(host: Host) -> None:
+    host.run(host.element(backend="kernel"), "start\n", lambda: bool(host.kernel_legs[1].started))
+    first, second = (each.started for each in host.kernel_legs)
+    assert first == second == [host.summary()["start_ns"]]
 
 
 def test_a_leg_that_is_down_holds_its_packets_until_it_is_up(host: Host) -> None:
