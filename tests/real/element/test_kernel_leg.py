@@ -29,7 +29,7 @@ from minitopo_dc.real.element.kernel_leg import (
     _timeline,
 )
 from minitopo_dc.scenario import LegSettings, kernel_rates
-from tests.real.element.fakes import MS, Clock, FakePacket, NoInjector, datagram
+from tests.real.element.fakes import MS, Clock, NoInjector
 
 S = 1000 * MS
 INDEX = 5
@@ -150,14 +150,6 @@ def test_the_same_rate_again_is_no_change_for_it_would_fill_the_bucket(
     qdiscs = Qdiscs("gnb-leg1", 100)
     assert [qdiscs.set_rate(rate) for rate in (8, 8, 9, 8)] == [True, False, True, True]
     assert len(netlink.changes()) == 3
-
-
-@pytest.mark.usefixtures("netlink")
-def test_nothing_is_due_before_the_start() -> None:
-    leg = kernel_leg(changes=[{"at_s": 1, "delay_ms": 20}])
-    assert leg.next_timeout() is None
-    leg.start(7 * S)
-    assert leg.next_timeout() == 8 * S
 
 
 def run(leg: KernelLeg, clock: Clock, times: int) -> list[int]:
@@ -354,16 +346,6 @@ def test_the_longest_queue_seen_is_kept(netlink: FakeNetlink) -> None:
         netlink.counters = list(Carried(0, 0, 0, waiting, 0).qdiscs(100))
         found.append(leg.statistics().queue_max)
     assert found == [3, 9, 9]
-
-
-def test_a_packet_goes_on_to_the_kernel_s_leg_at_once(
-    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "Injector", NoInjector)
-    loop, packet = Loop(), FakePacket(datagram())
-    KernelLegDriver(1, kernel_leg(), loop).push(packet, 1000, 0)
-    assert packet.verdict == "accept"
-    assert netlink.calls
 
 
 def test_the_loop_makes_the_changes_of_a_kernel_s_leg(
