@@ -50,6 +50,13 @@ def test_a_run_has_its_series_as_tables(one: Run, name: str) -> None:
     assert "time_s" in table
 
 
+def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
+    with pytest.raises(dc.InputError, match="pdcp: a run of mpquic-picoquic multipath has none"):
+        one.pdcp  # noqa: B018
+    with pytest.raises(dc.InputError, match="paths: a run of quic-picoquic dc has none"):
+        dc.run(BASE).paths  # noqa: B018
+
+
 def test_a_run_refuses_a_name_that_is_no_measure_with_those_it_has(one: Run) -> None:
     with pytest.raises(AttributeError, match=r"no godput_mbps.*goodput_mbps"):
         one.godput_mbps  # noqa: B018
@@ -84,6 +91,12 @@ def test_a_mistake_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path
 def test_a_run_is_kept_in_a_directory_that_is_named(tmp_path: Path) -> None:
     dc.run(BASE, tmp_path / "mine")
     assert (tmp_path / "mine" / "result.json").exists()
+
+
+def test_a_run_shows_itself(one: Run) -> None:
+    assert repr(one).startswith("mpquic-picoquic multipath: goodput (Mbit/s) ")
+    assert "<td>" in one._repr_html_()
+    assert one.plot().shape[1] == 1
 
 
 def test_a_failed_run_is_returned_with_its_reason() -> None:

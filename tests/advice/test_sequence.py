@@ -45,6 +45,12 @@ def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: P
     assert how_sure.endswith(" % (4 seeds), beyond the margin of 5 %.")
 
 
+def test_multipath_is_better_by_how_much_it_is_faster(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(deployable=30, multipath=40, leg_1=20))
+    assert found.outcome == "worse"
+    assert found.sentence == f"{DC} 30.0, MP-QUIC 40.0 Mbit/s: MP-QUIC is 33 % faster."
+
+
 def test_less_than_the_margin_is_a_tie_however_sure_it_is(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(0.0001, deployable=31, multipath=30, leg_1=20))
     assert found.outcome == "tie"
@@ -88,6 +94,12 @@ def test_no_time_is_not_enough_evidence_and_more_time_goes_on(tmp_path: Path) ->
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
+def test_no_time_for_a_run_of_each_is_no_win_of_who_came_first(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(), 1)
+    assert found.outcome == "open"
+    assert found.sentence == ("Not enough evidence, as the time was up.")
+
+
 def test_a_leg_that_is_better_alone_is_a_warning(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(deployable=20, multipath=25, leg_1=29))
     warning = "Warning: leg 1 alone was better than both with the first 2 seeds: 29.0 Mbit/s."
@@ -127,6 +139,15 @@ def test_equal_sides_are_not_told_apart(
         return noise(scenario.model_copy(update={"seed": 1000 * seed + scenario.seed}))
 
     assert decided(tmp_path, goodput).outcome in ("tie", "open")
+
+
+def test_a_program_reads_it(tmp_path: Path) -> None:
+    found = decided(tmp_path, by_name(0.005, deployable=33, multipath=30, leg_1=20))
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))
+    assert told["outcome"] == "dual connectivity"
+    assert told["found"]["low"] < told["found"]["difference"] < told["found"]["high"]
+    assert told["found"]["difference"] == pytest.approx(10, abs=1)
+    assert (told["difference_unit"], told["found"]["confidence"]) == ("%", 0.975)
 
 
 def test_what_held_the_slower_side_back_has_the_values_of_both(

@@ -54,6 +54,11 @@ def test_ways_are_each_leg_alone_dc_and_multipath() -> None:
     ]
 
 
+def test_the_kernels_ways_are_there_by_a_box() -> None:
+    more = [*replace(PLAIN, kernel=True).ways()][4:]
+    assert more == ["leg 1, TCP", "leg 2, TCP", "DC, TCP", "MPTCP"]
+
+
 @of_choices
 def test_the_yaml_is_the_scenario_over_dual_connectivity(choice: Choice) -> None:
     assert Scenario.check(yaml.safe_load(choice.yaml()), "page") == choice.ways()["DC"]

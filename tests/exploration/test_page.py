@@ -72,6 +72,13 @@ def test_a_wrong_entry_shows_its_line_until_it_is_mended() -> None:
 
 
 @needs_picoquic
+def test_several_seeds_are_run_for_each_way() -> None:
+    page = explore(**SMALL, seeds=2, seed=5)
+    page.settle()
+    assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
+
+
+@needs_picoquic
 def test_a_way_that_fails_says_why_below_the_picture() -> None:
     page = explore(size_mb=5, others="timeout_s=1")
     page.settle()
@@ -89,6 +96,13 @@ def test_many_quick_changes_leave_the_last_picture_and_no_more_processes() -> No
     page.settle()
     assert {run.seed for run in page.outcomes} == {149}
     assert processes() == before
+
+
+@needs_picoquic
+def test_a_page_gives_its_ways_and_its_figure_to_other_cells(page: Explorer) -> None:
+    assert page.ways()["DC"].workload == dc.Download(**SMALL)
+    assert page.plot().shape == (2, 2)
+    assert "minitopo-dc compare" in repr(page)
 
 
 def test_runs_that_all_failed_have_a_picture_without_numbers() -> None:

@@ -116,6 +116,11 @@ def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
     assert second.paths is None
 
 
+def test_several_flows_have_their_paths_each() -> None:
+    with pytest.raises(SettingsError, match="paths: mode flows has no paths"):
+        scenario(ISSUE, mode="flows", flows=[{"mode": "multipath"}])
+
+
 def test_a_flow_s_wrong_schedule_names_the_flow() -> None:
     wrong = {"mode": "multipath", "paths": {"initial": [5]}}
     with pytest.raises(SettingsError, match=r"flows\.1\.paths\.initial: leg 5 does not exist"):

@@ -101,6 +101,11 @@ def test_run_takes_a_schedule_for_what_has_paths(
     assert message in capsys.readouterr().err
 
 
+def test_a_minitopo_file_numbers_its_paths_from_zero(tmp_path: Path) -> None:
+    xp = "xpType:mptcp\npaths:0 2:open:1 4.5:abandon:0\n"
+    assert read(tmp_path, TWO_PATHS, xp).scenario.resolved_flows[0].paths == PLAN
+
+
 @pytest.mark.parametrize(
     ("topology", "xp", "message"),
     [

@@ -395,3 +395,11 @@ def test_counters_count_packets_and_bytes() -> None:
     statistics = leg.statistics()
     assert (statistics.pushed_packets, statistics.pushed_bytes) == (3, 700)
     assert (statistics.delivered_packets, statistics.delivered_bytes) == (2, 300)
+
+
+def test_an_ended_capacity_refuses_also_what_would_still_have_fitted() -> None:
+    trace = RateTrace("short", (0,), (8_000_000,), MS)  # 1,000 bytes
+    leg = Leg[int](LegParameters(delay=ConstantDelay(0)), make_capacity(trace, "stop"), Random(1))
+    leg.start(0)
+    assert [leg.push(1, 1500, 0), leg.push(2, 100, 0)] == [False, False]
+    assert leg.backlog_bytes(now=2 * MS) == 0

@@ -72,6 +72,11 @@ def test_a_source_that_does_not_exist_is_an_error(tmp_path: Path) -> None:
         build.find_source(tmp_path / "none", tmp_path, print)
 
 
+def test_sources_for_another_target_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "picoquic", "--source", "."]) == 2
+    assert "--source: only linux" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("packed", [False, True])
 def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed: bool) -> None:
     tree = tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12))
@@ -90,6 +95,13 @@ def test_other_sources_are_refused(tmp_path: Path, makefile: str) -> None:
         build.unpack(build.Source(tree, "mine"), tmp_path / "taken")
 
 
+def test_a_broken_archive_is_an_error(tmp_path: Path) -> None:
+    broken = tmp_path / "linux.tar.xz"
+    broken.write_bytes(b"nothing")
+    with pytest.raises(BuildError, match="cannot be unpacked"):
+        build.unpack(build.Source(broken, "mine"), tmp_path / "taken")
+
+
 def test_an_interrupted_build_goes_on_with_its_tree(tmp_path: Path) -> None:
     note = {"for": library.kernel_name(), "given": "None", "version": "6.12.7"}
     (tmp_path / build.UNPACKED).write_text(json.dumps(note))
@@ -103,6 +115,13 @@ def test_a_tree_for_another_patch_is_unpacked_anew(
     monkeypatch.setattr(build, "find_source", lambda *_: build.Source(Path("x"), "mine"))
     monkeypatch.setattr(build, "_patched", lambda *_: {"version": "6.12.9"})
     assert build._unpacked(tmp_path, None, lambda _: None)["version"] == "6.12.9"
+
+
+def test_progress_is_told_ten_times_at_most() -> None:
+    said: list[str] = []
+    build._tell((f"  CC      {n}.o" for n in range(build.COMPILED_FILES + 50)), said.append)
+    assert said[0] == "compiled 10 %"
+    assert len(said) <= 10
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,23 @@ def test_a_download_over_tcp_tells_what_the_real_clock_does(tmp_path: Path) -> N
     assert int(last["cwnd_bytes"]) > 14_000
 
 
+def test_a_server_s_segments_are_no_larger_than_asked_for(tmp_path: Path) -> None:
+    run(scenario(options={"mss_bytes": 1280}, virtual=TRACED), tmp_path)
+    sizes = {int(row["bytes"]) for row in rows(tmp_path / "packets.csv")}
+    assert max(sizes) == 20 + 20 + 1280
+
+
 @pytest.mark.parametrize("algorithm", ["cubic", "bbr"])
 def test_the_server_has_the_congestion_control_that_was_asked_for(
     tmp_path: Path, algorithm: str
 ) -> None:
     result = run(scenario(congestion_control=algorithm, workload={"size_mb": 0.05}), tmp_path)
     assert result.details["congestion_control"] == algorithm
+
+
+def test_tls_1_2_takes_a_round_trip_more(tmp_path: Path) -> None:
+    result = run(scenario(options={"tls": "1.2"}, workload={"size_mb": 0.05}), tmp_path)
+    assert result.details["handshake_s"] == pytest.approx(0.063, abs=0.001)
 
 
 def test_a_bearer_splits_the_kernel_s_packets(tmp_path: Path) -> None:

@@ -22,6 +22,10 @@ def view(buffer_s: float, kbps: float = 1e6) -> AbrView:
     return AbrView(50, 50, buffer_s, kbps, 0.0)
 
 
+def test_the_algorithms_are_those_of_the_documentation() -> None:
+    assert abr_names()[:5] == ("throughput", "bba", "bola", "bola-e", "dynamic")
+
+
 @pytest.mark.parametrize("name", ["throughput", "bba", "bola", "bola-e", "dynamic"])
 @pytest.mark.parametrize("video", EMBEDDED)
 def test_more_throughput_and_buffer_is_never_a_lower_first_choice(name: str, video: str) -> None:

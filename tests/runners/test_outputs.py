@@ -227,6 +227,13 @@ def test_curl_that_got_no_answer_in_its_time_has_nothing(transfer: Transfer) -> 
         read("tcp", transfer, silent)
 
 
+def test_curl_that_wrote_another_beginning_is_a_failure(transfer: Transfer) -> None:
+    (transfer.directory / "body").write_bytes(bytes(1_000_001))
+    client = CURL.replace("2000000", "1000001")
+    with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
+        read("tcp", replace(transfer, workload=Download(duration_s=2.5)), client, TCP_SERVER)
+
+
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
 def test_curl_s_time_out_is_no_failure_with_a_duration_only(name: str, transfer: Transfer) -> None:
     runner = get_runner(name)
@@ -273,6 +280,18 @@ def test_tquic_without_a_finished_request_is_a_failure(transfer: Transfer, print
     write_download(transfer, None)
     with pytest.raises(TransferFailed, match="tquic_client did not finish its request"):
         read("mpquic", transfer, printed)
+
+
+def test_tquics_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
+    write_download(transfer, b"Not Found!")  # what it serves then, with status 404
+    with pytest.raises(TransferFailed, match="received 10 bytes, not those sent"):
+        read("mpquic", transfer, TQUIC_CLIENT)
+
+
+def test_tquic_without_a_downloaded_file_is_a_failure(transfer: Transfer) -> None:
+    (transfer.directory / "download").mkdir()
+    with pytest.raises(TransferFailed, match="wrote 0 files"):
+        read("mpquic", transfer, TQUIC_CLIENT)
 
 
 NGTCP2_HEAD = (
@@ -360,3 +379,9 @@ def test_ngtcp2_without_a_connection_says_what_its_client_said(transfer: Transfe
     (transfer.directory / "download").mkdir()
     with pytest.raises(TransferFailed, match=r"wrote 0 files, not one: .* ERR_HANDSHAKE_TIMEOUT"):
         read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT)
+
+
+def test_ngtcp2s_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
+    write_download(transfer, b"<html>404 Not Found</html>")
+    with pytest.raises(TransferFailed, match="received 26 bytes, not those sent"):
+        read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER % 61)

@@ -74,6 +74,18 @@ def test_a_wrong_field_is_named(
     assert "\n" not in said
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
+)
+def test_a_file_that_holds_no_settings_is_told(
+    content: str,
+    words: str,
+    refusal: Refusal,
+) -> None:
+    assert refusal(content, ClientSettings).startswith(words)
+
+
 @pytest.mark.parametrize("arguments", [[], ["a", "b"]])
 def test_a_program_takes_one_argument(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

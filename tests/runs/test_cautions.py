@@ -28,6 +28,13 @@ def with_pdcp(first: Leg, second: Leg, mode: str = "dc", **pdcp: Any) -> list[st
     return cautions(scenario(first, second, mode=mode, transport="quic", pdcp=pdcp))
 
 
+def test_a_flow_over_a_leg_without_losses_needs_no_word_of_another_leg() -> None:
+    lossy = LEG.evolve(loss_percent=1)
+    own = {"mode": "sc", "congestion_control": "cubic-picoquic"}
+    assert cautions(scenario(LEG, lossy, **own, leg=1)) == []
+    assert len(cautions(scenario(LEG, lossy, **own, leg=2))) == 1
+
+
 @pytest.mark.parametrize(
     ("transport", "mode", "control", "loss", "said"),
     [

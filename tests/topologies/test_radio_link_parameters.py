@@ -50,6 +50,11 @@ def test_a_time_is_read_as_tc_reads_it(text: object, ms: float) -> None:
     assert leg(delay=text).delay_ms == pytest.approx(ms)
 
 
+@pytest.mark.parametrize("value", ["0.01:0.3", (0.01, 0.3), "0.01:0.3:0:1"])
+def test_bursts_are_given_as_text_or_numbers(value: object) -> None:
+    assert leg(burst_loss=value).mean_loss_percent() == pytest.approx(100 * 0.01 / 0.31)
+
+
 def test_bursts_and_rlc_are_given_as_numpy_s_numbers() -> None:
     bursts = radio_settings({"burst_loss": numpy.array([0.25, 0.5])})["burst_loss"]
     assert bursts == {"p": 0.25, "r": 0.5}

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.results.logs.quic import server_recovery
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
+from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 
@@ -129,6 +132,11 @@ def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
     assert "Idle timeout" in result.reason
 
 
+def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, flows"):
+        run_scenario(scenario(mode="multipath"), tmp_path / "run")
+
+
 def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
     tmp_path: Path,
 ) -> None:
@@ -233,6 +241,19 @@ def test_qlogs_of_both_ends_are_in_virtual_time(tmp_path: Path) -> None:
         times = [event["time"] for event in trace["events"]]
         assert times[0] >= 1000
         assert times[-1] < 1000 * (1 + (result.completion_s or 0) + 5)
+
+
+@needs_it
+def test_the_qlogs_of_aioquic_of_2020_say_what_those_of_today_say(tmp_path: Path) -> None:
+    transport = "quic-aioquic-2020"
+    run(tmp_path, transport=transport, congestion_control="reno", options={"qlog": True})
+    log, recovery = quic_log(tmp_path / "run"), server_recovery(tmp_path / "run")
+    delay_s = log.packets["received_s"] - log.packets["sent_s"]
+    assert delay_s.min() >= 0.005  # of 10 ms, less the jitter
+    assert log.packets["bytes"].max() == 1280
+    assert recovery.rtt_ms is not None
+    assert recovery.rtt_ms >= 20
+    assert recovery.window["cwnd_bytes"].is_monotonic_increasing or recovery.drop_occasions > 0
 
 
 def test_each_of_several_flows_has_its_qlogs_where_the_real_clock_has_them(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.cli import main
 from minitopo_dc.clocks import default_clock, real_clock_obstacle
 from tests.picoquic.extension import needs_picoquic
 
@@ -88,6 +89,14 @@ def test_a_scenario_without_a_clock_runs_on_the_virtual_one(tmp_path: Path) -> N
     assert json.loads(done.stdout)["clock"] == "virtual"
     assert "using the virtual clock" in done.stderr
     assert "clock: virtual" in (tmp_path / "out/scenario.yaml").read_text()
+
+
+def test_jobs_are_refused_on_the_real_clock(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["compare", "--clock", "real", "--jobs", "2", "--output", str(tmp_path / "out")]
+    assert main(arguments) == 2
+    assert "--jobs: only 1 on the real clock" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -81,3 +81,9 @@ def test_an_unknown_algorithm_is_told_with_those_that_are() -> None:
     words = r"video: abr: mpc; allowed: throughput, bba, bola, bola-e, dynamic"
     with pytest.raises(SettingsError, match=words):
         parse_workload({"kind": "video", "abr": "mpc"})
+
+
+def test_the_whole_of_a_video_may_be_watched() -> None:
+    whole = Video(duration_s=597)
+    assert whole.refusal(1) is None
+    assert whole.segments == 199

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import ConstantCapacity, RateCapacity, make_capacity
-from minitopo_dc.trace import EndRule, RateTrace
+from minitopo_dc.trace import EndRule, OpportunityTrace, RateTrace
 
 MS = 10**6
 SECOND = 10**9
@@ -173,6 +173,12 @@ def test_before_time_zero_the_first_rate_holds() -> None:
     capacity = RateCapacity(RateTrace("t", (0, MS), (12_000_000, 1), 2 * MS), "stop")
     assert capacity.finish(-5 * MS, 12_000) == -4 * MS
     assert capacity.rate_at(-SECOND) == 12_000_000
+
+
+def test_make_capacity_takes_a_rate_or_a_trace() -> None:
+    assert make_capacity(5).rate_at(0) == 5
+    assert make_capacity(RateTrace("t", (0,), (6,), 1)).rate_at(0) == 6
+    assert make_capacity(OpportunityTrace("t", (1,))).rate_at(MS) == 12_000_000
 
 
 @pytest.mark.parametrize("rate", [0, -1])

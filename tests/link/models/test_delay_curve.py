@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import DelayCurve, curve_delay_ns, delay_steps, make_capacity
 from minitopo_dc.router.element import Schedule
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegSettings, kernel_rates
 from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
@@ -140,3 +140,9 @@ def test_rlc_follows_the_curve_too(tmp_path: Path) -> None:
 def test_what_does_not_go_with_a_curve_is_refused(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         LegSettings.check({"rate_mbps": 5} | fields, "test")
+
+
+def test_the_kernel_s_legs_have_no_curve() -> None:
+    radio = LegSettings(rate_mbps=5, delay_curve="power", jitter_ms=0)
+    with pytest.raises(SettingsError, match="backend kernel has no delay_curve"):
+        kernel_rates(radio)

@@ -140,15 +140,6 @@ def test_an_arriving_pdu_is_written_when_it_is_read_before_its_turn(
     assert log.lines == ["gnb-leg2.pcap 5: 18", "drop"]
 
 
-def test_an_outlet_with_captures_is_still_its_leg_to_a_bearer(
-    log: Log, legs: Legs, tmp_path: Path
-) -> None:
-    leg = legs[1][1]
-    outlet = Captures(settings(tmp_path), 0).outlet(leg, SENDING)
-    assert [outlet.number, outlet.injector] == [2, leg.injector]
-    assert log.lines == []
-
-
 def test_each_leg_has_a_file_which_is_closed_with_the_captures(log: Log, tmp_path: Path) -> None:
     Captures(settings(tmp_path), 0).close()
     assert log.lines == ["gnb-leg1.pcap closed", "gnb-leg2.pcap closed"]

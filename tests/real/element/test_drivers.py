@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from minitopo_dc.link import Leg
 from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element.drivers import LegDriver
 from minitopo_dc.real.element.kernel.loop import Loop
@@ -36,30 +35,6 @@ def test_a_packet_leaves_the_leg_after_serialisation_and_delay(
     assert packet.verdict == "accept"
 
 
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("whole", [datagram(1000), datagram_ipv6(1000)])
-def test_a_packet_s_size_is_read_from_its_header(
-    whole: bytes, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    leg = legs[1][0]
-    leg.on_packet(FakePacket(whole[:64]))
-    assert leg.leg.statistics().pushed_bytes == 1000
-
-
-def test_a_packet_that_the_leg_loses_after_taking_it_is_dropped(
-    clock: Clock, legs: tuple[Loop, list[LegDriver]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loop, (leg, _) = legs
-    lost, other = FakePacket(datagram()), FakePacket(datagram())
-    leg.on_packet(lost)
-    leg.on_packet(other)
-    crossed = leg.leg.poll
-    monkeypatch.setattr(Leg, "poll", lambda _, now: [p for p in crossed(now) if p is not lost])
-    monkeypatch.setattr(Leg, "dropped", lambda _: [lost])
-    clock.serve(loop, 12 * MS)
-    assert (lost.verdict, other.verdict) == ("drop", "accept")
-
-
 def test_the_loop_wakes_for_the_earliest_departure(
     clock: Clock, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
@@ -80,26 +55,6 @@ def test_a_pdu_carries_its_number_behind_the_datagram_and_the_mark_of_its_leg(
         driver.on_packet(packet)
     assert [packet.mark for packet in packets] == [leg_mark(1), leg_mark(2)]
     assert packets[1].payload == append_trailer(datagram(), sn_format(18).encode(1))
-
-
-def with_hop_limit(sdu: bytes, offset: int, limit: int) -> bytes:
-    return sdu[:offset] + bytes((limit,)) + sdu[offset + 1 :]
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("split", ["batch", "duplicate"])
-@pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
-def test_what_may_not_be_forwarded_goes_to_the_kernel_without_a_number(
-    sdu: bytes, offset: int, split: str, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    driver = transmitter(*legs, split=split)
-    packets = [FakePacket(with_hop_limit(sdu, offset, limit)) for limit in (0, 1)]
-    for packet in packets:
-        before = packet.payload
-        driver.on_packet(packet)
-        assert (packet.verdict, packet.payload, packet.mark) == ("accept", before, 0)
-    driver.on_packet(FakePacket(with_hop_limit(sdu, offset, 2)))
-    assert driver.entity.statistics().sdus == 1
 
 
 @pytest.mark.parametrize(("sdu", "offset"), [(datagram(), 8), (datagram_ipv6(), 7)])
@@ -134,14 +89,6 @@ def test_a_pdu_out_of_order_waits_for_the_missing_one_or_for_t_reordering(
     clock.now = 200 * MS
     loop.serve(clock.now)
     assert packet.verdict == "accept"
-
-
-@pytest.mark.usefixtures("clock")
-def test_a_copy_takes_its_place_in_the_queue_of_its_own_leg(
-    legs: tuple[Loop, list[LegDriver]],
-) -> None:
-    transmitter(*legs, split="duplicate").on_packet(FakePacket(datagram()))
-    assert [leg.leg.statistics().pushed_bytes for leg in legs[1]] == [1003, 1003]
 
 
 def test_a_copy_goes_although_the_first_leg_drops_the_packet(

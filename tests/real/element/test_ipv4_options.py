@@ -10,7 +10,7 @@ from minitopo_dc.pdcp import sn_format, split_trailer
 from minitopo_dc.real.element.drivers import LegDriver
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.loop import Loop
-from tests.real.element.fakes import FakePacket, datagram, datagram_ipv6, transmitter
+from tests.real.element.fakes import FakePacket, datagram, transmitter
 from tests.real.element.options import FORWARDED, REFUSED
 
 
@@ -42,22 +42,3 @@ def test_what_the_kernel_would_drop_behind_the_queue_leaves_no_gap(
     assert [driver.refused_options, driver.malformed, driver.entity.statistics().sdus] == [1, 0, 2]
     numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
     assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
-
-
-@pytest.mark.usefixtures("clock")
-def test_options_that_pass_stay_in_the_pdu(legs: tuple[Loop, list[LegDriver]]) -> None:
-    driver = transmitter(*legs)
-    packet = FakePacket(datagram(options=FORWARDED["record route"]))
-    sdu = packet.payload
-    driver.on_packet(packet)
-    assert split_trailer(packet.payload, 3) == (sn_format(18).encode(0), sdu)
-
-
-@pytest.mark.usefixtures("clock")
-def test_what_goes_back_to_the_kernel_at_the_end_of_its_time_is_counted(
-    legs: tuple[Loop, list[LegDriver]],
-) -> None:
-    driver = transmitter(*legs)
-    for packet in (datagram(ttl=1), datagram(ttl=0), datagram_ipv6(hop_limit=1), datagram(ttl=2)):
-        driver.on_packet(FakePacket(packet))
-    assert [driver.handed_back, driver.entity.statistics().sdus] == [3, 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import socket
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ from minitopo_dc.real.element.kernel_leg import (
     _timeline,
 )
 from minitopo_dc.scenario import LegSettings, kernel_rates
-from tests.real.element.fakes import MS, Clock, FakePacket, NoInjector, datagram
+from tests.real.element.fakes import MS, Clock, NoInjector
 
 S = 1000 * MS
 INDEX = 5
@@ -151,14 +152,6 @@ def test_the_same_rate_again_is_no_change_for_it_would_fill_the_bucket(
     assert len(netlink.changes()) == 3
 
 
-@pytest.mark.usefixtures("netlink")
-def test_nothing_is_due_before_the_start() -> None:
-    leg = kernel_leg(changes=[{"at_s": 1, "delay_ms": 20}])
-    assert leg.next_timeout() is None
-    leg.start(7 * S)
-    assert leg.next_timeout() == 8 * S
-
-
 def run(leg: KernelLeg, clock: Clock, times: int) -> list[int]:
     """Let a leg make its next changes, each on time; return when they were."""
     moments = []
@@ -214,11 +207,38 @@ def test_how_late_changes_are_complete_includes_the_time_that_they_take(
     assert leg.lateness_ms() == {"changes": 2, "mean_ms": 4.0, "max_ms": 7.0}
 
 
+def test_a_step_to_the_same_rate_is_no_change_that_could_be_late(
+    netlink: FakeNetlink, clock: Clock, tmp_path: Path
+) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("time_s,rate_mbps\n0,1\n1,1\n2,1\n")
+    leg = kernel_leg(rate_mbps=None, trace=str(trace))
+    leg.start(0)
+    netlink.changes()
+    run(leg, clock, 3)
+    assert netlink.changes() == []
+    assert leg.lateness_ms()["changes"] == 0
+
+
 @pytest.mark.usefixtures("netlink")
 @pytest.mark.parametrize("up", [False, True])
 def test_a_leg_of_the_kernel_cannot_be_taken_down(up: bool) -> None:
     with pytest.raises(ElementError, match="a leg cannot be taken down; use backend: user"):
         kernel_leg().set_up(up, 0)
+
+
+def test_what_netlink_leaves_is_collected_now_and_then(
+    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collected = []
+    monkeypatch.setattr(gc, "collect", lambda: collected.append(len(netlink.calls)))
+    qdiscs = Qdiscs("gnb-leg1", 100)
+    for rate in range(1, 98):
+        qdiscs.set_rate(rate)
+    assert collected == [50, 100]
+    for _ in range(50):
+        qdiscs.statistics()
+    assert collected == [50, 100, 100]
 
 
 changing = st.builds(
@@ -326,16 +346,6 @@ def test_the_longest_queue_seen_is_kept(netlink: FakeNetlink) -> None:
         netlink.counters = list(Carried(0, 0, 0, waiting, 0).qdiscs(100))
         found.append(leg.statistics().queue_max)
     assert found == [3, 9, 9]
-
-
-def test_a_packet_goes_on_to_the_kernel_s_leg_at_once(
-    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "Injector", NoInjector)
-    loop, packet = Loop(), FakePacket(datagram())
-    KernelLegDriver(1, kernel_leg(), loop).push(packet, 1000, 0)
-    assert packet.verdict == "accept"
-    assert netlink.calls
 
 
 def test_the_loop_makes_the_changes_of_a_kernel_s_leg(

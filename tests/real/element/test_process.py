@@ -18,12 +18,12 @@ from minitopo_dc.pdcp import append_trailer, sn_format
 from minitopo_dc.real.element import drivers, kernel_leg, native, process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.queues import HEADER_ONLY, WHOLE_PACKET, QueueDrops
+from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, QueueDrops
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from tests.native.extension import needs_native
 from tests.real.element.fake_host import LEGS, RADIO, RECEIVER, REFUSED, SENDER, Host
 from tests.real.element.fake_netlink import FakeNetlinkQueues
-from tests.real.element.fakes import JUMBOGRAM, MS, FakePacket, NoInjector, datagram
+from tests.real.element.fakes import MS, FakePacket, NoInjector, datagram
 
 
 @pytest.fixture(params=["python", pytest.param("native", marks=needs_native)])
@@ -63,15 +63,6 @@ def host(
         series.close()
 
 
-def test_of_what_leaves_on_a_leg_only_the_header_is_read(host: Host) -> None:
-    host.run(host.element())
-    assert [queue.copy for queue in host.queues] == [HEADER_ONLY, HEADER_ONLY]
-    assert host.queued() == {
-        0: {("iptables", "POSTROUTING", "gnb-leg1")},
-        1: {("iptables", "POSTROUTING", "gnb-leg2")},
-    }
-
-
 def test_captures_read_whole_packets(host: Host) -> None:
     host.element(pcap="downlink")
     assert [queue.copy for queue in host.queues] == [WHOLE_PACKET, WHOLE_PACKET]
@@ -95,6 +86,15 @@ def test_captures_that_cannot_be_written_end_the_element_with_the_file_s_name(ho
     assert not (host.directory / "gnb-summary.json").exists()
 
 
+def test_captures_that_cannot_be_completed_end_the_element_with_the_file_s_name(
+    host: Host,
+) -> None:
+    element = host.element(pcap="downlink")
+    packet = host.queues[0].put(datagram(60_000))
+    with pytest.raises(OSError, match=r"File too large: '.*/gnb-leg1\.pcap'"), files_up_to(30_000):
+        host.run(element, until=decided(packet))
+
+
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
     """Let no file grow beyond a size in bytes."""
@@ -104,15 +104,6 @@ def files_up_to(size: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-def test_a_bearer_s_sdus_and_pdus_are_queued_whole_where_they_enter(host: Host) -> None:
-    host.run(host.element(transmit=[SENDER], receive=[RECEIVER]))
-    assert [queue.copy for queue in host.queues[:2]] == [WHOLE_PACKET, WHOLE_PACKET]
-    queued = host.queued()
-    assert queued[0] == {("iptables", "PREROUTING", "gnb-core")}
-    assert queued[1] == {("iptables", "PREROUTING", f"gnb-leg{n}") for n in (1, 2)}
-    assert sorted(queued) == [0, 1, 2, 3]
 
 
 def test_legs_of_the_kernel_are_not_queued(host: Host) -> None:
@@ -144,15 +135,6 @@ def decided(*packets: FakePacket) -> Callable[[], bool]:
 
 def pdu(sn: int) -> bytes:
     return append_trailer(datagram(), sn_format(18).encode(sn))
-
-
-def test_a_packet_without_a_bearer_takes_the_leg_by_which_it_leaves(host: Host) -> None:
-    element = host.element()
-    packet = host.queues[1].put(datagram(500))
-    host.run(element, until=decided(packet))
-    assert packet.verdict == "accept"
-    legs = host.summary()["legs"]
-    assert [legs[n]["delivered_bytes"] for n in "12"] == [0, 500]
 
 
 def test_an_sdu_gets_a_number_and_takes_the_leg_of_its_policy(host: Host) -> None:
@@ -203,6 +185,12 @@ def test_without_an_order_to_start_nothing_changes_and_there_is_no_time_zero(hos
     packet = host.queues[0].put(datagram())
     host.run(element, until=decided(packet))
     assert [packet.verdict, host.summary()["start_ns"]] == ["accept", None]
+
+
+def test_legs_of_the_kernel_start_together(host: Host) -> None:
+    host.run(host.element(backend="kernel"), "start\n", lambda: bool(host.kernel_legs[1].started))
+    first, second = (each.started for each in host.kernel_legs)
+    assert first == second == [host.summary()["start_ns"]]
 
 
 def test_a_leg_that_is_down_holds_its_packets_until_it_is_up(host: Host) -> None:
@@ -269,27 +257,6 @@ def test_the_wall_clock_s_offset_turns_the_element_s_time_into_that_since_1970(
     assert before - 10 * MS < started < time.time_ns() + 10 * MS
 
 
-def test_the_summary_says_how_late_changes_of_the_kernel_s_legs_were(host: Host) -> None:
-    host.run(host.element(backend="kernel"))
-    assert host.summary()["kernel_changes"] == {
-        n: {"changes": 2, "mean_ms": 1.5, "max_ms": 2.0} for n in "12"
-    }
-
-
-def test_what_is_no_ip_datagram_is_in_the_summary_and_not_in_the_time_series(
-    host: Host,
-) -> None:
-    element = host.element(transmit=[SENDER], receive=[RECEIVER])
-    payloads = (JUMBOGRAM, b"no PDU", b"", b"\x45")
-    packets = [queue.put(payload, 11) for queue, payload in zip(host.queues, payloads, strict=True)]
-    host.run(element, until=decided(*packets))
-    assert {packet.verdict for packet in packets} == {"drop"}
-    summary = host.summary()
-    for name, numbers in (("transmit", "1"), ("receive", "2"), ("legs", "12")):
-        assert [summary[name][number]["malformed"] for number in numbers] == [1] * len(numbers)
-        assert "malformed" not in host.columns(name)
-
-
 def test_what_was_no_sdu_is_in_the_summary_by_why(host: Host) -> None:
     element = host.element(transmit=[SENDER])
     payloads = (b"", datagram(options=b"\x83\3\4\0"), datagram(ttl=1), datagram(ttl=0), datagram())
@@ -298,16 +265,6 @@ def test_what_was_no_sdu_is_in_the_summary_by_why(host: Host) -> None:
     counters = host.summary()["transmit"]["1"]
     names = ("malformed", "refused_options", "handed_back", "sdus")
     assert [counters[name] for name in names] == [1, 1, 2, 1]
-
-
-def test_the_summary_has_what_the_host_s_ip_layer_refused_meanwhile(
-    host: Host, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = "IPv4 InHdrErrors"
-    monkeypatch.setattr(process, "read_refusals", lambda: {name: 5})
-    monkeypatch.setattr(process, "refused_since", lambda before: {name: 7 - before[name]})
-    host.run(host.element())
-    assert host.summary()["ip_refusals"] == {name: 2}
 
 
 def test_sdus_are_what_is_forwarded_and_pdus_whatever_they_are(host: Host) -> None:

@@ -70,21 +70,6 @@ def test_one_turn_takes_so_many_frames_and_leaves_the_rest(direction: Direction)
     assert not direction.left.sent
 
 
-def test_a_burst_of_frames_does_not_delay_what_is_due(direction: Direction) -> None:
-    direction.configure()
-    direction.send(1000)
-    direction.clock.now = 11 * MS
-    direction.send(500)
-    assert len(direction.right.received) == 1
-
-
-def test_the_loop_wakes_when_a_frame_arrives(direction: Direction) -> None:
-    direction.configure()
-    direction.loop.serve(0)
-    direction.send(1000)
-    assert direction.loop.due == 11 * MS
-
-
 def test_a_frame_for_an_interface_that_is_down_is_counted(direction: Direction) -> None:
     direction.right.up = False
     direction.send(100, 100)
@@ -108,17 +93,6 @@ def test_a_frame_without_contents_is_dropped_and_counted_also_while_nothing_pass
     direction.send(0, 1)
     assert direction.arrived(2000 * MS) == [1]
     assert direction.way.statistics()["malformed"] == 1
-
-
-def test_statistics_have_the_leg_s_counters_and_the_interface_s_drops(
-    direction: Direction,
-) -> None:
-    direction.configure()
-    direction.send(1000, 500)
-    direction.arrived(11 * MS)
-    found = direction.way.statistics()
-    assert [found[name] for name in ("pushed_bytes", "delivered_bytes")] == [1500, 1000]
-    assert [found[name] for name in ("kernel_drops", "refused", "malformed")] == [3, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -185,16 +159,3 @@ def test_a_refused_change_names_its_fields_and_leaves_the_link_as_it_was(
     direction.configure(delay_ms=20)
     direction.send(1000)
     assert direction.arrived(21 * MS) == [1000]
-
-
-def test_a_trace_begins_when_its_link_is_configured_and_again_with_start(
-    direction: Direction, tmp_path: Path
-) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,8\n1,0\n9,8\n10,8\n")
-    direction.configure(rate_mbps=None, trace=str(trace), delay_ms=0)
-    direction.clock.now = 1500 * MS
-    direction.send(1000)
-    assert direction.arrived(5000 * MS) == []
-    direction.way.start(5000 * MS)
-    assert direction.arrived(5001 * MS) == [1000]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
+from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.radio_link import Cable, End
 from minitopo_dc.scenario import LegSettings
 from tests.real.element.fake_tap import ENDS, HEADER, RADIO, FakeTap
@@ -182,6 +183,22 @@ def test_a_wrong_order_is_answered_with_one_line_and_the_link_goes_on(
     assert others == ["ok", "ok"]
 
 
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ("0\n1\n", ", or opportunities cannot 'hold'"),
+        ("time_s,rate_mbps\n0,fast\n", "'fast' is not a number"),
+    ],
+    ids=["opportunities", "no trace"],
+)
+def test_a_wrong_trace_is_answered_with_one_line(lines: str, words: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.write_text(lines)
+    found = answers(order(radio={"trace": str(trace), "end": "hold"}), "start")
+    assert words.removeprefix(", or ") in found[0]
+    assert found[1:] == ["ok"]
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
@@ -220,6 +237,27 @@ def test_whatever_is_ordered_each_line_has_one_answer_of_one_line(
 )
 def test_an_end_is_a_name_a_process_and_an_address(arguments: list[str], ends: list[End]) -> None:
     assert radio_link._ends(arguments) == ends
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["a,1,"],
+        ["a,1,", "b,2,", "c,3,"],
+        ["a,1", "b,2,"],
+        ["a,one,", "b,2,"],
+        ["a,1,00:00", "b,2,"],
+        ["a,1,00:00:00:00:00:0g", "b,2,"],
+        ["sixteen-bytes-it,1,", "b,2,"],
+        ["a,1,", "a,2,"],
+        ["a b,1,", "b,2,"],
+    ],
+    ids=" ".join,
+)
+def test_ends_that_are_none_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(ElementError, match="must be NAME,PID,MAC NAME,PID,MAC"):
+        radio_link._ends(arguments)
 
 
 def test_a_process_with_wrong_arguments_says_so_in_one_line_and_fails() -> None:

@@ -158,17 +158,6 @@ def test_a_report_crosses_the_uplink_leg_and_leaves_for_the_other_end(ue: Termin
     assert report == Report(1, (LegReception(1, 1, 500, 0, 0), LegReception(2, 1, 500, 0, 0)))
 
 
-def test_a_report_waits_in_an_outage_of_all_uplinks(ue: Terminal) -> None:
-    ue.send_on(ue.leg).start(0)
-    for leg in (ue.leg, ue.other):
-        leg.leg.set_up(False, 0)
-    assert ue.serve(20 * MS) == ue.serve(39 * MS) == []
-    for leg in (ue.leg, ue.other):
-        leg.leg.set_up(True, 39 * MS)
-    assert len(ue.serve(50 * MS)) == 1
-    assert left(ue.other) == []
-
-
 def test_a_report_takes_the_first_leg_that_is_up_when_it_is_made(ue: Terminal) -> None:
     ue.send_on(ue.leg).start(0)
     ue.leg.leg.set_up(False, 0)

@@ -71,30 +71,6 @@ def test_what_cannot_carry_a_number_is_dropped_counted_and_leaves_no_gap(
 
 
 @pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize(
-    "payload",
-    [b"", datagram()[:19], datagram_ipv6()[:39], datagram(20)[:2] + bytes(18), JUMBOGRAM[:64]],
-    ids=["empty", "IPv4 cut", "IPv6 cut", "length 0", "jumbogram"],
-)
-def test_a_leg_drops_and_counts_what_has_no_whole_header(
-    payload: bytes, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    leg = legs[1][0]
-    packet = FakePacket(payload)
-    leg.on_packet(packet)
-    assert [packet.verdict, leg.malformed] == ["drop", 1]
-    assert leg.leg.statistics().pushed_packets == 0
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("payload", [datagram(20), datagram_ipv6(40)], ids=["IPv4", "IPv6"])
-def test_a_header_alone_is_a_packet(payload: bytes, legs: tuple[Loop, list[LegDriver]]) -> None:
-    leg = legs[1][0]
-    leg.on_packet(FakePacket(payload))
-    assert leg.leg.statistics().pushed_bytes == len(payload)
-
-
-@pytest.mark.usefixtures("clock")
 def test_a_packet_for_which_the_policy_names_no_leg_is_dropped_with_its_number(
     legs: tuple[Loop, list[LegDriver]],
 ) -> None:

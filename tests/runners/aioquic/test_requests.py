@@ -101,6 +101,13 @@ def test_a_path_that_is_cut_for_good_leaves_requests_unanswered_and_no_error() -
     assert took_s < ROUND_TRIP_S + 9 * 0.4 + PLAN.patience_s + CLOSING_S
 
 
+def test_without_a_server_the_client_ends_with_an_error() -> None:
+    outcome, took_s = exchange(PLAN, lambda _to_server, _at_s: True)
+    assert (outcome.requests, outcome.handshake_s) == ([], None)
+    assert outcome.error == "connection ended: Idle timeout"
+    assert took_s == pytest.approx(60, abs=0.1)  # aioquic's idle timeout
+
+
 def test_a_server_that_closes_in_mid_run_is_an_error_with_what_was_answered() -> None:
     pair = Pair(PLAN)
 

@@ -30,15 +30,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_only_refusals_of_ip_are_read(files: Path) -> None:
-    write(files, 2, 3, 4)
-    assert read_refusals() == {
-        "IPv4 InHdrErrors": 2,
-        "IPv4 InCsumErrors": 3,
-        "IPv6 OutDiscards": 4,
-    }
-
-
 def test_a_kernel_without_ipv6_has_ipv4_s(files: Path) -> None:
     write(files, 2, 3, None)
     assert read_refusals() == {"IPv4 InHdrErrors": 2, "IPv4 InCsumErrors": 3}

@@ -181,16 +181,6 @@ def test_a_part_can_only_make_the_loop_wake_sooner(moment: int | None, due: int)
     assert loop.due == due
 
 
-@given(st.integers(0, (1 << 63) - 1))
-def test_every_delay_has_its_place_in_the_histogram(late: int) -> None:
-    loop, part = Loop(), Due(MS)
-    loop.add_timed(part)
-    loop.serve(MS + late)
-    ((place, count),) = [(at, count) for at, count in enumerate(loop.lateness) if count]
-    assert count == 1
-    assert (1 << place) // 2 <= late < 1 << place
-
-
 def carried_out(pieces: list[bytes]) -> list[str]:
     """The orders that are carried out when these pieces are read one after the other."""
     found: list[str] = []

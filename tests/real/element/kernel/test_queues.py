@@ -63,18 +63,6 @@ def opened() -> closing[KernelQueue]:
     return closing(KernelQueue(3, ignore, HEADER_ONLY))
 
 
-def test_a_queue_is_long_and_copies_what_it_is_asked_to(queue: FakeQueue) -> None:
-    with opened():
-        assert queue.bound == {
-            "number": 3,
-            "callback": ignore,
-            "max_len": 262_144,
-            "mode": 2,  # NFQNL_COPY_PACKET
-            "range": 64,
-            "sock_len": 32 << 20,  # which the kernel doubles
-        }
-
-
 def test_a_queue_that_another_element_has_is_one_error(queue: FakeQueue) -> None:
     queue.in_use = True
     with pytest.raises(ElementError, match=r"NFQUEUE 3: Failed .*another element running"):
@@ -84,14 +72,6 @@ def test_a_queue_that_another_element_has_is_one_error(queue: FakeQueue) -> None
 def test_a_full_socket_buffer_is_no_error_to_the_reader(queue: FakeQueue) -> None:
     with opened():
         assert queue.socket.getsockopt(module.SOL_NETLINK, module.NETLINK_NO_ENOBUFS) == 1
-
-
-def test_closing_unbinds_and_closes_the_second_view_of_the_socket(queue: FakeQueue) -> None:
-    with opened() as made:
-        assert queue.bound
-    assert not queue.bound
-    assert made._ration.fileno() == -1
-    assert queue.socket.fileno() >= 0
 
 
 class Reading(NamedTuple):
@@ -113,13 +93,6 @@ def reading(queue: FakeQueue, monkeypatch: pytest.MonkeyPatch) -> Iterator[Readi
     made = KernelQueue(3, found.append, HEADER_ONLY)  # type: ignore[arg-type]
     with packets, closing(made):
         yield Reading(made, packets, found)
-
-
-def test_a_turn_reads_all_that_waits_and_never_blocks(reading: Reading) -> None:
-    for number in range(3):
-        reading.packets.send(bytes((number,)))
-    reading.queue.read()
-    assert reading.found == [b"\0", b"\1", b"\2"]
 
 
 def test_a_turn_ends_after_its_budget_and_the_next_one_goes_on(

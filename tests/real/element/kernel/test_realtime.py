@@ -85,14 +85,6 @@ def test_processors_are_kept_awake_as_long_as_the_process_lives() -> None:
     assert Path(module.CPU_LATENCY).read_bytes() == struct.pack("i", 0)
 
 
-def test_without_real_time_neither_scheduling_nor_processors_are_touched(
-    machine: Machine,
-) -> None:
-    assert configure_realtime(realtime=False) == []
-    assert module._held == []
-    assert "schedule" not in {name for name, *_ in machine.calls}
-
-
 @pytest.mark.parametrize(
     ("call", "words"),
     [

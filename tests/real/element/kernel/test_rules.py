@@ -132,13 +132,6 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return ran
 
 
-def test_without_ipv6_no_rule_is_of_ip6tables(commands: list[list[str]]) -> None:
-    with installed([outgoing("gnb-leg1", 0, 4)]):
-        pass
-    assert {command[0] for command in commands} == {"iptables"}
-    assert len(commands) == 2
-
-
 def test_with_ipv6_what_finds_neighbours_is_let_pass_before_anything_is_queued(
     commands: list[list[str]],
 ) -> None:
@@ -164,14 +157,6 @@ def test_a_refused_rule_takes_back_those_of_both_versions_before_it(
     taken_back = [command for command in commands if "-D" in command]
     changed = [[word.replace("-D", "-A") for word in command] for command in taken_back]
     assert changed == added[::-1]
-
-
-def test_rules_are_of_table_mangle_and_wait_for_others_who_change_it(
-    commands: list[list[str]],
-) -> None:
-    with installed([outgoing("gnb-leg1", 0, 4)]):
-        pass
-    assert [command[:4] for command in commands] == [["iptables", "-w", "-t", "mangle"]] * 2
 
 
 def test_rules_hold_meanwhile_and_are_taken_back_in_the_reverse_order(

@@ -183,14 +183,6 @@ def test_frames_are_received_one_at_a_time_until_there_is_none(
     assert [tap.receive(), tap.receive(), tap.receive()] == [*frames, None]
 
 
-def test_a_frame_stays_what_it_was_when_the_next_one_is_read(tap: Tap, host: socket.socket) -> None:
-    host.send(b"first")
-    host.send(b"other")
-    first = tap.receive()
-    tap.receive()
-    assert first == b"first"
-
-
 def test_a_frame_is_sent_as_it_is(tap: Tap, host: socket.socket) -> None:
     assert tap.send(b"a frame")
     assert host.recv(100) == b"a frame"
