@@ -507,11 +507,6 @@ def test_hosts_are_set_up_once_for_all_transfers_of_a_kind(transfer: Transfer) -
     assert events == ["localhost, localhost: ('127.0.0.1',)", "read", "read", "undone"]
 
 
-def test_a_duration_is_refused_by_a_runner_that_has_none(transfer: Transfer) -> None:
-    with pytest.raises(ValueError, match="duration_s: the client of transport script stops at the"):
-        run(ScriptRunner(), replace(transfer, workload=Download(duration_s=1.0)))
-
-
 @pytest.mark.parametrize("name", ["tcp", "quic"])
 def test_a_download_stops_after_its_duration_with_what_arrived(
     transfer: Transfer, name: str
