@@ -76,25 +76,18 @@ def _seeing(pdcp: Pdcp, legs: int) -> str:
     return ""
 
 
+ELEMENT_ONLY = (
+    *("outages", "burst_loss", "rlc", "wifi", "grant_ms", "delay_curve", "delay_trace"),
+    *("queue_bytes", "queue_ms"),
+)
+"""Fields of a direction that the element's legs alone have, unless they are empty."""
+
+
 def _refused(radio: LegSettings) -> Iterator[str]:
     """Yield the fields that the kernel has nothing for, now or after one of the changes."""
-    if radio.outages:
-        yield "outages"
-    if radio.burst_loss is not None:
-        yield "burst_loss"
-    if radio.rlc is not None:
-        yield "rlc"
-    if radio.wifi is not None:
-        yield "wifi"
-    if radio.grant_ms:
-        yield "grant_ms"
-    for name in ("delay_curve", "delay_trace"):
-        if getattr(radio, name) is not None:
+    for name in ELEMENT_ONLY:
+        if getattr(radio, name):
             yield name
-    if radio.queue_bytes is not None:
-        yield "queue_bytes"
-    if radio.queue_ms is not None:
-        yield "queue_ms"
     if radio.queue_discipline != DROP_TAIL:
         yield f"queue_discipline {radio.queue_discipline}"
     if not (radio.reorder and radio.jitter == "uniform"):
