@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.native.library import library
 from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
+from minitopo_dc.pdcp.formats.ecn import code_point, marked
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from tests.native.extension import EXAMPLES, needs_native
-from tests.real.element.fakes import JUMBOGRAM, datagram, datagram_ipv6
+from tests.real.element.fakes import JUMBOGRAM, datagram, datagram_ipv6, ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED
 
 pytestmark = needs_native
@@ -48,6 +50,27 @@ def changed(function: str, datagram: bytes, *arguments: int) -> bytes | None:
     buffer: Any = module.ffi.new("uint8_t[]", datagram + bytes(3))
     length = getattr(module.lib, function)(buffer, len(datagram), *arguments)
     return None if length < 0 else bytes(module.ffi.buffer(buffer, length))
+
+
+@pytest.mark.parametrize("ecn", list(Ecn))
+@pytest.mark.parametrize("ip", SOUND)
+def test_a_mark_changes_the_code_point_and_the_checksum_alone(ip: bytes, ecn: Ecn) -> None:
+    shift = 4 if ip[0] >> 4 == 6 else 0
+    sent = bytearray(ip)
+    sent[1] |= ecn << shift
+    if not shift:
+        header = sent[:10] + bytes(2) + sent[12:20]
+        sent[10:12] = (0xFFFF - ones_complement_sum(bytes(header))).to_bytes(2)
+    lib, ffi = library().lib, library().ffi
+    buffer: Any = ffi.new("uint8_t[]", bytes(sent))
+    assert lib.ip_ecn(buffer) == code_point(bytes(sent)) == ecn
+    lib.ip_mark(buffer)
+    made = marked(bytes(sent))
+    assert bytes(ffi.buffer(buffer, len(sent))) == made
+    assert code_point(made) == Ecn.CE
+    assert made[12:] == sent[12:]
+    if not shift:
+        assert ones_complement_sum(made[:20]) == 0xFFFF
 
 
 @pytest.mark.parametrize("ip", LONG, ids=["IPv4", "IPv4, one more", "IPv6", "IPv6, one more"])
