@@ -18,10 +18,11 @@ from typing import Any
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
 from minitopo_dc.advice.neighbours import neighbours_of
-from minitopo_dc.advice.sequence import Progress, Runs, comparison_of, decide
+from minitopo_dc.advice.sequence import Progress, Runs, decide
 from minitopo_dc.advice.verdict import Advice
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import chosen_jobs, require_clock
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import XN_MS
@@ -68,7 +69,8 @@ def advise(
     jobs = chosen_jobs(jobs, "virtual")
     require_clock("virtual", base.virtual.core)
     with nullcontext(output) if output is not None else TemporaryDirectory() as name:
-        comparison = comparison_of(Path(name), stack.rows)
+        scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
+        comparison = RowCampaign(Path(name), scenarios, variants=variants)
         until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
         with comparison.held(), local(jobs, until) as workers:
             runs = Runs(comparison, stack.rows, judged, workers, until, progress)

@@ -39,12 +39,6 @@ Progress = Callable[[str], object]
 """Hears in a few words what is under way."""
 
 
-def comparison_of(root: Path, rows: Sequence[Row]) -> RowCampaign:
-    """Return the comparison of rows whose runs are kept in a directory."""
-    scenarios, variants = [row.scenario for row in rows], [row.variant for row in rows]
-    return RowCampaign(root, scenarios, variants=variants)
-
-
 @dataclass
 class Runs:
     """Runs of the rows of a comparison, and their scores.
@@ -174,13 +168,11 @@ def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     shown = {
         name: f"{significant(judged.value(mean))} {judged.unit}" for name, mean in means.items()
     }
-    others = [f"{row.name} {shown[row.name]}" for row in stack.others if row.name in means]
-    if others:
+    if others := [f"{row.name} {shown[row.name]}" for row in stack.others if row.name in means]:
         yield f"Beside them, {seeds}: {', '.join(others)}."
     both = [means[row.name] for row in (stack.dual, stack.multipath) if row.name in means]
-    leg = max(
-        (row.name for row in stack.alone if row.name in means), key=means.__getitem__, default=""
-    )
+    alone = [row.name for row in stack.alone if row.name in means]
+    leg = max(alone, key=means.__getitem__, default="")
     if leg and len(both) == 2 and means[leg] - max(both) > judged.limit:
         yield f"Warning: {leg} was better than both {seeds}: {shown[leg]}."
 
@@ -190,7 +182,9 @@ def _why(runs: Runs, rows: Sequence[Row], difference: Difference | None) -> str:
 
     A tie has no reason, nor has a difference whose interval holds 0.
     """
-    if difference is None or difference.outcome == "tie" or not difference.of_the_better[1] > 0:
+    if difference is None or difference.outcome == "tie":
+        return ""
+    if not difference.of_the_better(difference.interval)[0] > 0:
         return ""
     worse, better = rows[::-1] if difference.first > difference.second else rows
     pairs = runs.pairs(rows)

@@ -49,25 +49,16 @@ class Difference:
     other: Interval
     """Of the difference if each lost seed had gone the other way (`other_way`)."""
 
-    @property
-    def of_the_better(self) -> tuple[float, float, float]:
-        """Return the mean difference and its interval, as seen from the better one."""
-        return abs(self.first - self.second), *self._ends(self.interval)
-
-    @property
-    def other_of_the_better(self) -> tuple[float, float]:
-        """Return the ends of `other`, as seen from the better one."""
-        return self._ends(self.other)
-
-    def _ends(self, interval: Interval) -> tuple[float, float]:
+    def of_the_better(self, interval: Interval) -> tuple[float, float]:
+        """Return the ends of `interval` or `other`, as seen from the better one."""
         low, high = interval.low, interval.high
         return (low, high) if self.first >= self.second else (-high, -low)
 
     def to_json(self, judged: Criterion) -> dict[str, Any]:
         """Return it for programs; above 0 the first one is better, whatever is judged."""
-        mean, interval = self.first - self.second, self.interval
-        scores = {"difference": mean, "low": interval.low, "high": interval.high}
-        scores |= {"other_low": self.other.low, "other_high": self.other.high}
+        scores = {"difference": self.first - self.second}
+        for kind, interval in (("", self.interval), ("other_", self.other)):
+            scores |= {f"{kind}low": interval.low, f"{kind}high": interval.high}
         return {
             "first": judged.value(self.first),
             "second": judged.value(self.second),
@@ -132,21 +123,19 @@ class Advice:
             return f"{good} is better, as runs of {bad} failed"
         judged = self.criterion
         scores = {self.dual.name: difference.first, self.multipath.name: difference.second}
-        shown = ", ".join(
-            f"{name} {significant(judged.value(score))}" for name, score in scores.items()
-        )
+        shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
-        by = judged.shown(difference.of_the_better[0])
+        by = judged.shown(abs(difference.first - difference.second))
         word = "faster" if judged.is_ratio else "better"
         outcome = f"{OUTCOMES[difference.outcome][1]}{better} is {by} {word}"
-        return f"{shown} {judged.unit}{judged.words}: {outcome}"
+        return f"{', '.join(shown)} {judged.unit}{judged.words}: {outcome}"
 
     def _how_sure(self, difference: Difference) -> str:
-        _, *ends = difference.of_the_better
+        ends = difference.of_the_better(difference.interval)
         seeds, behind = f"{difference.pairs} seeds", ""
         if difference.lost:
             seeds = f"{difference.pairs} of {difference.pairs + difference.lost} seeds"
-            turned = self.criterion.shown(*difference.other_of_the_better)
+            turned = self.criterion.shown(*difference.of_the_better(difference.other))
             behind = f"; {turned} if the lost ones went the other way"
         if difference.pairs == 1:
             return f"One seed gives no confidence interval{behind}"

@@ -11,8 +11,9 @@ import pytest
 from minitopo_dc.advice import base_of
 from minitopo_dc.advice.candidates import QUIC, candidates_of
 from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Runs, comparison_of, decide
+from minitopo_dc.advice.sequence import Runs, decide
 from minitopo_dc.advice.verdict import Advice
+from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.scenario import Scenario
 from tests.advice.made_up import LEGS, Goodput, by_name, made_up, name_of
@@ -26,7 +27,8 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
     """Decide by made-up runs; with a number, the time is up after so many."""
     base = base_of(LEGS)
     stack = candidates_of(base, QUIC, 5)
-    comparison = comparison_of(root, stack.rows)
+    scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
+    comparison = RowCampaign(root, scenarios, variants=variants)
     until = math.inf if number is None else 0.0
     runs = Runs(
         comparison, stack.rows, criterion(base.workload), made_up(goodput, number), until=until
