@@ -16,6 +16,7 @@ from pathlib import Path
 
 import deployable
 import grants
+import marking
 import media
 import pandas as pd
 import schedulers
@@ -32,6 +33,7 @@ REPORTS = {
     "schedulers": schedulers.report,
     "grants": grants.report,
     "media": media.report,
+    "marking": marking.report,
 }
 HEAD = """# Findings: which is better, Dual Connectivity or multipath?
 
@@ -44,7 +46,7 @@ PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
             "size_bytes", "unanswered", "delay_p95_ms", "delay_max_ms",
             "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes",
-            "frame_delay_p95_ms"]  # fmt: skip
+            "frame_delay_p95_ms", "load_mbps", "loaded_p95_ms", "idle_delay_ms"]  # fmt: skip
 
 
 def file_of(campaign: str) -> Path:
