@@ -12,7 +12,6 @@ from .campaign.table import load as load
 from .errors import InputError as InputError
 from .errors import MinitopoDcError as MinitopoDcError
 from .exploration import explore as explore
-from .link.queue.discipline import queue_discipline as queue_discipline
 from .media.abr import abr_algorithm as abr_algorithm
 from .pdcp import split_policy as split_policy
 from .results.measures.named import run_measures as run_measures
