@@ -120,7 +120,7 @@ DECORATORS: Final = {
     "workload": "workload",
     "ABR algorithm": "abr_algorithm",
 }
-"""The function of the API that registers a thing of each kind."""
+"""The function of `minitopo_dc.plugins` that registers a thing of each kind."""
 INSTEAD = "write it into a file and name that under `plugins` of the scenario"
 
 
@@ -172,7 +172,7 @@ def source_of(kind: str, name: str, thing: Any) -> str:
     slice_of.add(thing.__name__, thing)
     parts = [*slice_of.parts.values()]
     if not slice_of.is_decorated(thing):
-        parts += [f"from minitopo_dc import {DECORATORS[kind]}"]
+        parts += [f"from minitopo_dc.plugins import {DECORATORS[kind]}"]
         parts += [f"{DECORATORS[kind]}({name!r})({thing.__name__})"]
     head = ["from __future__ import annotations"] if slice_of.has_late_annotations else []
     return "\n\n".join([*head, *parts]) + "\n"

@@ -81,10 +81,19 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+DISCIPLINE = (
+    *("dropped_early", "marked_packets"),
+    *("ect0_packets", "ect1_packets", "ce_packets"),
+)
+"""Columns of legs with a queue discipline."""
+
+
 @pytest.mark.parametrize(
     ("series", "absent"),
     [
-        *((name, ()) for name in ("client-rate", "connections", "packets", "legs", "transmit")),
+        *((name, ()) for name in ("client-rate", "connections", "packets")),
+        ("legs", DISCIPLINE),
+        ("transmit", ("marked_sdus",)),
         ("receive", ("t_reordering_ns", "missing_by_order")),
     ],
 )
