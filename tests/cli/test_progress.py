@@ -66,19 +66,3 @@ def test_the_time_left_is_that_of_the_pace_so_far(
     monkeypatch.setattr(time, "monotonic", lambda: 100.0 + passed_s)
     progress.end(FAILED)
     assert progress.text() == f"3/22 quic dc … {words}"
-
-
-def test_a_reason_for_which_runs_are_unsupported_is_told_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    missing, other = (
-        replace(FAILED, status="unsupported", reason=reason) for reason in ("no guest", "no root")
-    )
-    with Progress([SCENARIO] * 3) as progress:
-        for result in (missing, other, missing):
-            progress.end(result)
-    assert [line.split(": ")[1] for line in capsys.readouterr().err.splitlines()] == [
-        "unsupported no guest",
-        "unsupported no root",
-        "unsupported for a reason above",
-    ]

@@ -152,16 +152,6 @@ def test_changes_that_are_switched_off_are_read_named_and_not_made(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize(("transport", "clock"), [("quic", "virtual"), ("tcp", "real")])
-def test_several_flows_at_once_have_a_mode_and_a_path_each(
-    transport: str, clock: str, tmp_path: Path
-) -> None:
-    text = f"xpType:{transport}\nclock:{clock}\nflow:dc\nflow:sc\nflow:sc,1\n"
-    scenario = read(tmp_path, DUAL, text).scenario
-    assert (scenario.transport, scenario.mode, scenario.clock) == (transport, "flows", clock)
-    assert [(flow.mode, flow.leg) for flow in scenario.flows] == [("dc", 1), ("sc", 1), ("sc", 2)]
-
-
 @pytest.mark.parametrize("flows", ["", "flow:dc\nflow:sc,1,tcp\n"])
 def test_a_duration_takes_the_place_of_the_size(flows: str, tmp_path: Path) -> None:
     run = read(tmp_path, DUAL, f"xpType:quic\nduration:180\nfile_size:10\n{flows}")
