@@ -63,7 +63,7 @@ class Points:
     """A row a point, of its medians over seeds."""
     by_seed: tuple[pd.DataFrame, ...]
     """The same of each seed alone."""
-    asked: int
+    run: int
     """The number of points that have a run, whatever became of it."""
 
     def known(self, *names: str) -> pd.DataFrame:
@@ -93,8 +93,8 @@ def points(
     wide = runs[ok(runs)].pivot_table(index=[*by, "seed"], columns=ways, values=values)
     medians = wide.groupby(level=list(range(len(by))), sort=False).median()
     seeds = [part.droplevel("seed") for _, part in wide.groupby(level="seed")]
-    asked = len(runs.groupby(list(by), dropna=False))
-    return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds), asked)
+    with_runs = len(runs.groupby(list(by), dropna=False))
+    return Points(_made(medians, numbers), tuple(_made(part, numbers) for part in seeds), with_runs)
 
 
 def _made(wide: pd.DataFrame, numbers: Callable[[Known], Mapping[str, Any]]) -> pd.DataFrame:
@@ -118,7 +118,7 @@ class Claim:
     points: int
     runs: int = 1
     """The most seeds of a point."""
-    asked: int = 0
+    points_run: int = 0
     """The number of points that have a run; those beyond `points` lack one that is ok."""
 
     @property
@@ -144,8 +144,8 @@ class Claim:
     @property
     def of_points(self) -> int | str:
         """Return the number of points, and where some are lost of how many: `17 of 18`."""
-        lost = 0 < self.points < self.asked
-        return f"{self.points} of {self.asked}" if lost else self.points
+        lost = 0 < self.points < self.points_run
+        return f"{self.points} of {self.points_run}" if lost else self.points
 
     @property
     def effect(self) -> str:
@@ -195,7 +195,7 @@ def number(
         alone = (value(*columns[:, seed, :]) for seed in range(columns.shape[1]))
         interval = mean_interval([one for one in alone if math.isfinite(one)], about=middle)
     runs = columns.shape[1]
-    return Claim(text, source, least, most, middle, interval, len(known), runs, of.asked)
+    return Claim(text, source, least, most, middle, interval, len(known), runs, of.run)
 
 
 def share(
@@ -213,7 +213,7 @@ def share(
         return _unknown(text, source, least, most)
     part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
     interval = Interval(part.low, part.high, "Wilson over points")
-    return Claim(text, source, least, most, part.share, interval, len(known), asked=of.asked)
+    return Claim(text, source, least, most, part.share, interval, len(known), points_run=of.run)
 
 
 def every(
@@ -231,7 +231,7 @@ def every(
         return _unknown(text, source, least, most)
     worst = float(known.max() if least == -INFINITE else known.min())
     interval = Interval(worst, worst, UNIVERSAL)
-    return Claim(text, source, least, most, worst, interval, len(known), asked=of.asked)
+    return Claim(text, source, least, most, worst, interval, len(known), points_run=of.run)
 
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:

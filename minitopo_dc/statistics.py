@@ -345,8 +345,8 @@ def lost_pairs(
     status = runs.get("status", "ok")
     bad = runs.assign(_why=status).replace({"_why": {"ok": "no number"}})[~good]
     why = bad.groupby(list(pairs), observed=True)["_why"].first()
-    asked = runs.groupby(list(pairs), observed=True).size().index
-    return dict(why.reindex(asked.difference(used)).fillna("missing").value_counts())
+    of_runs = runs.groupby(list(pairs), observed=True).size().index
+    return dict(why.reindex(of_runs.difference(used)).fillna("missing").value_counts())
 
 
 def lost_text(lost: Mapping[str, int]) -> str:

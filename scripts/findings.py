@@ -141,11 +141,11 @@ class Study:
 
 def matching(cells: pd.DataFrame, fit: Any) -> pd.Series[bool]:
     """Return which cells the patterns of a row of fits have."""
-    found = pd.Series(True, cells.index)
+    matches = pd.Series(True, cells.index)
     for column in ("item", "curve", "x"):
         if pattern := getattr(fit, column):
-            found &= cells[column].astype(str).str.fullmatch(pattern)
-    return found
+            matches &= cells[column].astype(str).str.fullmatch(pattern)
+    return matches
 
 
 def papers(studies: list[Study]) -> str:

@@ -109,7 +109,13 @@ def cells(runs: pd.DataFrame) -> pd.DataFrame:
     Those of tables 2 and 3 are what `fit.py --check` prints of drives, which take a minute.
     """
     drives = pd.read_csv(REFERENCE / "drive_statistics.csv")
-    nothing = {"set_up": "", "ours_sd": math.nan, "theirs_sd": math.nan, "runs": 1, "their_runs": 1}
+    nothing: dict[str, Any] = {
+        "set_up": "",
+        "ours_sd": math.nan,
+        "theirs_sd": math.nan,
+        "runs": 1,
+        "their_runs": 1,
+    }
     titles = {place: f"{name}, {place}" for place, (name, _) in TABLES.items()}
     places = dict.fromkeys(TABLES, "") | {name: f", {name}" for name in AGAIN}
     parts = [

@@ -55,9 +55,9 @@ class Ratio(NamedTuple):
     def of(cls, paired: PairedRatio) -> Ratio:
         """Return the ratio that pairs of runs have."""
         (_, other), interval = paired.other, paired.interval
-        asked = paired.pairs + sum(paired.lost.values())
+        seeds = paired.pairs + sum(paired.lost.values())
         lost, ends = lost_text(paired.lost), (interval.low, interval.high)
-        return cls(paired.mean, *ends, paired.pairs, asked, lost, other.low, other.high)
+        return cls(paired.mean, *ends, paired.pairs, seeds, lost, other.low, other.high)
 
     @property
     def is_seen(self) -> bool:
@@ -352,9 +352,9 @@ def _of_media(
         if pair.warning and better != pair.second:
             continue
         runs = pair.directories(first_is_worse=better == pair.second)
-        asked = len(pair.runs) + sum(lost.values())
+        seeds = len(pair.runs) + sum(lost.values())
         yield MediaFinding(
-            *(pair.stack, pair.first, pair.second, len(pair.runs), asked, differences),
+            *(pair.stack, pair.first, pair.second, len(pair.runs), seeds, differences),
             reason=reason(*runs) if better else Reason(),
             warning=pair.warning,
             lost=lost_text(lost),
