@@ -29,12 +29,10 @@ setup-again: ## set up anew, also what could not be built the last time
 compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
 	@$(BIN)/minitopo-dc compare $(ARGS)
 
-# Status 2 of the first: this machine lacks what tests of root need (tests/conftest.py).
-# Those of root come before the others where both want a core, as they wait for real time.
+# Status 2 of the second: this machine lacks what tests of root need (tests/conftest.py).
 test: lint ## format, lint, types, imports and every test; those that need root run as root only
-	@failed=; $(ALONE) || failed=$$?; nice $(UNIT) > .cache/unit.log 2>&1 & unit=$$!; \
-	test "$$failed" = 2 || $(ROOT) || failed=yes; \
-	wait $$unit || failed=yes; cat .cache/unit.log; test -z "$$failed"
+	@failed=; $(UNIT) || failed=yes; $(ALONE) || failed=$$?; \
+	test "$$failed" = 2 || $(ROOT) || failed=yes; test -z "$$failed"
 
 # The types take longest, and studies' after those of the library that they use.
 LINT := lint-format lint-docstrings lint-imports lint-types
