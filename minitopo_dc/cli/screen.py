@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from minitopo_dc.cli.live import Live
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
+from minitopo_dc.results.live import Live
 from minitopo_dc.results.run_result import RunResult, mode_and_variant
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.cli import live
+from minitopo_dc.results import live
 
 MS = 1_000_000
 
