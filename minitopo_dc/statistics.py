@@ -349,11 +349,6 @@ def lost_pairs(
     return dict(why.reindex(of_runs.difference(used)).fillna("missing").value_counts())
 
 
-def lost_text(lost: Mapping[str, int]) -> str:
-    """Return lost pairs in words: `1 failed, 2 disturbed`."""
-    return ", ".join(f"{number} {why}" for why, number in lost.items())
-
-
 def other_way(values: Sequence[float], lost: int) -> list[float]:
     """Return the differences of pairs, and for each lost pair one of their mean, negated."""
     return [*values, *[-float(np.mean(values))] * lost] if values else []

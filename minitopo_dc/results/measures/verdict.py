@@ -28,7 +28,6 @@ from minitopo_dc.results.measures.row_pairs import MULTIPATH, RowPair, row_pairs
 from minitopo_dc.statistics import (
     PairedRatio,
     lost_pairs,
-    lost_text,
     mean_interval,
     other_way,
     paired_ratio,
@@ -56,7 +55,7 @@ class Ratio(NamedTuple):
         """Return the ratio that pairs of runs have."""
         (_, other), interval = paired.other, paired.interval
         seeds = paired.pairs + sum(paired.lost.values())
-        lost, ends = lost_text(paired.lost), (interval.low, interval.high)
+        lost, ends = _lost_text(paired.lost), (interval.low, interval.high)
         return cls(paired.mean, *ends, paired.pairs, seeds, lost, other.low, other.high)
 
     @property
@@ -116,6 +115,11 @@ def difference_sentence(
         low, high = (short(100 * (end - 1)) for end in (ratio.other_low, ratio.other_high))
         words += f"; {ratio.lost}: if it went the other way there, {low} to {high} %"
     return f"{f'{shown} {unit}'.rstrip()}: {words}."
+
+
+def _lost_text(lost: Mapping[str, int]) -> str:
+    """Return lost pairs in words: `1 failed, 2 disturbed`."""
+    return ", ".join(f"{number} {why}" for why, number in lost.items())
 
 
 def _range(ratio: Ratio) -> str:
@@ -357,7 +361,7 @@ def _of_media(
             *(pair.stack, pair.first, pair.second, len(pair.runs), seeds, differences),
             reason=reason(*runs) if better else Reason(),
             warning=pair.warning,
-            lost=lost_text(lost),
+            lost=_lost_text(lost),
         )
 
 
