@@ -80,6 +80,7 @@ def test_an_idle_leg_has_no_backlog_and_takes_a_packet_s_own_time() -> None:
         0,
         MS,
     )
+    assert make_leg(7_000_000).drain_ns(now=0, more=1) == 1143  # 1142.86: not too early
 
 
 def test_the_backlog_is_the_queue_less_what_is_through_of_its_first_packet() -> None:
