@@ -20,9 +20,9 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
 from minitopo_dc.numbers import duration, significant
-from minitopo_dc.results.live import Live
 from minitopo_dc.results.run_result import RunResult, mode_and_variant
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.runs.live import Live
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import get_workload
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.results import live
+from minitopo_dc.runs import live
 
 MS = 1_000_000
 
