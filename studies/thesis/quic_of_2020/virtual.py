@@ -70,7 +70,7 @@ class _Server:
 
     def step(self, now: int, datagrams: Sequence[Received]) -> int | None:
         """Act on what arrived and on what is due; return when to be called again (ns)."""
-        arrived = [(data, source) for data, source, _ in datagrams]
+        arrived = [(data, source) for data, source, *_ in datagrams]
         if self.application.ended:
             return None
         return moment_of(self.application.step(seconds(now), arrived))
