@@ -117,8 +117,8 @@ def ways(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
     """Yield each leg alone, each Dual Connectivity, and multipath, as the workload has them."""
     for name, alone in ALONE.items():
         yield name, base.evolve(**alone)
-    for name in ("papers", "deployable", "ideal"):
-        yield f"dc-{name}", base.with_dc(name)
+    for dual in ("papers", "deployable", "ideal"):
+        yield f"dc-{dual}", base.with_dc(dual)
     yield "dc-duplicate", base.evolve(**COPIES)
     yield "mpquic", base.evolve(**MPQUIC)
     yield "mpquic-ecf", base.evolve(**MPQUIC, options={"scheduler": "ecf"})
