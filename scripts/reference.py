@@ -29,15 +29,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from minitopo_dc import (
-    Both,
     Command,
     Download,
     Ping,
     Realtime,
     RequestResponse,
     Scenario,
-    UnderLoad,
-    Upload,
     Video,
 )
 from minitopo_dc.data_model import RENAMED
@@ -54,6 +51,7 @@ from minitopo_dc.results.run_result import SETTINGS, RunResult
 from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
+from minitopo_dc.workloads import Both, UnderLoad, Upload
 from minitopo_dc.workloads.call import frame_rows
 from minitopo_dc.workloads.path_reports import COLUMNS as PATHS
 from minitopo_dc.workloads.request_response import request_rows

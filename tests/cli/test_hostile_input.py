@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.hostile.examples import SCENARIO
+from benchmarks.hostile.examples import EXPERIMENT, SCENARIO, TOPOLOGY
 from benchmarks.hostile.inputs import FAULTS, KINDS, attempt
+from benchmarks.hostile.mutations import HOSTILE
 from minitopo_dc import cli
 from minitopo_dc.cli import trace as trace_command
 from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import Settings
 from minitopo_dc.fields.yaml_text import MAX_CHARACTERS, MAX_DEPTH
-from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format
+from minitopo_dc.minitopo import read_minitopo
+from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
 from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.trace import TraceError, read_trace
 
@@ -36,6 +38,16 @@ def _tried(kind: str, seed: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         case = attempt(kind, seed, Path(directory))
     assert case.outcome not in FAULTS, (seed, case)
+
+
+@settings(max_examples=60, derandomize=True)
+@given(value=st.sampled_from(HOSTILE), field=st.sampled_from(sorted(LegSettings.model_fields)))
+def test_no_value_of_a_leg_raises_anything_but_a_settings_error(value: Any, field: str) -> None:
+    given_fields = {"rate_mbps": 1} if field != "trace" else {}
+    try:
+        LegSettings.check({**given_fields, field: value}, "leg").build("1")
+    except (SettingsError, TraceError) as error:
+        assert str(error)
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, 1e308, 1e-320, 2e7, -1, 0])
@@ -164,6 +176,21 @@ def test_a_synthetic_trace_has_ranges(
     assert "must be " in capsys.readouterr().err
 
 
+@split_policy("test-hostile")
+class _Hostile:
+    """Raises what it is told to, or answers it."""
+
+    def __init__(self, _legs: int, *, answer: Any = None, error: str = "") -> None:
+        if error == "init":
+            raise LookupError("not made")
+        self._answer, self._error = answer, error
+
+    def legs(self, **_: Any) -> Any:
+        if self._error:
+            raise KeyError(self._error)
+        return self._answer
+
+
 def test_an_error_while_a_policy_is_made_names_the_policy() -> None:
     with pytest.raises(PolicyError, match="split policy 'test-hostile': LookupError: not made"):
         make_policy("test-hostile", legs=2, error="init")
@@ -208,6 +235,14 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_keeps_its_traceback(
 def test_a_long_wrong_value_is_not_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", "--workload", "x" * 10_000, "--clock", "virtual"]) == 2
     assert len(capsys.readouterr().err) < 1_100
+
+
+@pytest.mark.parametrize("kind", ["topo", "xp"])
+def test_a_byte_order_mark_is_no_part_of_minitopo_s_files(kind: str, tmp_path: Path) -> None:
+    for name, text in (("topo", TOPOLOGY), ("xp", EXPERIMENT)):
+        mark = b"\xef\xbb\xbf" if name == kind else b""
+        (tmp_path / name).write_bytes(mark + text.encode())
+    read_minitopo(tmp_path / "topo", tmp_path / "xp")
 
 
 @pytest.mark.parametrize(
