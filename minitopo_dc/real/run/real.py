@@ -280,7 +280,8 @@ def _measure(
             )
         summaries = stop_all(bed.elements)
     cores["core"] = _core_name(summaries)
-    elements = dict(zip(("downlink", "uplink"), summaries, strict=True))
+    # Those of links between router and server come behind gnb's and ue's.
+    elements = dict(zip(("downlink", "uplink"), summaries, strict=False))
     legs = [elements[way]["legs"].values() for way in scenario.loads]
     carried = [[leg["delivered_bytes"] for leg in of_way] for of_way in legs]
     limited = ("client",) if scenario.real.client_cpu_percent is not None else ()
