@@ -10,7 +10,7 @@ import pytest
 from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
 PAGES = ("first-scenario.md", "your-two-links.md")
-OPTIONS = {"advise --legs mine.csv": "--time 5", "advise": "--time 600"}
+OPTIONS = {"advise --legs mine.csv": "--time 60", "advise": "--time 600"}
 """Beside other work the time must not be up before the verdict, where the page shows one."""
 
 
