@@ -137,9 +137,6 @@ class Numbered:
     def __int__(self) -> int:
         return self.number
 
-    def __mod__(self, other: int) -> int:
-        return self.number % other
-
     def __eq__(self, other: object) -> bool:
         return self.number == other
 

@@ -66,7 +66,7 @@ def change(data: st.DataObject, leg_of_each: tuple[AnyLeg[Any], NativeLeg], now:
         elif what == "up":
             leg.set_up(up, now)
         elif what == "flush":
-            flushed.append(leg.flush(now, lambda each: each % share == 0))
+            flushed.append(leg.flush(now, lambda packet: int(packet) // 4 % share == 0))
         elif what == "capacity":
             leg.retune(now, capacity=value())
         else:
