@@ -28,6 +28,13 @@ MAX_REQUESTS = 10**6
 """Of one run: limits that catch a wrong unit."""
 Content = Annotated[int, *within(1, MAX_BYTES, "bytes")]
 Count = Annotated[int, *within(1, MAX_REQUESTS)]
+DELAYS = RowsFigure(
+    x="sent_s",
+    y="delay_ms",
+    x_label="sent (s since the client began to connect)",
+    y_label="delay (ms)",
+    title="Delay of each request",
+)
 
 
 @workload("request-response")
@@ -48,13 +55,7 @@ class RequestResponse(Workload):
         Column("delay_p95_ms", "95th\npercentile\nms"),
         Column("delay_max_ms", "longest\ndelay\nms"),
     )
-    figure: ClassVar[RowsFigure | None] = RowsFigure(
-        x="sent_s",
-        y="delay_ms",
-        x_label="sent (s since the client began to connect)",
-        y_label="delay (ms)",
-        title="Delay of each request",
-    )
+    figure: ClassVar[RowsFigure | None] = DELAYS
     has_goodput: ClassVar[bool] = False
 
     request_bytes: Content = 750

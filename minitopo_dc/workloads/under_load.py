@@ -6,18 +6,19 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from minitopo_dc.fields.ranges import Seconds, within
+from minitopo_dc.fields.ranges import Seconds
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, workload
 from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.download import ENDLESS_BYTES
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 from minitopo_dc.workloads.request_response import (
-    MAX_BYTES,
+    DELAYS,
+    Content,
     RequestClient,
     RequestResponse,
     RequestsOutcome,
@@ -30,7 +31,6 @@ MS_PER_MINUTE = 60_000
 PHASES = ("idle", "warm-up", "loaded")
 """Of requests, by the number in their rows."""
 IDLE, WARM_UP, LOADED = range(3)
-Content = Annotated[int, *within(1, MAX_BYTES, "bytes")]
 
 
 @workload("under-load")
@@ -50,16 +50,9 @@ class UnderLoad(RequestResponse):
         Column("load_mbps", "load\nMbit/s"),
         Column("unanswered", "no\nanswer", count=True),
     )
-    figure: ClassVar[RowsFigure | None] = RowsFigure(
-        x="sent_s",
-        y="delay_ms",
-        x_label="sent (s since the client began to connect)",
-        y_label="delay (ms)",
-        title="Delay of each request",
-        lines=("phase",),
-        words={"phase": dict(enumerate(PHASES))},
+    figure: ClassVar[RowsFigure | None] = replace(
+        DELAYS, lines=("phase",), words={"phase": dict(enumerate(PHASES))}
     )
-
     takes_turns: ClassVar[bool] = True
 
     request_bytes: Content = 1
