@@ -25,6 +25,9 @@ from minitopo_dc.link.queue.discipline import AtQueue, Ecn, QueueDiscipline, Ver
 from minitopo_dc.units import NS_PER_S
 
 T = TypeVar("T")
+Served = Callable[[Any, int, int, int], None]
+"""Takes a packet that passes on to propagation, and when (ns) its transmission began, when all of
+it was sent once, and when the receiver had it, in order."""
 
 PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
 """Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""

@@ -29,7 +29,7 @@ from copy import copy
 from random import Random
 from typing import TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters, LegStatistics, QueuedLeg
+from minitopo_dc.link.any_leg import LegParameters, LegStatistics, QueuedLeg, Served
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.loss import LossModel
 from minitopo_dc.link.models.propagation import (
@@ -54,6 +54,7 @@ class Leg(QueuedLeg[T]):
         *("_air", "_capacity", "_delay", "_delay_rng", "_dropped_loss", "_reorder", "_zero"),
         *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes"),
         *("_finish", "_grant", "_granted", "_head_bits", "_head_delay", "_stopped"),
+        *("_begun", "_served"),
     )
 
     def __init__(self, parameters: LegParameters, capacity: Capacity, rng: Random) -> None:
@@ -76,6 +77,12 @@ class Leg(QueuedLeg[T]):
         self._finish = _NEVER
         self._head_bits = self._head_delay = 0
         self._grant, self._granted = parameters.grant_ns, -_NEVER  # ns; from when on it serves
+        self._served: Served | None = None
+        self._begun = 0  # when the packet in service was begun (ns), if somebody observes
+
+    def observe(self, served: Served) -> None:
+        """Call `served` for each packet that passes on to propagation."""
+        self._served = served
 
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
@@ -239,6 +246,8 @@ class Leg(QueuedLeg[T]):
             if lost:
                 self._dropped_loss += 1
             else:
+                if self._served is not None:
+                    self._served(packet, self._begun, finish, finish)
                 self._air.put((finish + self._head_delay, size, packet))
             self._finish = _NEVER
             if queue and (self._discipline is None or self._choose(finish)):
@@ -272,6 +281,8 @@ class Leg(QueuedLeg[T]):
 
     def _serialise(self, start: int) -> None:
         zero = self._zero
+        if self._served is not None and self._head_bits == self._queue[0][1] * 8:
+            self._begun = start
         finish = self._capacity.finish(start - zero, self._head_bits)
         if finish is None:
             self._stopped = True

@@ -18,6 +18,8 @@ from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_se
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
+from minitopo_dc.results.measures.packet_delays import FILE as DELAYS
+from minitopo_dc.results.measures.packet_delays import PARTS, packet_delays
 from minitopo_dc.results.metrics import capacity_over_time
 from minitopo_dc.results.tables.rows import lines_of, read_rows
 from minitopo_dc.results.tables.series import read_segments
@@ -30,6 +32,8 @@ DASHES: Sequence[Any] = ("-", (0, (4, 1.4)), (0, (1, 1.4)))
 RECEIVED = "received\n(Mbit/s)"
 CAPACITY, LOST = "capacity", "packets lost"
 """Lines that are drawn as an area, and as ticks at the top of their panel."""
+PART_COLOURS = dict(zip(PARTS, map(str, np.linspace(0.15, 0.9, len(PARTS))), strict=True))
+"""Greys of the parts of packets' delays, each an area on top of those of the parts before it."""
 MOST_BINS, LEAST_BIN_S = 100, 0.1
 """More bins of a run are noise at this width; fewer than one a sample show where samples were."""
 ROW_INCHES = 1.0
@@ -49,9 +53,10 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     >>> plots.timeline("results/compare/quic-picoquic-dc-1", "results/compare/mpquic-multipath-1")
 
     The panels are what the client receives, what each leg delivers and could carry (grey), its
-    queue, the windows of the paths, and the packets that PDCP holds back. Ticks at the top of a
-    leg's panel show losses, a dotted line where a path was to change. Returns an array of axes with
-    a row a panel, a column a run.
+    queue, the windows of the paths, the packets that PDCP holds back, and the parts of packets'
+    delays, of runs with `virtual.packet_delays`. Ticks at the top of a leg's panel show losses, a
+    dotted line where a path was to change. Returns an array of axes with a row a panel, a column a
+    run.
 
     Args:
         runs: directories of runs that are ok, or objects with a `directory`.
@@ -189,6 +194,8 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
         held = pdcp_series(run)
         held = held[(held["bearer"] == 1) & (held["time_s"] >= 0)]
         panels["PDCP holds\n(packets)"] = {"": (held["time_s"], held["buffered"])}
+    if (run / DELAYS).exists():
+        panels["packet delay\n(ms)"] = _delay_parts(run, scenario, bin_s)
     return {label: lines for label, lines in panels.items() if lines}
 
 
@@ -197,6 +204,20 @@ def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[
     known = table[table["time_s"] >= 0].dropna(subset=[value])
     groups = known.groupby(key)
     return {f"{key} {no:g}": (rows["time_s"], rows[value] / scale) for no, rows in groups}
+
+
+def _delay_parts(run: Path, scenario: Scenario, bin_s: float) -> dict[str, Line]:
+    """Return the mean of each part of the packets' delays in bins, on top of the parts before it.
+
+    The highest comes first, so that the areas of the others are drawn over it.
+    """
+    packets = packet_delays(run)
+    packets = packets[packets["direction"].isin(scenario.loads)]
+    bins = (packets["time_s"] // bin_s + 0.5) * bin_s
+    means = packets[[f"{part}_ms" for part in PARTS]].groupby(bins).mean().fillna(0)
+    heights = means.cumsum(axis="columns")
+    shown = [part for part in PARTS if means[f"{part}_ms"].any()]
+    return {part: (heights.index, heights[f"{part}_ms"]) for part in reversed(shown)}
 
 
 def _losses(leg: pd.DataFrame) -> dict[str, Line]:
@@ -240,9 +261,11 @@ def _grid(
 
 
 def _draw(axes: Axes, name: str, line: Line, **look: Any) -> None:
-    """Draw a line of a panel: capacity as an area, losses as ticks at the top."""
+    """Draw a line of a panel: capacity and parts as areas, losses as ticks at the top."""
     if name == CAPACITY:
         axes.fill_between(*line, step="post", color="0.88", linewidth=0, label=name)
+    elif name in PART_COLOURS:
+        axes.fill_between(*line, color=PART_COLOURS[name], linewidth=0, label=name)
     elif name == LOST:
         ticks: Any = {"color": "#B2182B", "markersize": 4, "clip_on": False}
         axes.plot(*line, "|", transform=axes.get_xaxis_transform(), label=name, **ticks)

@@ -7,6 +7,7 @@ from .logs.connection import ConnectionLog as ConnectionLog
 from .logs.quic import qlog_events as qlog_events
 from .measures.named import run_measures as run_measures
 from .measures.named import with_measures as with_measures
+from .measures.packet_delays import packet_delays as packet_delays
 from .measures.pdcp import reordering_wait_ms as reordering_wait_ms
 from .measures.recovery import handover_table as handover_table
 from .measures.utilisation import flow_rates as flow_rates

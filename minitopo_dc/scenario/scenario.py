@@ -118,6 +118,9 @@ class VirtualSettings(Settings):
     Each has a connection of its own. What the kernel keeps of it, the next one finds."""
     packet_trace: bool = False
     """Write `packets.csv`: time, flow, direction, size, number of datagrams at the end hosts."""
+    packet_delays: LeftOut[bool] = False
+    """Write `packet-delays.csv`: where the delay of each packet went (docs/results.md). Legs and
+    bearers are then computed in Python; no leg may have `wifi`."""
 
     @model_validator(mode="before")
     @classmethod

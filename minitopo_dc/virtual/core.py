@@ -17,6 +17,7 @@ from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import AnyLoop, Loop
 from minitopo_dc.virtual.native import NativeCore
 from minitopo_dc.virtual.packet import Flow
+from minitopo_dc.virtual.packet_log import FollowingElement
 
 
 class Core(Protocol):
@@ -46,9 +47,10 @@ class Core(Protocol):
 class PythonCore:
     """The core in Python, which is the readable reference of the native one."""
 
-    def __init__(self) -> None:
-        """Make the event loop of a run."""
+    def __init__(self, *, follows: bool = False) -> None:
+        """Make the event loop of a run; `follows`: elements note where packets are."""
         self.loop = Loop()
+        self._element = FollowingElement if follows else Element
 
     def element(
         self,
@@ -59,7 +61,9 @@ class PythonCore:
         paths: Mapping[int, WifiPath],
     ) -> Element:
         """Return the legs and bearers of one router host."""
-        return Element(settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths)
+        return self._element(
+            settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths
+        )
 
     def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
         """Return an end host that sends on `flows`."""
@@ -76,7 +80,7 @@ def chosen_core(scenario: Scenario) -> Core:
     """
     if _python_reason(scenario) is None:
         return NativeCore(observed=scenario.virtual.packet_trace)
-    return PythonCore()
+    return PythonCore(follows=scenario.virtual.packet_delays)
 
 
 def core_name(scenario: Scenario) -> str:
@@ -86,8 +90,12 @@ def core_name(scenario: Scenario) -> str:
 
 
 def core_obstacle(scenario: Scenario) -> str | None:
-    """Return why a scenario cannot have the core that it names, or None."""
-    why = native_core_obstacle(scenario) if scenario.virtual.core == "native" else None
+    """Return why a scenario cannot have the core that it names or needs, or None."""
+    if scenario.virtual.packet_delays:
+        wifi = next((no for no, leg in enumerate(scenario.legs, start=1) if leg.wifi), None)
+        if wifi is not None:
+            return f"virtual.packet_delays: leg {wifi} has wifi, which tells of no packet's way"
+    why = _obstacle(scenario) if scenario.virtual.core == "native" else None
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
@@ -99,6 +107,12 @@ def native_core_obstacle(scenario: Scenario) -> str | None:
 def _python_reason(scenario: Scenario) -> str | None:
     if scenario.virtual.core == "python":
         return "the scenario says so"
+    return _obstacle(scenario)
+
+
+def _obstacle(scenario: Scenario) -> str | None:
+    if scenario.virtual.packet_delays:
+        return "virtual has packet_delays"
     return native_core_obstacle(scenario)
 
 

@@ -28,7 +28,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Packet, Take
+from minitopo_dc.virtual.packet import Flow, Journey, Packet, Take
 
 T = TypeVar("T")
 Arrived = tuple[int, Packet, int]
@@ -67,6 +67,16 @@ class PacketOnLeg(PduOnLeg):
         """Set Congestion Experienced of the packet on this leg, not on others."""
         self._packet = copy(self._packet)
         self._packet.mark()
+
+    @property
+    def journey(self) -> Journey | None:
+        """Return the way of the packet on this leg."""
+        return self._packet.journey
+
+    def separate(self) -> None:
+        """Tell this leg's copy of the packet from those on others."""
+        self._packet = copy(self._packet)
+        self._packet.journey = copy(self._packet.journey)
 
     def drop(self) -> None:
         """Forget the PDU: nobody waits for a packet of the other hosts."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from ipaddress import ip_address
+from itertools import pairwise
 from typing import Literal
 
 from minitopo_dc.pdcp.formats.ecn import CE, code_point, marked
@@ -65,10 +66,35 @@ class Flow:
         )
 
 
+class Journey:
+    """The moments (ns) on the way of one copy of a packet, in a run with `packet_delays`.
+
+    Attributes:
+        sent: when it left an end host.
+        leg: by which it came, from 1.
+        joined: when it joined the leg's queue.
+        begun, carried, ready: of `minitopo_dc.link.any_leg.Served`.
+        arrived: when it reached the other element; None where that has no bearer for it.
+    """
+
+    __slots__ = ("arrived", "begun", "carried", "joined", "leg", "ready", "sent")
+
+    def __init__(self, sent: int) -> None:
+        self.sent = sent
+        self.leg = self.joined = self.begun = self.carried = self.ready = 0
+        self.arrived: int | None = None
+
+    def parts(self, received: int) -> list[int]:
+        """Return how long each part of the way took (ns) of a packet that an end host received."""
+        arrived = received if self.arrived is None else self.arrived
+        moments = (self.sent, self.joined, self.begun, self.carried, self.ready, arrived, received)
+        return [after - before for before, after in pairwise(moments)]
+
+
 class Packet:
     """One packet, whose `size` is that of the IP packet in bytes."""
 
-    __slots__ = ("data", "ecn", "flow", "number", "size")
+    __slots__ = ("data", "ecn", "flow", "journey", "number", "size")
     number: int
     """Of a run that records its packets only: 1, 2, ... among those of its flow and direction."""
 
@@ -76,6 +102,7 @@ class Packet:
         self.flow = flow
         self.data = data
         self.size = len(data) + flow.headers_bytes
+        self.journey: Journey | None = None
         self.ecn = flow.ecn if flow.headers_bytes else code_point(data)
 
     def mark(self) -> None:

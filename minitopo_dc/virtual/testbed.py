@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -19,8 +18,9 @@ from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, Connection
 from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
-from minitopo_dc.virtual.loop import START_NS, AnyLoop
+from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.packet import Packet, Take
+from minitopo_dc.virtual.packet_log import PacketLog, packet_logs
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
 
@@ -85,41 +85,6 @@ class PathSeries:
         self._file.close()
 
 
-class PacketTrace:
-    """The file `packets.csv` with every datagram as it leaves and reaches an end host.
-
-    `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `event`
-    (`sent`, `received`), `bytes` of the IP packet, and `packet`: its number among those that its
-    flow has sent in its direction (1, 2, ...), which it has where it is received, too.
-    """
-
-    def __init__(self, path: Path, loop: AnyLoop) -> None:
-        self._loop = loop
-        self._begin = loop.now
-        self._file = path.open("w", encoding="utf-8", newline="")
-        self._rows = csv.writer(self._file)
-        self._rows.writerow(["time_ns", "flow", "direction", "event", "bytes", "packet"])
-        self._sent: Counter[tuple[int, str]] = Counter()
-
-    def sent(self, flow: int, direction: str, packet: Packet) -> None:
-        """Give a packet that is sent now its number, and add its row."""
-        self._sent[flow, direction] += 1
-        packet.number = self._sent[flow, direction]
-        self._add(flow, direction, "sent", packet)
-
-    def received(self, flow: int, direction: str, packet: Packet) -> None:
-        """Add the row of a packet that is received now."""
-        self._add(flow, direction, "received", packet)
-
-    def _add(self, flow: int, direction: str, event: str, packet: Packet) -> None:
-        time = self._loop.now - self._begin
-        self._rows.writerow([time, flow, direction, event, packet.size, packet.number])
-
-    def close(self) -> None:
-        """Flush and close the file."""
-        self._file.close()
-
-
 class Testbed:
     """The network and its end hosts, as on the real clock; its files go to `directory`."""
 
@@ -150,7 +115,7 @@ class Testbed:
         for connection in self.connections:
             connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
-        self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
+        self._logs = [self._tap(log) for log in packet_logs(scenario, directory, self.loop)]
         self._recorder = self._record(directory)
 
     def run(self) -> None:
@@ -168,8 +133,8 @@ class Testbed:
             self.loop.run(START_NS + round(self._limit_s() * NS_PER_S))
         finally:
             self._recorder.close(self.loop.now)
-            if self._trace is not None:
-                self._trace.close()
+            for log in self._logs:
+                log.close()
             for connection in self.connections:
                 connection.close()
         self.gnb.summarise()
@@ -207,19 +172,16 @@ class Testbed:
         self.loop.add_timed(recorder).rearm()
         return recorder
 
-    def _tap(self, directory: Path) -> PacketTrace:
-        trace = PacketTrace(directory / "packets.csv", self.loop)
+    def _tap(self, log: PacketLog) -> PacketLog:
         for number, connection in enumerate(self.connections, start=1):
             for direction, flows in (
                 ("downlink", connection.downlinks),
                 ("uplink", connection.uplinks),
             ):
                 for flow in flows:
-                    flow.enter = _observed(partial(trace.sent, number, direction), flow.enter)
-                    flow.deliver = _observed(
-                        partial(trace.received, number, direction), flow.deliver
-                    )
-        return trace
+                    flow.enter = _observed(partial(log.sent, number, direction), flow.enter)
+                    flow.deliver = _observed(partial(log.received, number, direction), flow.deliver)
+        return log
 
 
 def _observed(observe: Take, take: Take) -> Take:

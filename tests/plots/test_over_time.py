@@ -11,6 +11,7 @@ from matplotlib import pyplot
 
 from minitopo_dc import Scenario, plots
 from minitopo_dc.results import ResultError
+from minitopo_dc.results.measures.packet_delays import FILE, NETWORK
 from minitopo_dc.trace import Capacities
 from tests.results.synthetic_runs import result, save, save_element, save_rate
 
@@ -58,6 +59,21 @@ def test_a_timeline_has_rates_queues_losses_and_what_pdcp_holds(tmp_path: Path) 
     assert [max(line.get_ydata()) for line in queues.lines] == [10.0, 20.0]
     assert list(held.lines[0].get_ydata()) == list(range(21))
     assert {axes.get_xlim() for axes in grid.flat} == {grid[0, 0].get_xlim()}
+
+
+def test_a_timeline_stacks_the_parts_of_packets_delays(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "dc")
+    parts = [f"{part}_ns" for part in NETWORK]
+    rows = [
+        "time_ns,flow,direction,bytes,packet,leg," + ",".join(parts),
+        f"{500 * MS},1,downlink,1228,1,1,0,{4 * MS},{MS},0,{10 * MS},{6 * MS}",
+        f"{500 * MS},1,uplink,60,1,1,0,{99 * MS},0,0,0,0",
+    ]
+    (run / FILE).write_text("\n".join(rows) + "\n")
+    delays = plots.timeline(run)[-1, 0]
+    heights = {area.get_label(): area.get_datalim(delays.transData).y1
+               for area in delays.collections}  # fmt: skip
+    assert heights == {"reordering": 21.0, "propagation": 15.0, "air": 5.0, "queue": 4.0}
 
 
 def test_two_runs_stand_beside_each_other_dc_first_with_equal_axes(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import AnyLeg, LegParameters, QueuedLeg
+from minitopo_dc.link.any_leg import AnyLeg, LegParameters, QueuedLeg, Served
 from minitopo_dc.link.leg import Leg
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.models.loss import LossModel
@@ -83,6 +83,10 @@ class RlcLeg(QueuedLeg[T]):
         self._granted = -_NEVER  # from when on the queue is sent
         self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
+
+    def observe(self, served: Served) -> None:
+        """Call `served` for each packet that passes on to propagation."""
+        self._reassembly.served = served
 
     def poll(self, now: int) -> list[T]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
@@ -305,10 +309,13 @@ class RlcLeg(QueuedLeg[T]):
         while room and (sdu := self._queue.first()) is not None and self._sendable(sdu) <= begin:
             if not self._passes(sdu, begin):
                 continue
+            if not sdu.started:
+                sdu.begun = begin
             bits = min(room, sdu.unsent)
             sdu.unsent -= bits
             room -= bits
             if not sdu.unsent:
+                sdu.sent = begin + self._slots.length
                 self._queue.pop()
             yield sdu, bits
 

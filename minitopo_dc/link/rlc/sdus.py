@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from random import Random
 from typing import Final, Generic, TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters
+from minitopo_dc.link.any_leg import LegParameters, Served
 from minitopo_dc.link.models.propagation import (
     DelayModel,
     OrderedPropagation,
@@ -25,8 +25,8 @@ class Sdu(Generic[T]):
     """
 
     __slots__ = (
-        *("complete", "ecn", "gone", "lost", "missing", "number", "packet", "pushed"),
-        *("retransmitted", "size", "unsent"),
+        *("begun", "complete", "ecn", "gone", "lost", "missing", "number", "packet", "pushed"),
+        *("retransmitted", "sent", "size", "unsent"),
     )
 
     def __init__(
@@ -45,6 +45,9 @@ class Sdu(Generic[T]):
         """Bits that the receiver does not have yet."""
         self.retransmitted = 0
         """How often RLC was to send some of it again."""
+        self.begun = self.sent = 0
+        """The begin of the first slot that carried some of it, and the end of the slot by which all
+        of it was sent once (ns)."""
         self.complete = False
         self.gone = False
         """Whether it was dropped: bits of it that still come are ignored."""
@@ -201,7 +204,9 @@ class Reassembly(Generic[T]):
         reorder: whether propagation lets packets overtake each other.
     """
 
-    __slots__ = ("_active", "_in_order", "_rng", "air", "delay", "dropped_loss", "settled")
+    __slots__ = (
+        *("_active", "_in_order", "_rng", "air", "delay", "dropped_loss", "served", "settled"),
+    )
 
     def __init__(self, delay: DelayModel, rng: Random, *, in_order: bool, reorder: bool) -> None:
         self._in_order = in_order
@@ -216,6 +221,8 @@ class Reassembly(Generic[T]):
         """SDUs delivered or dropped."""
         self.dropped_loss = 0
         """SDUs lost behind the radio."""
+        self.served: Served | None = None
+        """Takes each SDU that is delivered."""
 
     def expect(self, sdu: Sdu[T]) -> None:
         """Note that an SDU joins the leg's queue."""
@@ -256,4 +263,6 @@ class Reassembly(Generic[T]):
         if sdu.lost:
             self.dropped_loss += 1
         else:
+            if self.served is not None:
+                self.served(sdu.packet, sdu.begun, sdu.sent, now)
             self.air.put((now + self.delay.sample(self._rng), sdu.size, sdu.packet))

@@ -45,13 +45,20 @@ def server_recovery(run: Path) -> Recovery:
     return read_recovery(_qlog(run, "server"), within=run)
 
 
-def qlog_events(run: Path, role: Literal["server", "client"]) -> list[Event]:
+def qlog_events(
+    run: Path, role: Literal["server", "client"], *, several_paths: bool = False
+) -> list[Event]:
     """Return the events in the qlog of either end (the first flow's), as aioquic writes them.
+
+    Args:
+        run: the run's directory.
+        role: the end.
+        several_paths: whether it may be of several paths, which the events do not tell apart.
 
     Raises:
         ResultError: there is no qlog (the scenario needs `options: {qlog: true}`), or it is broken.
     """
-    return _read_events(run, _qlog(run, role))
+    return _read_events(run, _qlog(run, role), several_paths=several_paths)
 
 
 def read_recovery(path: Path, within: Path | None = None) -> Recovery:
@@ -107,14 +114,14 @@ def _qlog(run: Path, role: Literal["server", "client"]) -> Path:
     )
 
 
-def _read_events(run: Path, path: Path) -> list[Event]:
+def _read_events(run: Path, path: Path, *, several_paths: bool = False) -> list[Event]:
     text = read_text_in(run, path, MAX_QLOG)
     try:
         if text.startswith(RECORD_SEPARATOR):
             return list(_sequence_events(text))
         trace = json.loads(text)["traces"][0]
         if FIELDS in trace:
-            return list(_draft_events(trace))
+            return list(_draft_events(trace, several_paths=several_paths))
         events: list[Event] = trace["events"]
     except ResultError as error:
         raise ResultError(f"{path}: {error}") from None
@@ -127,7 +134,7 @@ def _broken(path: Path, error: Exception) -> ResultError:
     return ResultError(f"{path}: malformed qlog: {error!r}")
 
 
-def _draft_events(trace: Event) -> Iterator[Event]:
+def _draft_events(trace: Event, *, several_paths: bool) -> Iterator[Event]:
     """Yield the events of a trace of draft 00 or 01.
 
     picoquic has draft 00. aioquic of 2020 has draft 01, whose numbers are text, and whose times
@@ -136,7 +143,7 @@ def _draft_events(trace: Event) -> Iterator[Event]:
     Raises:
         ResultError: it is of several paths, whose windows are in `paths.csv`.
     """
-    if "path_id" in trace[FIELDS]:
+    if "path_id" in trace[FIELDS] and not several_paths:
         raise ResultError("a qlog of several paths; what each of them did is in paths.csv")
     text = "event_type" in trace[FIELDS]
     begin = int(trace["common_fields"]["reference_time"]) if text else 0
@@ -199,17 +206,21 @@ def _records(text: str) -> Iterator[Event]:
 
 
 def _frames(frames: Sequence[Event]) -> list[Event]:
-    """Return frames whose ranges of acknowledgement have two numbers each.
+    """Return frames whose ranges of acknowledgement have two numbers each, with `stream_id`.
 
     In an acknowledgement of ngtcp2 or picoquic a range of one packet has one number, in one of
-    aioquic two. In one of aioquic of 2020 numbers are text.
+    aioquic two. In one of aioquic of 2020 numbers are text. picoquic has `id` of a stream.
     """
-    return [
-        {**frame, "acked_ranges": [[int(ends[0]), int(ends[-1])] for ends in frame["acked_ranges"]]}
-        if frame["frame_type"] == "ack"
-        else frame
-        for frame in frames
-    ]
+    return [_frame(frame) for frame in frames]
+
+
+def _frame(frame: Event) -> Event:
+    if frame["frame_type"] == "ack":
+        ranges = [[int(ends[0]), int(ends[-1])] for ends in frame["acked_ranges"]]
+        return {**frame, "acked_ranges": ranges}
+    if frame["frame_type"] == "stream" and "id" in frame:
+        return {**frame, "stream_id": frame["id"]}
+    return frame
 
 
 def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:

@@ -22,6 +22,7 @@ from minitopo_dc.results.measures.delays import (
     answer_worst_ms,
     delay_ms,
 )
+from minitopo_dc.results.measures.packet_delays import PART_MEASURES, part_delay_ms
 from minitopo_dc.results.measures.pdcp import given_up, leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.recovery import (
     handover_recovery_s,
@@ -80,6 +81,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "handovers_per_minute": handovers_per_minute,
     "handover_recovery_s": handover_recovery_s,
     **{name: partial(delay_ms, name=name) for name in DELAY_MEASURES},
+    **{name: partial(part_delay_ms, name=name) for name in PART_MEASURES},
 }
 """Measures of a run's directory by their names."""
 PLAIN = (

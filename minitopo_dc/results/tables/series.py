@@ -47,7 +47,7 @@ DIRECTIONS: Mapping[str, Mapping[str, Direction]] = MappingProxyType(
     }
 )
 """The host and direction of each of an element's series."""
-RUN_SERIES = ("client-rate", "connections", "paths", "handovers", "packets")
+RUN_SERIES = ("client-rate", "connections", "paths", "handovers", "packets", "packet-delays")
 """Files of a run's directory, without their `.csv`."""
 TCP_INFO = "tcp-info"
 """The file of each flow with its TCP samples, as a workload's rows are."""
@@ -249,7 +249,7 @@ def load_series(
         runs: a directory of a run or comparison, of which runs that are ok are read; or rows of
             `load_results`, or of a campaign's table (`minitopo_dc.load`).
         name: `legs`, `transmit`, `receive`, `client-rate`, `connections`, `paths`, `handovers`,
-            `packets`, `tcp-info`, or a workload with rows: `request-response`, `ping`.
+            `packets`, `packet-delays`, `tcp-info`, or a workload with rows: `ping`, ...
         columns: columns of the series; None: all. Those of `KEYS` are there in any case.
 
     Raises:

@@ -1,0 +1,140 @@
+"""The files of a run about each packet: `packets.csv`, and where its delay went."""
+
+from __future__ import annotations
+
+import csv
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+from minitopo_dc.link import AnyLeg, Leg, RlcLeg
+from minitopo_dc.router.drivers import Held, Loop
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.element import ElementLeg
+from minitopo_dc.virtual.element import Arrived, Element, LegDriver, PacketOnLeg
+from minitopo_dc.virtual.loop import AnyLoop
+from minitopo_dc.virtual.packet import Journey, Packet
+
+
+class PacketLog(ABC):
+    """A file with rows of packets that leave or reach an end host.
+
+    `time_ns` since the start, `flow`, `direction` (`downlink`, `uplink`), `bytes` of the IP packet,
+    and `packet`: its number among those that its flow has sent in its direction (1, 2, ...).
+    """
+
+    name: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]]
+
+    def __init__(self, directory: Path, loop: AnyLoop) -> None:
+        """Begin the file in a run's directory."""
+        self._loop = loop
+        self._begin = loop.now
+        self._file = (directory / self.name).open("w", encoding="utf-8", newline="")
+        self._rows = csv.writer(self._file)
+        self._rows.writerow(["time_ns", "flow", "direction", *self.columns])
+        self._sent: Counter[tuple[int, str]] = Counter()
+
+    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+        """Give a packet that is sent now its number."""
+        self._sent[flow, direction] += 1
+        packet.number = self._sent[flow, direction]
+
+    @abstractmethod
+    def received(self, flow: int, direction: str, packet: Packet) -> None:
+        """Add the row of a packet that is received now."""
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
+
+    def _add(self, flow: int, direction: str, *values: object) -> None:
+        self._rows.writerow([self._loop.now - self._begin, flow, direction, *values])
+
+
+class PacketTrace(PacketLog):
+    """The file `packets.csv`, with a row where a packet is `sent`, and where `received`."""
+
+    name = "packets.csv"
+    columns = ("event", "bytes", "packet")
+
+    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+        """Give a packet that is sent now its number, and add its row."""
+        super().sent(flow, direction, packet)
+        self._add(flow, direction, "sent", packet.size, packet.number)
+
+    def received(self, flow: int, direction: str, packet: Packet) -> None:
+        """Add the row of a packet that is received now."""
+        self._add(flow, direction, "received", packet.size, packet.number)
+
+
+class PacketDelays(PacketLog):
+    """The file `packet-delays.csv`: of each packet that was received, where its delay went (ns)."""
+
+    name = "packet-delays.csv"
+    columns = (
+        *("bytes", "packet", "leg"),
+        *("split_ns", "queue_ns", "air_ns", "rlc_ns", "propagation_ns", "reordering_ns"),
+    )
+
+    def sent(self, flow: int, direction: str, packet: Packet) -> None:
+        """Give a packet that is sent now its number, and begin its journey."""
+        super().sent(flow, direction, packet)
+        packet.journey = Journey(self._loop.now)
+
+    def received(self, flow: int, direction: str, packet: Packet) -> None:
+        """Add the row of a packet that is received now."""
+        journey = packet.journey
+        assert journey is not None
+        parts = journey.parts(self._loop.now)
+        self._add(flow, direction, packet.size, packet.number, journey.leg, *parts)
+
+
+def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[PacketLog]:
+    """Yield the files that a scenario asks for."""
+    if scenario.virtual.packet_trace:
+        yield PacketTrace(directory, loop)
+    if scenario.virtual.packet_delays:
+        yield PacketDelays(directory, loop)
+
+
+class FollowingElement(Element):
+    """An element that notes when packets join, pass and leave its legs."""
+
+    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
+        return FollowingLegDriver(leg.leg, leg.build(self._paths), self._loop)
+
+    def arrive(self, arrived: Arrived) -> None:
+        """Take a PDU that crossed a leg of the other element, and note when."""
+        journey = arrived[1].journey
+        assert journey is not None
+        journey.arrived = self._loop.now
+        super().arrive(arrived)
+
+
+class FollowingLegDriver(LegDriver):
+    """A driver that notes when packets join the leg's queue, and leave it."""
+
+    def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
+        """Run the leg of this number on a host's loop."""
+        assert isinstance(leg, Leg | RlcLeg)
+        leg.observe(_pass)
+        super().__init__(number, leg, loop)
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Put a packet of `size` bytes on the leg."""
+        assert isinstance(packet, Packet | PacketOnLeg)
+        if isinstance(packet, PacketOnLeg):
+            packet.separate()
+        journey = packet.journey
+        if journey is not None:  # a report has none
+            journey.leg, journey.joined = self.number, now
+        super().push(packet, size, now)
+
+
+def _pass(packet: Packet | PacketOnLeg, begun: int, carried: int, ready: int) -> None:
+    journey = packet.journey
+    if journey is not None:
+        journey.begun, journey.carried, journey.ready = begun, carried, ready
