@@ -1,6 +1,6 @@
 """What do queues that mark change for a download and the requests beside it?
 
-64 networks with a download that never ends and small requests on the same connection: deployable
+128 networks with a download that never ends and small requests on the same connection: deployable
 Dual Connectivity with 5 ms of Xn and MP-QUIC, over drop-tail queues and CoDel (RFC 8289) with
 CUBIC, and over DualPI2 (RFC 9332) with Prague and ECN. Dual Connectivity keeps what waits where it
 splits, so that it also marks there (`split`), with Prague and drop-tail queues of the legs.
@@ -21,7 +21,7 @@ import minitopo_dc as dc
 from minitopo_dc.workloads import UnderLoad
 
 Case = tuple[dc.Scenario, dict[str, Any]]
-POINTS = {"full": 64, "quick": 4, "sample": 4}
+POINTS = {"full": 128, "quick": 4, "sample": 4}
 L4S: Fields = {"congestion_control": "prague", "options": {"ecn": True}}
 QUEUES: dict[str, tuple[str, Fields]] = {
     "drop-tail": ("drop-tail", {"congestion_control": "cubic"}),
