@@ -41,7 +41,7 @@ class LegParameters:
     `reorder`.
 
     Raises:
-        ValueError: a queue limit below 1.
+        ValueError: a limit below 1.
     """
 
     # None: no limit. 100 packets: the thesis' listing 4.2, server side.
@@ -57,12 +57,15 @@ class LegParameters:
     grant_ns: int = 0
     # None: drop-tail, as the papers' legs.
     discipline: QueueDiscipline | None = None
+    # None: any packet passes, as on the papers' legs.
+    mtu_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a queue that holds nothing."""
+        """Refuse a queue that holds nothing, and an MTU of nothing."""
         for name, limit in (
             ("queue_packets", self.queue_packets),
             ("queue_bytes", self.queue_bytes),
+            ("mtu_bytes", self.mtu_bytes),
         ):
             if limit is not None and limit < 1:
                 raise ValueError(f"{name} = {limit} (allowed: 1 or more, or none for no limit)")
@@ -74,8 +77,9 @@ class LegStatistics:
 
     `pushed_packets` = `delivered_packets` + all `dropped_*` + `queue_packets` + `air_packets` at
     any time. A loss on the air is counted when it happens, i.e. after the packet's serialisation;
-    `dropped_flush` has what waited when the leg was flushed. The last five are None without a queue
-    discipline: what it dropped and marked, and the packets that came with each code point.
+    `dropped_flush` has what waited when the leg was flushed. The last six are None without a queue
+    discipline (what it dropped and marked, and the packets that came with each code point) and
+    without an MTU (what was larger).
     """
 
     pushed_packets: int
@@ -95,6 +99,7 @@ class LegStatistics:
     ect0_packets: int | None = field(default=None, kw_only=True)
     ect1_packets: int | None = field(default=None, kw_only=True)
     ce_packets: int | None = field(default=None, kw_only=True)
+    dropped_mtu: int | None = field(default=None, kw_only=True)
 
 
 class AnyLeg(ABC, Generic[T]):
@@ -217,6 +222,7 @@ class QueuedLeg(AnyLeg[T]):
     __slots__ = (
         *("_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
         *("_loss", "_loss_rng", "_queue_max"),
+        *("_dropped_mtu", "_mtu"),
         *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
     )
 
@@ -227,6 +233,7 @@ class QueuedLeg(AnyLeg[T]):
         self._loss_rng, self._queue_rng = queue_generators(rng)
         self._joined_packets = self._queue_max = 0
         self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
+        self._mtu, self._dropped_mtu = parameters.mtu_bytes, 0
         self._discipline = deepcopy(parameters.discipline)  # it keeps state
         self._dropped_early = self._marked = 0
         self._ecn_packets = [0] * len(Ecn)
@@ -235,12 +242,15 @@ class QueuedLeg(AnyLeg[T]):
         """Take a packet of `size` bytes (> 0).
 
         Returns:
-            False if it is known that it never comes out: the queue is full, its discipline drops
-            it, it will be lost behind it, or the capacity has ended. For the others see
-            :meth:`dropped`.
+            False if it is known that it never comes out: it is larger than the MTU, the queue is
+            full, its discipline drops it, it will be lost behind it, or the capacity has ended. For
+            the others see :meth:`dropped`.
         """
         self._pushed_packets += 1
         self._pushed_bytes += size
+        if self._mtu is not None and size > self._mtu:
+            self._dropped_mtu += 1
+            return False
         if not self.has_room(now=now, size=size):
             self._dropped_queue += 1
             return False
@@ -312,6 +322,7 @@ class QueuedLeg(AnyLeg[T]):
         """Return the counters that all legs with a queue have, by their names."""
         return {
             **(self._managed() if self._discipline else {}),
+            **({} if self._mtu is None else {"dropped_mtu": self._dropped_mtu}),
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,
             "delivered_packets": air.taken_packets,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from random import Random
 from typing import Any
@@ -33,6 +33,10 @@ from minitopo_dc.native.models import (
 
 REFUSED, LOST, TAKEN = range(3)
 """What became of a packet, by the numbers of `link/leg.h`."""
+OF_DISCIPLINE = {
+    field.name for field in fields(LegStatistics) if field.kw_only and field.name != "dropped_mtu"
+}
+"""The counters that a leg without a queue discipline has not."""
 
 
 class NativeLeg(AnyLeg[int]):
@@ -42,7 +46,7 @@ class NativeLeg(AnyLeg[int]):
         NotNativeError: it has a model that the native core lacks.
     """
 
-    __slots__ = ("_counters", "_ffi", "_has_discipline", "_lib", "_rlc", "pointer")
+    __slots__ = ("_counters", "_ffi", "_left_out", "_lib", "_rlc", "pointer")
 
     def __init__(
         self,
@@ -63,12 +67,14 @@ class NativeLeg(AnyLeg[int]):
         made = lib.leg_new(*states, parameters.reorder, parameters.grant_ns)
         self.pointer = self._ffi.gc(made, lib.leg_free)
         """The leg itself."""
-        limits = parameters.queue_packets, parameters.queue_bytes
+        limits = parameters.queue_packets, parameters.queue_bytes, parameters.mtu_bytes
         lib.leg_limit(self.pointer, *map(native_limit, limits))
         lib.leg_set_capacity(self.pointer, serves, 0)
         lib.leg_set_delay(self.pointer, *delay, 0)
         lib.leg_set_loss(self.pointer, *loss, 0)
-        self._has_discipline = parameters.discipline is not None
+        self._left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
+        if parameters.discipline is None:
+            self._left_out |= OF_DISCIPLINE
         if parameters.discipline is not None:
             kind, numbers = native_discipline(parameters.discipline)
             lib.leg_set_discipline(
@@ -189,8 +195,7 @@ class NativeLeg(AnyLeg[int]):
         counters = self._counters
         self._lib.leg_count(self.pointer, counters)
         kind = LegStatistics if self._rlc is None else RlcStatistics
-        fields = kind.__dataclass_fields__.values()
-        names = [field.name for field in fields if self._has_discipline or not field.kw_only]
+        names = [field.name for field in fields(kind) if field.name not in self._left_out]
         return kind(**{name: getattr(counters, name) for name in names})
 
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:

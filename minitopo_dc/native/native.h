@@ -15,6 +15,7 @@ typedef struct {
     int64_t queue_packets, queue_bytes, queue_max, air_packets;
     /* With a queue discipline. */
     int64_t dropped_early, marked_packets, ect0_packets, ect1_packets, ce_packets;
+    int64_t dropped_mtu; /* with an MTU */
     /* With RLC. */
     int64_t dropped_discard, dropped_radio, blocks, harq_retransmissions, harq_failures, rlc_retransmissions;
 } leg_counters;
@@ -36,7 +37,7 @@ void leg_set_rlc(leg *self, const rlc_parameters *is, const uint32_t *block_rand
 void leg_set_block_error(leg *self, double error, int64_t mean_wait, int64_t now);
 /* For a leg that is new. */
 void leg_set_discipline(leg *self, int kind, const double *numbers, int count, const uint32_t *random);
-void leg_limit(leg *self, int64_t packets, int64_t bytes);
+void leg_limit(leg *self, int64_t packets, int64_t bytes, int64_t mtu);
 void leg_start(leg *self, int64_t now);
 void leg_set_up(leg *self, int up, int64_t now);
 int leg_is_up(const leg *self);

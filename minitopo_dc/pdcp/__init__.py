@@ -9,6 +9,7 @@ from minitopo_dc.pdcp.formats.classify import (
     Segment,
     classify_datagram,
     classify_udp,
+    flow_id,
 )
 from minitopo_dc.pdcp.formats.codec import SN_BITS, PduError, SnFormat, sn_format
 from minitopo_dc.pdcp.formats.report import (
@@ -120,6 +121,7 @@ __all__ = [
     "decode_status",
     "encode_report",
     "encode_status",
+    "flow_id",
     "make_policy",
     "needs_flow_control",
     "needs_reports",

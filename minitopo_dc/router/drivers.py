@@ -67,6 +67,11 @@ class PduOnLeg(ABC):
         self.number = number
         """Its COUNT, or its SN where nobody knows more of it."""
 
+    @property
+    def flow_id(self) -> bytes:
+        """Return the same for all PDUs of a bearer, which a leg cannot tell apart."""
+        return b"bearer %d" % self.bearer
+
     @abstractmethod
     def accept(self) -> None:
         """Let the PDU go on."""

@@ -78,7 +78,7 @@ def _seeing(pdcp: Pdcp, legs: int) -> str:
 
 ELEMENT_ONLY = (
     *("outages", "burst_loss", "rlc", "wifi", "grant_ms", "delay_curve", "delay_trace"),
-    *("queue_bytes", "queue_ms"),
+    *("queue_bytes", "queue_ms", "mtu_bytes"),
 )
 """Fields of a direction that the element's legs alone have, unless they are empty."""
 

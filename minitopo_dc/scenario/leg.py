@@ -23,6 +23,7 @@ from minitopo_dc.fields.ranges import (
     Percent,
     Probability,
     Rate,
+    within,
 )
 from minitopo_dc.link import (
     AnyLeg,
@@ -54,8 +55,12 @@ from minitopo_dc.units import NS_PER_MS, NS_PER_S
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
 DelayIs = Literal["one-way", "round-trip"]
-_NOT_FOR_WIFI = ("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms")
+_NOT_FOR_WIFI = (
+    *("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms", "mtu_bytes"),
+)
 """Fields that have no default, and no meaning beside `wifi`."""
+Mtu = Annotated[int, *within(68, 65_535)]
+"""From the least of IPv4 (RFC 791, section 3.2) to the largest packet."""
 ONE_PACKET_BYTES = 1600
 """The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
 
@@ -111,6 +116,7 @@ class DirectionFields(TypedDict, total=False):
     queue_ms: float | str | None
     queue_discipline: str
     queue_parameters: Mapping[str, Any]
+    mtu_bytes: int | None
     changes: Sequence[LegChange | Mapping[str, Any]]
 
 
@@ -174,6 +180,9 @@ class LegSettings(Settings):
     """Which packets of the queue are marked or dropped: one of docs/legs.md, or the user's own."""
     queue_parameters: LeftOut[Annotated[dict[str, Any], AfterValidator(Parameters)]] = Parameters()
     """Parameters of `queue_discipline`."""
+    mtu_bytes: LeftOut[Mtu | None] = None
+    """The largest IP packet, with its PDCP header, that passes; larger ones are lost and nobody is
+    told, as in a black hole (RFC 2923, section 2.1)."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
@@ -428,6 +437,7 @@ class LegSettings(Settings):
             queue_bytes=self.queue_limit_bytes(),
             grant_ns=round(self.grant_ms * NS_PER_MS),
             discipline=self.discipline(),
+            mtu_bytes=self.mtu_bytes,
         )
         if self.wifi is not None:
             if path is None:

@@ -105,6 +105,12 @@ class Packet:
         self.journey: Journey | None = None
         self.ecn = flow.ecn if flow.headers_bytes else code_point(data)
 
+    @property
+    def flow_id(self) -> bytes:
+        """Return the same for all packets from one socket to another."""
+        flow = self.flow
+        return repr((flow.protocol, flow.source, flow.destination)).encode()
+
     def mark(self) -> None:
         """Set its code point to Congestion Experienced."""
         self.ecn = CE

@@ -81,18 +81,18 @@ def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-DISCIPLINE = (
+OF_SOME_LEGS = (
     *("dropped_early", "marked_packets"),
-    *("ect0_packets", "ect1_packets", "ce_packets"),
+    *("ect0_packets", "ect1_packets", "ce_packets", "dropped_mtu"),
 )
-"""Columns of legs with a queue discipline."""
+"""Columns of legs with a queue discipline or an MTU."""
 
 
 @pytest.mark.parametrize(
     ("series", "absent"),
     [
         *((name, ()) for name in ("client-rate", "connections", "packets")),
-        ("legs", DISCIPLINE),
+        ("legs", OF_SOME_LEGS),
         ("transmit", ("marked_sdus",)),
         ("receive", ("t_reordering_ns", "missing_by_order")),
     ],

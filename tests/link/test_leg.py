@@ -16,9 +16,11 @@ from minitopo_dc.link import (
     Leg,
     LegParameters,
     LossModel,
+    RlcParameters,
     UniformDelay,
     make_capacity,
 )
+from minitopo_dc.link import make_leg as make_any
 from minitopo_dc.trace import OpportunityTrace, RateTrace
 
 MS = 10**6
@@ -110,7 +112,18 @@ def test_a_queue_limit_in_bytes_drops_what_would_exceed_it() -> None:
     assert leg.statistics().queue_bytes == 2000
 
 
-@pytest.mark.parametrize("limits", [{"queue_packets": 0}, {"queue_bytes": 0}])
+@pytest.mark.parametrize("rlc", [None, RlcParameters()])
+def test_what_is_larger_than_the_mtu_is_dropped_before_the_queue(rlc: RlcParameters | None) -> None:
+    parameters = LegParameters(mtu_bytes=1400, delay=ConstantDelay(0))
+    leg = make_any(parameters, ConstantCapacity(12_000_000), Random(1), rlc)
+    leg.start(0)
+    assert [leg.push(size, size, 0) for size in (1400, 1401, 60)] == [True, False, True]
+    assert leg.poll(1000 * MS) == [1400, 60]
+    seen = leg.statistics()
+    assert (seen.dropped_mtu, seen.dropped_queue, seen.pushed_packets) == (1, 0, 3)
+
+
+@pytest.mark.parametrize("limits", [{"queue_packets": 0}, {"queue_bytes": 0}, {"mtu_bytes": 0}])
 def test_a_queue_that_holds_nothing_is_refused(limits: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=next(iter(limits))):
         LegParameters(**limits)  # type: ignore[arg-type]

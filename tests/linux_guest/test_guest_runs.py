@@ -181,6 +181,21 @@ def test_a_transfer_that_is_not_done_in_time_says_how_far_it_came(tmp_path: Path
     )
 
 
+@pytest.mark.parametrize(("probing", "status"), [("0", "failed"), ("1", "ok")])
+def test_tcp_finds_the_mtu_of_a_black_hole_if_it_probes(
+    tmp_path: Path, probing: str, status: str
+) -> None:
+    """RFC 4821, which the kernel follows with `tcp_mtu_probing`."""
+    hole = {"downlink": {"rate_mbps": 20, "mtu_bytes": 1400}}
+    sysctl = {"sysctl": {"net.ipv4.tcp_mtu_probing": probing}}
+    wanted = scenario([hole], virtual=sysctl | TRACED, timeout_s=8)
+    assert run_scenario(wanted, tmp_path).status == status
+    trace = [row for row in rows(tmp_path / "packets.csv") if row["direction"] == "downlink"]
+    received = [int(row["bytes"]) for row in trace if row["event"] == "received"]
+    assert max(int(row["bytes"]) for row in trace) == 1500
+    assert 60 < max(received) <= 1400
+
+
 def test_without_a_guest_it_is_unsupported_and_says_what_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,6 +153,7 @@ def pairs_of_legs(draw: st.DrawFn) -> tuple[AnyLeg[Numbered], NativeLeg]:
         delay=draw(delays),
         loss=draw(losses),
         reorder=draw(st.booleans()),
+        mtu_bytes=draw(st.sampled_from((None, None, 1000))),
         grant_ns=draw(st.sampled_from((0, 1, 500_000, 10_000_000))),
         discipline=None if rlc and isinstance(discipline, DualPi2) else discipline,
     )

@@ -112,7 +112,10 @@ DisciplineClass = TypeVar("DisciplineClass", bound=Callable[..., QueueDiscipline
 _DISCIPLINES: Registry[Callable[..., QueueDiscipline]] = Registry(
     "queue discipline",
     "minitopo_dc.queue_disciplines",
-    tuple(f"minitopo_dc.link.queue.{name}" for name in ("marking", "codel", "pie", "dualpi2")),
+    tuple(
+        f"minitopo_dc.link.queue.{name}"
+        for name in ("marking", "codel", "fq_codel", "pie", "dualpi2")
+    ),
 )
 
 

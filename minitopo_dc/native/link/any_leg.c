@@ -8,7 +8,7 @@ void leg_begin(leg *self, packet_hooks hooks)
     self->hooks = hooks;
     self->zero = INT64_C(1) << 62; /* a time zero that every clock reading is before */
     self->since = INT64_MIN;
-    self->limit_packets = self->limit_bytes = INT64_MAX;
+    self->limit_packets = self->limit_bytes = self->mtu = INT64_MAX;
     self->up = 1;
     self->news = self->plain.finish = NEVER;
     self->plain.granted = INT64_MIN;
@@ -96,6 +96,10 @@ int leg_push(leg *self, carried *what, int size, int64_t now)
 
     self->counters.pushed_packets++;
     self->counters.pushed_bytes += size;
+    if (size > self->mtu) {
+        self->counters.dropped_mtu++;
+        return LEG_REFUSED;
+    }
     if (!leg_has_room(self, now, size)) {
         self->counters.dropped_queue++;
         return LEG_REFUSED;

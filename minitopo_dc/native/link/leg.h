@@ -48,7 +48,7 @@ struct leg {
     loss_model loss;
     discipline *discipline; /* or NULL: drop-tail */
     rng delay_random, loss_random;
-    int64_t limit_packets, limit_bytes;
+    int64_t limit_packets, limit_bytes, mtu;
     int64_t grant;       /* what a packet waits that finds nothing under way, ns */
     int64_t zero;        /* of the capacity's time */
     int64_t since;       /* it can serve: it was started or went up or down */

@@ -37,8 +37,9 @@ void leg_free(leg *self)
     free(self);
 }
 
-void leg_limit(leg *self, int64_t packets, int64_t bytes)
+void leg_limit(leg *self, int64_t packets, int64_t bytes, int64_t mtu)
 {
+    self->mtu = mtu;
     self->limit_packets = packets;
     self->limit_bytes = bytes;
 }

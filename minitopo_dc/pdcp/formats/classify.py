@@ -89,6 +89,19 @@ def classify_datagram(datagram: bytes) -> PacketFacts:
     return PacketFacts(payload.dscp)
 
 
+def flow_id(datagram: bytes) -> bytes:
+    """Return addresses, protocol and ports of an IPv4 or IPv6 datagram; of a cut one, nothing.
+
+    Fragments behind the first one have no ports.
+    """
+    try:
+        payload = _ipv4_payload(datagram) if datagram[0] >> 4 == 4 else _ipv6_payload(datagram)
+    except (struct.error, IndexError):
+        return b""
+    ports = payload.data[:4] if payload.protocol in (TCP, UDP) else b""
+    return payload.addresses + bytes([payload.protocol & 0xFF]) + ports
+
+
 def classify_udp(payload: bytes, dscp: int = 0) -> PacketFacts:
     """Return what the payload of a UDP datagram with a code point tells of it."""
     return PacketFacts(dscp, _udp_kind(payload))

@@ -21,6 +21,7 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     append_trailer,
     classify_datagram,
+    flow_id,
     split_trailer,
 )
 from minitopo_dc.pdcp.formats.ecn import CE, code_point, marked
@@ -84,6 +85,11 @@ class Markable:
         """Take a packet whose datagram can be read now."""
         self.held, self._datagram = held, held.get_payload()
         self.ecn = code_point(self._datagram)
+
+    @property
+    def flow_id(self) -> bytes:
+        """Return the same for all packets from one socket to another."""
+        return flow_id(self._datagram)
 
     def mark(self) -> None:
         """Set its code point to Congestion Experienced."""

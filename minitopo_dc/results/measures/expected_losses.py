@@ -65,7 +65,8 @@ def _losses(run: Path) -> Iterator[Losses]:
         if ends is None:
             ends = leg_series(run).groupby("leg").last().to_dict("index")
         counted = ends[number]
-        if packets := int(counted["pushed_packets"] - counted["dropped_queue"]):
+        refused = counted["dropped_queue"] + counted.get("dropped_mtu", 0)
+        if packets := int(counted["pushed_packets"] - refused):
             expected = expected_count(*model.moments(packets))
             lost = int(counted["dropped_loss"])
             yield Losses(number, radio.mean_loss_percent(), packets, lost, expected)

@@ -48,6 +48,17 @@ def test_delay_and_loss_change_at_their_moments_and_keep_the_rest(tmp_path: Path
     assert 0.35 < len(missing) / (arrivals.number[-1] - missing[0]) < 0.65
 
 
+def test_a_delay_trace_is_followed_and_begins_again(tmp_path: Path) -> None:
+    """One second at 10 ms, one at 60 ms, and so on, whenever the process has started."""
+    trace = tmp_path / "delays.csv"
+    trace.write_text("time_s,delay_ms\n0,10\n1,60\n")
+    downlink = {"rate_mbps": 1000, "delay_trace": str(trace), "jitter_ms": 0}
+    arrivals, start = probe(downlink, tmp_path, 2.5)
+    phase_s, delays = (arrivals.sent - start) / 1e9 % 2, arrivals.delays_ms
+    assert abs(np.median(delays[(phase_s > 0.1) & (phase_s < 0.9)]) - 10) < 2
+    assert abs(np.median(delays[(phase_s > 1.1) & (phase_s < 1.9)]) - 60) < 2
+
+
 def test_a_rate_changes_at_its_moment_and_keeps_the_delay(tmp_path: Path) -> None:
     """9.6 Mbit/s are sent; from 2 s on 4.8 Mbit/s pass."""
     downlink = INSTANT | {"delay_ms": 10, "changes": [{"at_s": 2, "rate_mbps": 4.8}]}
