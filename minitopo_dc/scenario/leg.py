@@ -117,6 +117,7 @@ class DirectionFields(TypedDict, total=False):
     queue_discipline: str
     queue_parameters: Mapping[str, Any]
     mtu_bytes: int | None
+    mtu_icmp: bool
     changes: Sequence[LegChange | Mapping[str, Any]]
 
 
@@ -181,8 +182,10 @@ class LegSettings(Settings):
     queue_parameters: LeftOut[Annotated[dict[str, Any], AfterValidator(Parameters)]] = Parameters()
     """Parameters of `queue_discipline`."""
     mtu_bytes: LeftOut[Mtu | None] = None
-    """The largest IP packet, with its PDCP header, that passes; larger ones are lost and nobody is
-    told, as in a black hole (RFC 2923, section 2.1)."""
+    """The largest IP packet, with its PDCP header, that passes; larger ones are lost."""
+    mtu_icmp: LeftOut[bool] = False
+    """Whether their senders are told (RFC 1191, RFC 8201), or the leg is a black hole (RFC 2923,
+    section 2.1)."""
     outages: tuple[tuple[Moment, MomentAbove], ...] = ()
     """When the leg is down, in s after the start of the transfer: [[from, to], ...]."""
     changes: tuple[LegChange, ...] = ()
@@ -240,7 +243,9 @@ class LegSettings(Settings):
             )
 
     @model_validator(mode="after")
-    def _check_discipline(self) -> Self:
+    def _check_queue(self) -> Self:
+        if self.mtu_icmp and self.mtu_bytes is None:
+            raise ValueError("mtu_icmp: needs mtu_bytes, and there is none")
         discipline = self.discipline()
         if self.rlc is not None and discipline is not None and discipline.reorders:
             raise ValueError(

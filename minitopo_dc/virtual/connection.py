@@ -104,10 +104,11 @@ class AnyConnection(ABC):
 
     def attach(self, gnb: Element, ue: Element) -> None:
         """Connect both hosts to the routers next to them."""
-        for flow, deliver in zip(self.downlinks, self.takers("client"), strict=True):
-            flow.enter, flow.deliver = gnb.entrance(flow), deliver
-        for flow, deliver in zip(self.uplinks, self.takers("server"), strict=True):
-            flow.enter, flow.deliver = ue.entrance(flow), deliver
+        client, server = self.takers("client"), self.takers("server")
+        for flow, deliver, origin in zip(self.downlinks, client, server, strict=True):
+            flow.enter, flow.deliver, flow.origin = gnb.entrance(flow), deliver, origin
+        for flow, deliver, origin in zip(self.uplinks, server, client, strict=True):
+            flow.enter, flow.deliver, flow.origin = ue.entrance(flow), deliver, origin
 
     @abstractmethod
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:

@@ -121,6 +121,8 @@ def _missing_features(scenario: Scenario) -> Iterator[str]:
         if leg.wifi:
             yield f"leg {number} has wifi"
         for radio in (leg.downlink, leg.uplink):
+            if radio.mtu_icmp:
+                yield f"leg {number} has mtu_icmp"
             if (discipline := radio.discipline()) and type(discipline) not in DISCIPLINES:
                 yield f"leg {number} has queue_discipline {radio.queue_discipline}"
     for flow in scenario.resolved_flows:

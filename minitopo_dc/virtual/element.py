@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import (
@@ -19,6 +19,7 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.router import drivers
 from minitopo_dc.router.drivers import Held, PduOnLeg, Way
 from minitopo_dc.router.element import AnyElement
+from minitopo_dc.router.icmp import too_big
 from minitopo_dc.router.recorder import write_summary
 from minitopo_dc.scenario.element import (
     ElementLeg,
@@ -40,6 +41,20 @@ class LegDriver(drivers.LegDriver[Held]):
 
     arrive: Callable[[Arrived], None]
     """Takes the PDUs that crossed the leg."""
+    mtu: int | None = None
+    """What is larger (bytes) is answered by ICMP; None: nothing is."""
+    answer: Callable[[Packet], None]
+    """Takes an ICMP error to the source of the packet's flow."""
+
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Put a packet of `size` bytes on the leg."""
+        if self.mtu is not None and size > self.mtu:
+            assert isinstance(packet, Packet | PacketOnLeg)
+            sdu = packet if isinstance(packet, Packet) else packet.sdu
+            if not sdu.flow.headers_bytes:  # sockets of endpoints in this process read no errors
+                error = too_big(sdu.data, self.mtu, of_bearer=sdu is not packet)
+                self.answer(Packet(sdu.flow, error))
+        super().push(packet, size, now)
 
 
 class PacketOnLeg(PduOnLeg):
@@ -67,6 +82,11 @@ class PacketOnLeg(PduOnLeg):
         """Set Congestion Experienced of the packet on this leg, not on others."""
         self._packet = copy(self._packet)
         self._packet.mark()
+
+    @property
+    def sdu(self) -> Packet:
+        """Return the packet in the PDU."""
+        return self._packet
 
     @property
     def journey(self) -> Journey | None:
@@ -148,6 +168,8 @@ def delayed(loop: AnyLoop, delay: int, take: Callable[[T], None]) -> Callable[[T
 class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
     """The legs and bearers of one router host."""
 
+    leg_driver: ClassVar[type[LegDriver]] = LegDriver
+
     def __init__(
         self,
         settings: ElementSettings,
@@ -178,7 +200,13 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
-        return LegDriver(leg.leg, leg.build(self._paths), self._loop)
+        driver = self.leg_driver(leg.leg, leg.build(self._paths), self._loop)
+        if leg.radio.mtu_icmp:
+            driver.mtu = leg.radio.mtu_bytes
+            line = WaitingLine[Packet](self._loop, lambda error: error.flow.origin(error))
+            # A host takes it when it has sent what it is sending.
+            driver.answer = lambda error: line.push(error, self._loop.now)
+        return driver
 
     def connect(self, peer: Element) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""

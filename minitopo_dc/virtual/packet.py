@@ -20,7 +20,8 @@ class Flow:
     """All packets from one socket to another; two flow objects are never equal."""
 
     __slots__ = (
-        *("deliver", "destination", "dscp", "ecn", "enter", "headers_bytes", "protocol", "source"),
+        *("deliver", "destination", "dscp", "ecn", "enter", "headers_bytes", "origin"),
+        *("protocol", "source"),
     )
 
     def __init__(
@@ -50,6 +51,8 @@ class Flow:
         """The function that takes a datagram from its source."""
         self.deliver: Take = _nowhere
         """The function that takes a datagram at its destination."""
+        self.origin: Take = _nowhere
+        """The function that takes an ICMP error at its source."""
         self.headers_bytes = 0
         """The size of each packet's headers before its data."""
         if not whole:

@@ -12,7 +12,6 @@ from typing import ClassVar
 from minitopo_dc.link import AnyLeg, Leg, RlcLeg
 from minitopo_dc.router.drivers import Held, Loop
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.element import ElementLeg
 from minitopo_dc.virtual.element import Arrived, Element, LegDriver, PacketOnLeg
 from minitopo_dc.virtual.loop import AnyLoop
 from minitopo_dc.virtual.packet import Journey, Packet
@@ -100,20 +99,6 @@ def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[
         yield PacketDelays(directory, loop)
 
 
-class FollowingElement(Element):
-    """An element that notes when packets join, pass and leave its legs."""
-
-    def _leg_driver(self, leg: ElementLeg) -> LegDriver:
-        return FollowingLegDriver(leg.leg, leg.build(self._paths), self._loop)
-
-    def arrive(self, arrived: Arrived) -> None:
-        """Take a PDU that crossed a leg of the other element, and note when."""
-        journey = arrived[1].journey
-        assert journey is not None
-        journey.arrived = self._loop.now
-        super().arrive(arrived)
-
-
 class FollowingLegDriver(LegDriver):
     """A driver that notes when packets join the leg's queue, and leave it."""
 
@@ -132,6 +117,19 @@ class FollowingLegDriver(LegDriver):
         if journey is not None:  # a report has none
             journey.leg, journey.joined = self.number, now
         super().push(packet, size, now)
+
+
+class FollowingElement(Element):
+    """An element that notes when packets join, pass and leave its legs."""
+
+    leg_driver = FollowingLegDriver
+
+    def arrive(self, arrived: Arrived) -> None:
+        """Take a PDU that crossed a leg of the other element, and note when."""
+        journey = arrived[1].journey
+        assert journey is not None
+        journey.arrived = self._loop.now
+        super().arrive(arrived)
 
 
 def _pass(packet: Packet | PacketOnLeg, begun: int, carried: int, ready: int) -> None:

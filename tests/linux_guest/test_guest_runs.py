@@ -196,6 +196,22 @@ def test_tcp_finds_the_mtu_of_a_black_hole_if_it_probes(
     assert 60 < max(received) <= 1400
 
 
+@pytest.mark.parametrize(("mode", "room"), [("sc", 0), ("dc", 3)])
+@pytest.mark.parametrize("version", [4, 6])
+def test_tcp_heeds_the_icmp_of_a_smaller_mtu(
+    tmp_path: Path, mode: str, room: int, version: int
+) -> None:
+    narrow = {"downlink": {"rate_mbps": 20, "mtu_bytes": 1400, "mtu_icmp": True}}
+    wanted = scenario([narrow] * 2, mode=mode, virtual=TRACED, timeout_s=8, ip_version=version)
+    result = run_scenario(wanted, tmp_path)
+    assert result.completion_s is not None
+    assert result.completion_s < 0.5
+    trace = [row for row in rows(tmp_path / "packets.csv") if row["direction"] == "downlink"]
+    received = [int(row["bytes"]) for row in trace if row["event"] == "received"]
+    assert max(received) == 1400 - room
+    assert 0 < sum(int(row["bytes"]) == 1500 for row in trace) <= 12  # the initial window
+
+
 def test_without_a_guest_it_is_unsupported_and_says_what_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ class _CapturedOutlet(Outlet):
 
     def __init__(self, leg: Outlet, record: Record) -> None:
         super().__init__(leg.number, leg.injector)
+        self.reads = leg.reads
         self._leg = leg
         self._record = record
 

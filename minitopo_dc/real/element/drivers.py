@@ -36,6 +36,7 @@ from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
+from minitopo_dc.router.icmp import too_big
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
@@ -58,6 +59,9 @@ class Held(drivers.Held, Protocol):
 
 class Outlet:
     """A leg as a bearer sees it; this one holds nothing back."""
+
+    reads: bool = False
+    """Whether it looks into packets, and at whose they are."""
 
     def __init__(self, number: int, injector: Injector) -> None:
         """Take the leg's number, and the injector that sends copies on it."""
@@ -88,8 +92,9 @@ class Markable:
 
     @property
     def flow_id(self) -> bytes:
-        """Return the same for all packets from one socket to another."""
-        return flow_id(self._datagram)
+        """Return the same for all packets from one socket to another, or of a bearer."""
+        pdu = pdu_in(self.held)
+        return flow_id(self._datagram) if pdu is None else pdu.flow_id
 
     def mark(self) -> None:
         """Set its code point to Congestion Experienced."""
@@ -117,6 +122,7 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
         *,
         host: int | None = None,
         marks: bool = False,
+        mtu: int | None = None,
     ) -> None:
         """Take the leg's core.
 
@@ -126,15 +132,23 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
             loop: calls it.
             host: a process of its host, None for this process' own.
             marks: whether its queue has a discipline, which may mark packets.
+            mtu: what is larger (bytes) is answered by ICMP; None: nothing is.
         """
         Outlet.__init__(self, number, Injector(number, host))
         super().__init__(number, leg, loop)
         self.malformed = 0
         self._loop = loop
         self._marks = marks
+        self.reads = marks or mtu is not None
+        self._mtu = mtu
+        self.errors = None if mtu is None else Injector(None, host)
+        """Sends what tells of packets that are too large."""
 
     def push(self, packet: Held, size: int, now: int) -> None:
         """Put a packet of `size` bytes on the leg at `now` (ns)."""
+        if self.errors is not None and self._mtu is not None and size > self._mtu:
+            of_bearer = pdu_in(packet) is not None
+            self.errors.send(too_big(packet.get_payload(), self._mtu, of_bearer=of_bearer))
         super().push(Markable(packet) if self._marks else packet, size, now)
 
     def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
@@ -276,6 +290,13 @@ class OnLeg(drivers.PduOnLeg):
         self._held.drop()
 
 
+def pdu_in(packet: object) -> OnLeg | None:
+    """Return the PDU that a packet on a leg is or holds; None if no bearer has it."""
+    while packet is not None and not isinstance(packet, OnLeg):
+        packet = getattr(packet, "held", None)
+    return packet
+
+
 class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
     """The driver of the transmitting entity of one bearer: SDUs from the kernel, PDUs on legs."""
 
@@ -367,7 +388,7 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
                 packet.set_payload(datagram)
                 packet.set_mark(mark)
                 held = packet
-            if self.entity.recovers:
+            if self.entity.recovers or leg.reads:
                 held = OnLeg(held, self.bearer, pdu.sn)
             leg.push(held, len(datagram), now)
 

@@ -347,6 +347,7 @@ def _unsupported_setting(settings: ElementSettings) -> str | None:
     lacks: dict[str, Callable[[], object]] = {
         "backend: kernel": lambda: settings.backend == "kernel",
         "wires": lambda: settings.wires,
+        "mtu_icmp": lambda: any(leg.radio.mtu_icmp for leg in settings.legs),
         "next_hops": lambda: settings.next_hops,
     }
     return next((f"it has {name}" for name, has in lacks.items() if has()), None)

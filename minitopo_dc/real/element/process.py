@@ -117,8 +117,9 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             self._loop,
         )
         for number, driver in self._user_legs.items():
-            changes = settings.pcap or settings.leg(number).radio.discipline()
-            queue = self._departures(driver, WHOLE_PACKET if changes else HEADER_ONLY)
+            radio = settings.leg(number).radio
+            reads = settings.pcap or radio.discipline() or radio.mtu_icmp
+            queue = self._departures(driver, WHOLE_PACKET if reads else HEADER_ONLY)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
 
@@ -152,6 +153,8 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             queue.close()
         for leg in self._legs.values():
             leg.injector.close()
+            if isinstance(leg, LegDriver) and leg.errors is not None:
+                leg.errors.close()
         for receiver in self._report_receivers:
             receiver.close()
         for kernel_leg in self._kernel_legs.values():
@@ -176,6 +179,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
                 self._loop,
                 host=self._host,
                 marks=leg.radio.discipline() is not None,
+                mtu=leg.radio.mtu_bytes if leg.radio.mtu_icmp else None,
             )
 
     def _watched(self) -> NextHops | None:

@@ -18,15 +18,18 @@ HOP_LIMIT_OFFSET = 7
 
 
 class Injector:
-    """Sends whole IP datagrams out of one leg, marked as having been through it.
+    """Sends whole IP datagrams out of one leg, marked as having been through it, or unmarked.
 
     A version's socket is opened with its first datagram: most legs never send one, and a kernel may
     be without IPv6.
     """
 
-    def __init__(self, leg: int, host: int | None = None) -> None:
-        """Take the leg's number; `host` is a process of its host, None for this process' own."""
-        self._mark = leg_mark(leg)
+    def __init__(self, leg: int | None, host: int | None = None) -> None:
+        """Take the leg's number, None for no leg.
+
+        `host` is a process of the host, None for this process' own.
+        """
+        self._mark = 0 if leg is None else leg_mark(leg)
         self._host = host
         self._sockets: dict[socket.AddressFamily, socket.socket] = {}
         self.refused = 0
