@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import PacketFacts, PacketKind, Segment, classify_datagram, classify_udp
+from minitopo_dc.pdcp import (
+    PacketFacts,
+    PacketKind,
+    Segment,
+    classify_datagram,
+    classify_udp,
+    flow_id,
+)
 from minitopo_dc.pdcp.formats.classify import ACK, FIN, RST, SYN, TCP, UDP
 
 ADDRESSES = {4: bytes(range(8)), 6: bytes(range(32))}
@@ -131,3 +138,18 @@ def test_nor_are_bytes_that_begin_like_a_datagram(first: int, protocol: int, res
             data[at] = protocol
     data[2:4] = len(data).to_bytes(2, "big") if first < 0x60 else data[2:4]
     assert classify_datagram(bytes(data)).kind in PacketKind
+
+
+@pytest.mark.parametrize("ip", [ipv4, ipv6])
+def test_a_flow_is_addresses_protocol_and_ports(ip: object) -> None:
+    made = ipv4 if ip is ipv4 else ipv6
+    first = flow_id(made(UDP, udp(b"some"), dscp=46))
+    assert first == flow_id(made(UDP, udp(b"other")))
+    other_ports = made(UDP, PORTS[2:] + PORTS[:2] + udp(b"some")[4:])
+    others = {first, flow_id(made(TCP, tcp(ACK))), flow_id(other_ports), flow_id(b"")}
+    assert len(others) == 4
+
+
+def test_a_later_fragment_has_no_ports() -> None:
+    fragment = flow_id(ipv4(UDP, udp(b"some"), fragment=100))
+    assert fragment == flow_id(ipv4(TCP, tcp(ACK), fragment=200))
