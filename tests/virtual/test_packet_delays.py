@@ -142,3 +142,13 @@ def test_wifi_is_refused(tmp_path: Path) -> None:
     result = run(tmp_path, legs=[{"wifi": {"rate_mbps": 65}}, leg()])
     assert result.status == "unsupported"
     assert "virtual.packet_delays: leg 1 has wifi" in result.reason
+
+
+@needs_picoquic
+def test_a_run_that_records_its_delays_has_the_results_of_one_that_does_not(tmp_path: Path) -> None:
+    fields: dict[str, Any] = {"transport": "quic-picoquic", "legs": [leg(), leg(loss_percent=1)]}
+    for records in (True, False):
+        directory = tmp_path / str(records)
+        run(directory, **fields, pdcp=LATE, virtual={"packet_delays": records})
+    for name in ("gnb-legs.csv", "ue-receive.csv", "connections.csv"):
+        assert (tmp_path / "True" / name).read_bytes() == (tmp_path / "False" / name).read_bytes()
