@@ -118,6 +118,8 @@ class VirtualSettings(Settings):
     Each has a connection of its own. What the kernel keeps of it, the next one finds."""
     packet_trace: bool = False
     """Write `packets.csv`: time, flow, direction, size, number of datagrams at the end hosts."""
+    capture: LeftOut[tuple[Literal["client", "server"], ...]] = ()
+    """End hosts whose packets are captured, as by `real.capture`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
+from minitopo_dc.capture import CaptureFile
 from minitopo_dc.router.recorder import Recorder, Rows
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
@@ -120,6 +121,26 @@ class PacketTrace:
         self._file.close()
 
 
+class HostCapture:
+    """The file `HOST.pcap` with every IP packet that leaves or reaches an end host.
+
+    Its times are those of the guests' clocks, on which `tcp-info.csv` is. Datagrams get the headers
+    here that they have no need of in virtual time.
+    """
+
+    def __init__(self, path: Path, loop: AnyLoop) -> None:
+        self._loop = loop
+        self._file = CaptureFile(path, offset=0)
+
+    def add(self, packet: Packet) -> None:
+        """Add a packet that is sent or received now."""
+        self._file.write(self._loop.now, _whole(packet))
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
+
+
 class Testbed:
     """The network and its end hosts, as on the real clock; its files go to `directory`."""
 
@@ -150,7 +171,11 @@ class Testbed:
         for connection in self.connections:
             connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
-        self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
+        self._taps: list[PacketTrace | HostCapture] = [
+            self._capture(directory, host) for host in scenario.virtual.capture
+        ]
+        if scenario.virtual.packet_trace:
+            self._taps.append(self._tap(directory))
         self._recorder = self._record(directory)
 
     def run(self) -> None:
@@ -168,8 +193,8 @@ class Testbed:
             self.loop.run(START_NS + round(self._limit_s() * NS_PER_S))
         finally:
             self._recorder.close(self.loop.now)
-            if self._trace is not None:
-                self._trace.close()
+            for tap in self._taps:
+                tap.close()
             for connection in self.connections:
                 connection.close()
         self.gnb.summarise()
@@ -220,6 +245,25 @@ class Testbed:
                         partial(trace.received, number, direction), flow.deliver
                     )
         return trace
+
+    def _capture(self, directory: Path, host: Literal["client", "server"]) -> HostCapture:
+        capture = HostCapture(directory / f"{host}.pcap", self.loop)
+        for connection in self.connections:
+            down, up = connection.downlinks, connection.uplinks
+            for flow in down if host == "server" else up:
+                flow.enter = _observed(capture.add, flow.enter)
+            for flow in up if host == "server" else down:
+                flow.deliver = _observed(capture.add, flow.deliver)
+        return capture
+
+
+def _whole(packet: Packet) -> bytes:
+    flow = packet.flow
+    if not flow.headers_bytes:
+        return packet.data
+    from minitopo_dc.capture.layers import udp_packet  # noqa: PLC0415 (scapy takes a second)
+
+    return udp_packet(flow.source, flow.destination, flow.dscp << 2 | packet.ecn, packet.data)
 
 
 def _observed(observe: Take, take: Take) -> Take:
