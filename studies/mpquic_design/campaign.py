@@ -34,6 +34,7 @@ from networks import (
     networks,
     over,
 )
+from ranges import downloads
 from report import report
 
 import minitopo_dc as dc
@@ -102,6 +103,7 @@ def cases(version: str) -> Iterator[Network]:
         yield from named(seed)
     for seed in range(1, 2 if version == "quick" else 6):
         yield from handovers(seed)
+    yield from downloads({"full": 24, "quick": 4, "sample": 1}[version])
 
 
 def used(made: Iterator[Network], ways: dict[str, Fields], seed: int) -> Iterator[Network]:
