@@ -54,9 +54,10 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     if mine.empty:
         return
     known = mine if set(MEASURES) <= set(mine) else dc.results.with_measures(mine, *MEASURES)
-    by_network = known.set_index(["losses", "point"])
-    tcp = by_network["goodput_mbps"][by_network["way"] == "TCP"]
-    known = by_network.assign(by_tcp=by_network["goodput_mbps"] / tcp).reset_index()
+    network = ["losses", "point"]
+    tcp = known[known["way"] == "TCP"].set_index(network)["goodput_mbps"].rename("tcp")
+    known = known.join(tcp, on=network)
+    known = known.assign(by_tcp=known["goodput_mbps"] / known["tcp"])
     table = known.groupby(["losses", "way"], sort=False)[[*MEASURES, "goodput_mbps", "by_tcp"]]
     yield "Blocks of acknowledgements: medians over networks", table.median()
 
