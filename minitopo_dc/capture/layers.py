@@ -12,6 +12,7 @@ No other module of the library imports scapy.
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import ClassVar
 
 from scapy.config import conf
@@ -141,3 +142,24 @@ class PdcpNrUdp(Packet):
 
 
 bind_layers(UDP, PdcpNrUdp, sport=framing.PORT, dport=framing.PORT)
+
+
+def udp_packet(
+    source: tuple[str, int], destination: tuple[str, int], traffic_class: int, data: bytes
+) -> bytes:
+    """Return an IP packet with a UDP datagram and its checksums.
+
+    Args:
+        source: the sending socket's address and port.
+        destination: the receiving socket's.
+        traffic_class: DSCP and ECN, 8 bits (RFC 2474, RFC 3168).
+        data: of the datagram.
+    """
+    (of, sport), (to, dport) = source, destination
+    version_6 = ip_address(of).version == 6
+    ip = (
+        IPv6(src=of, dst=to, tc=traffic_class)
+        if version_6
+        else IP(src=of, dst=to, tos=traffic_class)
+    )
+    return bytes(ip / UDP(sport=sport, dport=dport) / data)

@@ -224,8 +224,12 @@ def _campaign(arguments: argparse.Namespace, program: Program) -> Campaign:
 
 
 def _chosen(cases: Sequence[Case], only: Iterable[str]) -> Sequence[Case]:
-    """Return the cases with the values that `--only` names, of each label one of them."""
+    """Return the cases with the values that `--only` names, of each label one of them.
+
+    With it each has the labels of all cases, as the file's report asks for them.
+    """
     chosen: dict[str, list[str]] = {}
+    names = dict.fromkeys(name for _, labels in cases for name in labels)
     for text in only:
         label, equals, value = text.partition("=")
         if not equals:
@@ -234,14 +238,13 @@ def _chosen(cases: Sequence[Case], only: Iterable[str]) -> Sequence[Case]:
     for label, values in chosen.items():
         known = dict.fromkeys(str(labels[label]) for _, labels in cases if label in labels)
         if not known:
-            names = dict.fromkeys(name for _, labels in cases for name in labels)
             hint = did_you_mean(label, names)
             raise SettingsError(f"--only {label}: no such label; has {', '.join(names)}; {hint}")
         for value in values:
             if value not in known:
                 raise SettingsError(f"--only {label}={value}: has {', '.join(known)}")
         cases = [case for case in cases if str(case[1].get(label)) in values]
-    return cases
+    return [(scenario, {**names, **labels}) for scenario, labels in cases] if chosen else cases
 
 
 def _cluster(arguments: argparse.Namespace) -> Cluster | None:

@@ -121,6 +121,8 @@ class VirtualSettings(Settings):
     packet_delays: LeftOut[bool] = False
     """Write `packet-delays.csv`: where the delay of each packet went (docs/results.md). Legs and
     bearers are then computed in Python; no leg may have `wifi`."""
+    capture: LeftOut[tuple[Literal["client", "server"], ...]] = ()
+    """End hosts whose packets are captured, as by `real.capture`."""
 
     @model_validator(mode="before")
     @classmethod

@@ -79,7 +79,8 @@ def chosen_core(scenario: Scenario) -> Core:
     `core: native` where it cannot be had is refused before a run (`core_obstacle`).
     """
     if _python_reason(scenario) is None:
-        return NativeCore(observed=scenario.virtual.packet_trace)
+        virtual = scenario.virtual
+        return NativeCore(observed=virtual.packet_trace or bool(virtual.capture))
     return PythonCore(follows=scenario.virtual.packet_delays)
 
 

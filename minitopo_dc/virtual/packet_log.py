@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
+from minitopo_dc.capture import CaptureFile
 from minitopo_dc.link import AnyLeg, Leg, RlcLeg
 from minitopo_dc.router.drivers import Held, Loop
 from minitopo_dc.scenario import Scenario
@@ -91,8 +92,50 @@ class PacketDelays(PacketLog):
         self._add(flow, direction, packet.size, packet.number, journey.leg, *parts)
 
 
-def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[PacketLog]:
+class HostCapture:
+    """The file `HOST.pcap` with every IP packet that leaves or reaches an end host.
+
+    Its times are those of the guests' clocks, on which `tcp-info.csv` is. Datagrams get the headers
+    here that they have no need of in virtual time.
+    """
+
+    def __init__(self, directory: Path, host: Literal["client", "server"], loop: AnyLoop) -> None:
+        """Begin the file in a run's directory."""
+        self._loop = loop
+        self._sends = "uplink" if host == "client" else "downlink"
+        self._file = CaptureFile(directory / f"{host}.pcap", offset=0)
+
+    def sent(self, _flow: int, direction: str, packet: Packet) -> None:
+        """Add a packet that is sent now if this host sends it."""
+        if direction == self._sends:
+            self._file.write(self._loop.now, _whole(packet))
+
+    def received(self, _flow: int, direction: str, packet: Packet) -> None:
+        """Add a packet that is received now if this host receives it."""
+        if direction != self._sends:
+            self._file.write(self._loop.now, _whole(packet))
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
+
+
+def _whole(packet: Packet) -> bytes:
+    flow = packet.flow
+    if not flow.headers_bytes:
+        return packet.data
+    from minitopo_dc.capture.layers import udp_packet  # noqa: PLC0415 (scapy takes a second)
+
+    return udp_packet(flow.source, flow.destination, flow.dscp << 2 | packet.ecn, packet.data)
+
+
+AnyLog = PacketLog | HostCapture
+
+
+def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[AnyLog]:
     """Yield the files that a scenario asks for."""
+    for host in scenario.virtual.capture:
+        yield HostCapture(directory, host, loop)
     if scenario.virtual.packet_trace:
         yield PacketTrace(directory, loop)
     if scenario.virtual.packet_delays:

@@ -20,7 +20,7 @@ from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
 from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.packet import Packet, Take
-from minitopo_dc.virtual.packet_log import PacketLog, packet_logs
+from minitopo_dc.virtual.packet_log import AnyLog, packet_logs
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.path_reports import PathFile
 
@@ -172,7 +172,7 @@ class Testbed:
         self.loop.add_timed(recorder).rearm()
         return recorder
 
-    def _tap(self, log: PacketLog) -> PacketLog:
+    def _tap(self, log: AnyLog) -> AnyLog:
         for number, connection in enumerate(self.connections, start=1):
             for direction, flows in (
                 ("downlink", connection.downlinks),

@@ -87,6 +87,7 @@ BESIDE_TCP: Fields = {
     "mode": "flows",
     "flows": [{"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 1, **TCP}],
 }
+CAPTURED = TCP | {"options": {"tcp_info": True}, "virtual": {"capture": ["client", "server"]}}
 TREES: dict[str, Any] = {
     # The clients' legs, and what is between and about them: ours.
     "preset": ["modern", "v43", "bquic"],
@@ -270,5 +271,6 @@ def trees(base: dc.Scenario, number: int) -> Iterator[Case]:
         medium = {"stations": 3, **{name: point[name] for name in names}}
         lossy: Any = way | {name: point[name] for name in ("loss_percent", "queue_packets")}
         leg = dc.Leg(wifi=medium, downlink=lossy, uplink=way)
-        made = base.evolve(legs=[leg], **quic(point["preset"], qlog=True))
-        yield made, {"experiment": "trees", **point}
+        made = base.evolve(legs=[leg])
+        yield made.evolve(**quic(point["preset"], qlog=True)), {"experiment": "trees", **point}
+        yield made.evolve(**CAPTURED), {"experiment": "trees-tcp", **point, "preset": "tcp"}

@@ -33,9 +33,11 @@ ASKED = {
 }
 LEVELS, FEWEST, FOLDS, SEED = 3, 5, 5, 1
 """Of a tree that a person follows: as many levels, and points in a leaf."""
+TOLD = 4
+"""As many features the study names of a tree (figure 7)."""
 
 
-def trees(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+def trees(runs: pd.DataFrame, transport: str) -> Iterator[tuple[str, Any]]:
     """Yield how well each tree tells points that it has not seen, and the trees."""
     if len(runs) < FOLDS * FEWEST:
         return
@@ -45,7 +47,8 @@ def trees(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     rows = {name: row for name, (row, _) in made.items()}
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("fast is")
     texts = [f"{name}: {text}" for name, (_, text) in made.items()]
-    yield "Trees: which features tell slow connections from fast ones", [table, *texts]
+    title = f"Trees: which features tell slow connections of {transport} from fast ones"
+    yield title, [table, *texts]
 
 
 def tree(
@@ -64,5 +67,8 @@ def tree(
         "accuracy on unseen points": f"{right.share:.2f} ({right.low:.2f} to {right.high:.2f})",
         "of the majority": usual,
         "root": x.columns[model.tree_.feature[0]],
+        "most important": ", ".join(
+            x.columns[model.feature_importances_.argsort()[: -TOLD - 1 : -1]]
+        ),
     }
     return row, text.splitlines()[0].removeprefix("|--- ")

@@ -34,6 +34,7 @@ from networks import (
     networks,
     over,
 )
+from ranges import downloads
 from report import report
 
 import minitopo_dc as dc
@@ -53,10 +54,23 @@ DC: Fields = QUIC | {
     "mode": "dc",
     "split_uplink": True,
 }
+TOLD_S = 3.1
+"""When the client tells the server of the path that has ended, as the prototype's PATHS frame did
+after a timeout: some timeouts of 15 ms of round trip later. Both transports let a host demote a
+path (PATH_STATUS_BACKUP, RFC 10069; MP_PRIO, RFC 8684) or end it (PATH_ABANDON; REMOVE_ADDR)."""
+
+
+def told(way: Fields, action: str) -> Fields:
+    """Return a way whose client demotes path 1, or ends it, when it no longer carries anything."""
+    return way | {"paths": way["paths"] | {"schedule": [{"at_s": TOLD_S, action: 1}]}}
+
+
+SEVERAL = {"MP-QUIC": WAYS["MP-QUIC, path 1 first"], "MPTCP": LINUX["MPTCP, path 1 first"]}
 HANDED_OVER: dict[str, Fields] = {
     "QUIC": ALONE | {"leg": 1},
-    "MP-QUIC": WAYS["MP-QUIC, path 1 first"],
-    "MPTCP": LINUX["MPTCP, path 1 first"],
+    **SEVERAL,
+    **{f"{way}, path 1 a backup": told(fields, "backup") for way, fields in SEVERAL.items()},
+    **{f"{way}, path 1 abandoned": told(fields, "abandon") for way, fields in SEVERAL.items()},
     "DC 1:1": DC,
     "DC least-delay": DC | {"pdcp": ADAPTIVE},
     "DC proportional": DC | {"pdcp": ADAPTIVE | PROPORTIONAL, "uplink_pdcp": ADAPTIVE},
@@ -89,6 +103,7 @@ def cases(version: str) -> Iterator[Network]:
         yield from named(seed)
     for seed in range(1, 2 if version == "quick" else 6):
         yield from handovers(seed)
+    yield from downloads({"full": 24, "quick": 4, "sample": 1}[version])
 
 
 def used(made: Iterator[Network], ways: dict[str, Fields], seed: int) -> Iterator[Network]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import ranges
 
 import minitopo_dc as dc
 from minitopo_dc import claims, plots
@@ -59,6 +60,7 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
     asked = runs[runs["experiment"] == "handover"]
     if len(asked):
         yield from handover(asked)
+    yield from ranges.report(runs)
 
 
 def benefit(multipath: Any, first: Any, second: Any) -> Any:

@@ -133,6 +133,15 @@ def test_missing_rows_are_no_mistake(body: str, write: Write, tmp_path: Path) ->
     program.try_report(campaign.empty_table(), campaign.label_values)
 
 
+def test_a_report_may_ask_for_labels_of_cases_that_were_left_out(
+    write: Write, tmp_path: Path
+) -> None:
+    text = FILE.replace('"way": way}', '"way": way} | ({"other": 1} if batch == 100 else {})')
+    path = write("def report(runs):\n    yield 'One', runs['other']\n", text)
+    command = ["campaign", "run", str(path), "--output", str(tmp_path / "c"), "--dry-run"]
+    assert main([*command, "--only", "batch=2"]) == 0
+
+
 def test_the_command_runs_it_and_writes_the_report(
     write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

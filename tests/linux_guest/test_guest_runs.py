@@ -16,6 +16,7 @@ import pytest
 from minitopo_dc.clocks import run_scenario, unavailable_reason
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest, library
+from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.run_result import RunResult
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 
@@ -42,6 +43,20 @@ def test_a_download_over_tcp_tells_what_the_real_clock_does(tmp_path: Path) -> N
     assert {row["client_port"] for row in info} == {"50000"}
     last = rows(tmp_path / "connections.csv")[-1]
     assert int(last["cwnd_bytes"]) > 14_000
+
+
+def test_captures_and_samples_of_a_guest_make_the_log_of_a_connection(tmp_path: Path) -> None:
+    virtual = {"capture": ["client", "server"]}
+    kept = tmp_path / "run"
+    run_scenario(scenario(options={"tcp_info": True}, virtual=virtual), kept)
+    log = connection_log(kept)
+    framed = -(-300_000 // 16_384) * 53 + 716
+    assert log.packets["bytes"].sum() == 300_000 + framed
+    delays = log.packets["received_s"] - log.packets["sent_s"]
+    assert delays.min() == pytest.approx(0.01, abs=0.001)
+    assert log.windows["time_s"].is_monotonic_increasing
+    assert log.least_rtt_s == pytest.approx(0.02, abs=0.002)
+    assert 0 < log.acknowledgements <= len(log.packets)
 
 
 def test_a_server_s_segments_are_no_larger_than_asked_for(tmp_path: Path) -> None:

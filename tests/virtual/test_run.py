@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
 
+from minitopo_dc.capture import read_capture
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
@@ -209,6 +213,25 @@ def test_the_packet_trace_conserves_packets(tmp_path: Path) -> None:
     gnb = json.loads((tmp_path / "run/gnb-summary.json").read_text())["legs"]
     lost = sum(each["dropped_loss"] + each["dropped_queue"] for each in gnb.values())
     assert 0 <= sent - received - lost <= 2  # what was on its way at the end
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_captures_of_end_hosts_have_the_packets_of_the_trace(tmp_path: Path, version: int) -> None:
+    virtual = {"packet_trace": True, "capture": ["client", "server"]}
+    run(tmp_path, virtual=virtual, ip_version=version, legs=[leg(loss_percent=1), leg()])
+    trace = rows(tmp_path / "run/packets.csv")
+    for host, sends in (("client", "uplink"), ("server", "downlink")):
+        with (tmp_path / f"run/{host}.pcap").open("rb") as file:
+            seen = [(time - START_NS, packet) for time, packet in read_capture(file)]
+        mine = [row for row in trace if (row["event"] == "sent") == (row["direction"] == sends)]
+        sizes = [(time, len(packet)) for time, packet in seen]
+        assert sizes == [(int(row["time_ns"]), int(row["bytes"])) for row in mine]
+        layer, mark = (IP, "chksum") if version == 4 else (IPv6, "hlim")
+        packet = layer(seen[0][1])
+        checksum = packet[UDP].chksum
+        packet[UDP].chksum = None
+        assert getattr(layer(bytes(packet)), mark) == getattr(packet, mark)
+        assert layer(bytes(packet))[UDP].chksum == checksum
 
 
 @pytest.mark.parametrize("core", ["python", pytest.param("native", marks=needs_native)])

@@ -37,10 +37,13 @@ def sender_recovery(run: Path) -> Recovery:
 def _read(run: Path, _version: int) -> ConnectionLog:
     """Read a run's connection; keep the last one, which several measures need."""
     try:
-        transport = load_as_run(run).resolved_flows[0].transport
+        scenario = load_as_run(run)
     except SettingsError as error:
         raise ResultError(str(error)) from None
-    log = tcp_log(run) if transport == "tcp" else quic_log(run)
+    if scenario.resolved_flows[0].transport == "tcp":
+        log = tcp_log(run, virtual=scenario.clock == "virtual")
+    else:
+        log = quic_log(run)
     if log.packets["received_s"].isna().all():
         raise ResultError(f"{run}: no packet with content arrived")
     return log

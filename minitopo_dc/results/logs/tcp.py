@@ -1,8 +1,9 @@
 """One TCP connection: both ends' captures, and the samples of the server's kernel (`tcp-info.csv`).
 
-A whole connection is of the runner `tcp` on the real clock, with `options: {tcp_info: true}` and
-`real: {capture: [client, server]}`. Both captures (docs/element.md) and the samples are by the
-machine's clock.
+A whole connection is of the runner `tcp` with `options: {tcp_info: true}` and `capture: [client,
+server]` below `real` or `virtual`, by the run's clock. On the real one captures (docs/element.md)
+have the time since 1970, and samples the monotonic clock's; on the virtual one both have the
+guest's.
 """
 
 from __future__ import annotations
@@ -92,8 +93,12 @@ def tcp_recovery(run: Path) -> Recovery:
     )
 
 
-def tcp_log(run: Path) -> ConnectionLog:
+def tcp_log(run: Path, *, virtual: bool) -> ConnectionLog:
     """Read the records of a run's first flow's connection.
+
+    Args:
+        run: its directory.
+        virtual: whether it was on the virtual clock.
 
     Raises:
         ResultError: a file is missing or broken, or nothing was downloaded.
@@ -103,7 +108,8 @@ def tcp_log(run: Path) -> ConnectionLog:
     server, client = (_segments(run, f"{host}.pcap", port) for host in ("server", "client"))
     try:
         begin_ns, end_ns = server[0].time_ns, _client_end_ns(client)
-        request_ns = _request_ns(server)
+        request_of = _last_data_ns if virtual else _request_ns
+        request_ns = request_of(server)
         # The server is told out of band that the client has ended, and then sends a last message.
         content = [
             segment
@@ -112,12 +118,13 @@ def tcp_log(run: Path) -> ConnectionLog:
         ]
         packets = _packets(content, client, begin_ns)
         declared = _declared(content, begin_ns)
-        acknowledgements = _acknowledgements(client, end_ns)
+        acknowledgements = _acknowledgements(client, request_of(client), end_ns)
         if packets.empty:
             raise ValueError("nothing came from the server")
     except (ValueError, IndexError) as error:
         raise ResultError(f"{run}: no whole download in its captures: {error}") from None
-    windows = _windows(info, begin_ns - _wall_clock_offset_ns(run))
+    offset_ns = 0 if virtual else _wall_clock_offset_ns(run)
+    windows = _windows(info, begin_ns - offset_ns)
     return ConnectionLog(
         packets=packets,
         acknowledgements=acknowledgements,
@@ -152,7 +159,7 @@ def _segments(run: Path, name: str, client_port: int) -> list[Segment]:
     path = run / name
     if not path.exists():
         raise ResultError(
-            f"{run}: no {name}; its scenario lacks real: {{capture: [client, server]}}"
+            f"{run}: no {name}; its scenario lacks capture: [client, server] below real or virtual"
         )
     try:
         with opened_in(run, path, MAX_CAPTURE) as file:
@@ -210,6 +217,18 @@ def _request_ns(segments: Sequence[Segment]) -> int:
     raise ValueError("no request over TLS")
 
 
+def _last_data_ns(segments: Sequence[Segment]) -> int:
+    """Return when the client's last data passed (ns): a guest's request.
+
+    Raises:
+        ValueError: there were none.
+    """
+    data = [one.time_ns for one in segments if one.payload and not one.from_server]
+    if not data:
+        raise ValueError("no request")
+    return data[-1]
+
+
 def _client_end_ns(segments: Sequence[Segment]) -> int:
     """Return when the client's first segment passed that ends the connection (ns).
 
@@ -245,9 +264,8 @@ def _packets(content: Sequence[Segment], client: Sequence[Segment], begin: int) 
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
 
 
-def _acknowledgements(client: Sequence[Segment], end_ns: int) -> int:
+def _acknowledgements(client: Sequence[Segment], begin_ns: int, end_ns: int) -> int:
     """Return how many of the client's segments have no data, and neither begin nor end it all."""
-    begin_ns = _request_ns(client)
     return sum(
         begin_ns <= segment.time_ns < end_ns
         for segment in client
