@@ -19,10 +19,11 @@ CONGESTION_CONTROLS = (
 """By picoquic's own names, but for CUBIC's, and this project's own ones."""
 DemotedPaths = Literal["as-now", "linger", "refuse", "fall-back", "2022"]
 """What becomes of a path that is given up (docs/picoquic.md#paths-that-are-given-up)."""
-Scheduler = Literal["picoquic", "minrtt", "roundrobin", "weighted", "ecf", "blest"]
+Scheduler = Literal["picoquic", "minrtt", "roundrobin", "weighted", "ecf", "blest", "redundant"]
 """Which path the next packet takes (docs/picoquic.md#schedulers)."""
 SCHEDULERS: dict[Scheduler, int] = {
-    **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4}
+    **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4},
+    "redundant": 5,
 }
 """By the numbers of `helper.h`."""
 MAX_PATHS = 8

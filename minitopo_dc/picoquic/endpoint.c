@@ -279,6 +279,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
             return -1;
         if (length == 0)
             break;
+        mark_copies(endpoint);
         endpoint->datagrams[state->datagram_count++] = (mdc_datagram){
             state->output_length, length, number_of(endpoint, &from), number_of(endpoint, &to)};
         state->output_length += length;

@@ -20,7 +20,14 @@ enum {
 enum { MDC_DEMOTED_LINGER = 1, MDC_DEMOTED_REFUSE = 2, MDC_DEMOTED_FALL_BACK = 4 };
 
 /* Which path the next packet takes (schedulers.c). */
-enum { MDC_PICOQUIC, MDC_SHORTEST_RTT, MDC_IN_TURN, MDC_EARLIEST_COMPLETION_FIRST, MDC_BLOCKING_ESTIMATION };
+enum {
+    MDC_PICOQUIC,
+    MDC_SHORTEST_RTT,
+    MDC_IN_TURN,
+    MDC_EARLIEST_COMPLETION_FIRST,
+    MDC_BLOCKING_ESTIMATION,
+    MDC_REDUNDANT /* redundant.c */
+};
 enum { MDC_PATHS = 8 }; /* of a connection at once: PICOQUIC_NB_PATH_TARGET */
 
 typedef struct {
@@ -35,6 +42,7 @@ typedef struct {
 typedef struct {
     int place; /* of its leg, from 0 */
     int has_room;
+    int is_behind; /* of the redundant scheduler: others have sent what it has not */
     uint64_t cwnd;
     uint64_t in_flight;
     uint64_t segment;

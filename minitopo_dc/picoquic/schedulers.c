@@ -21,6 +21,18 @@ static int fastest(const mdc_candidate *paths, int count, int needs_room)
     return best;
 }
 
+/* The path with the shortest round trip that may send what others have sent and it has not, or -1. */
+static int fastest_behind(const mdc_candidate *paths, int count)
+{
+    int best = -1;
+
+    for (int i = 0; i < count; i++)
+        if (paths[i].has_room && paths[i].is_behind &&
+            (best < 0 || paths[i].smoothed_rtt_us < paths[best].smoothed_rtt_us))
+            best = i;
+    return best;
+}
+
 /* The next path in turn, which has sent fewer packets of this round than its weight. */
 static int in_turn(mdc_scheduler *scheduler, const mdc_candidate *paths, int count)
 {
@@ -75,7 +87,7 @@ static int would_block(const mdc_candidate *fast, const mdc_candidate *slow, uin
  * and no path has sent, and what the peer's flow control lets be under way. */
 int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, uint64_t unsent, uint64_t window)
 {
-    int fast = fastest(paths, count, 0), open = fastest(paths, count, 1);
+    int fast = fastest(paths, count, 0), open = fastest(paths, count, 1), behind = fastest_behind(paths, count);
 
     switch (scheduler->kind) {
     case MDC_IN_TURN:
@@ -84,6 +96,8 @@ int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, 
         return open != fast && is_worth_waiting(scheduler, &paths[fast], &paths[open], unsent) ? -1 : open;
     case MDC_BLOCKING_ESTIMATION:
         return open != fast && would_block(&paths[fast], &paths[open], window) ? -1 : open;
+    case MDC_REDUNDANT:
+        return behind >= 0 ? behind : open;
     default:
         return open;
     }
@@ -115,7 +129,7 @@ static uint64_t unsent_bytes(const mdc_endpoint *endpoint)
 
 /* The number of a path's leg: its first packet gave both ends' addresses a number, in order, and the
  * server's is 0 or 1. */
-static int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path)
+int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path)
 {
     int number = number_of(endpoint, endpoint->is_client ? &path->first_tuple->local_addr : &path->first_tuple->peer_addr);
 
@@ -147,6 +161,7 @@ static int list_paths(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint
             .rtt_variation_us = path->rtt_variant,
             .has_room = path->bytes_in_transit < path->cwin && path->bytes_in_transit < endpoint->quic->cwin_max &&
                         picoquic_is_sending_authorized_by_pacing(connection, path, now, wake),
+            .is_behind = endpoint->scheduler.kind == MDC_REDUNDANT && has_copies(endpoint, path),
         };
     }
     return count;
