@@ -167,6 +167,15 @@ static int list_paths(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint
     return count;
 }
 
+/* Whether the packet waits for a path to get room: the chosen one, or one that has only copies to send. */
+static int is_waiting(const mdc_candidate *paths, int count, int place)
+{
+    for (int i = 0; i < count; i++)
+        if (paths[i].is_behind && !paths[place].is_behind)
+            return 1;
+    return !paths[place].has_room;
+}
+
 /* Count the packet, if there was one, that took the path that was chosen before. */
 static void count_last(mdc_endpoint *endpoint)
 {
@@ -192,11 +201,10 @@ static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint6
         return;
     place = mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
                        endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
-    if (place < 0) {
+    if (place < 0)
         place = fastest(candidates, count, 0); /* it sends nothing now */
-        if (sooner < *wake)
-            *wake = sooner;
-    }
+    if (is_waiting(candidates, count, place) && sooner < *wake)
+        *wake = sooner;
     *path = paths[place];
     endpoint->chosen = (*path)->unique_path_id;
     endpoint->chosen_sequence = (*path)->pkt_ctx.send_sequence;
