@@ -42,9 +42,11 @@ struct mdc_endpoint {
     char *alpn;
     char *server_name;
     int is_client;
+    int is_decided; /* which of several attempts at a connection is kept */
     int is_gone;
     int demoted; /* as configured */
     mdc_scheduler scheduler;
+    mdc_chooser choose;
     uint64_t chosen; /* the path of the packet that is made now, and how many it had sent before */
     uint64_t chosen_sequence;
     copy_cursor cursors[MDC_PATHS][MDC_PATHS]; /* by the legs of the paths from and to */

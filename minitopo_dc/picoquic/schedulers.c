@@ -159,6 +159,7 @@ static int list_paths(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint
             .segment = path->send_mtu,
             .smoothed_rtt_us = path->smoothed_rtt,
             .rtt_variation_us = path->rtt_variant,
+            .packets_sent = path->pkt_ctx.send_sequence,
             .has_room = path->bytes_in_transit < path->cwin && path->bytes_in_transit < endpoint->quic->cwin_max &&
                         picoquic_is_sending_authorized_by_pacing(connection, path, now, wake),
             .is_behind = endpoint->scheduler.kind == MDC_REDUNDANT && has_copies(endpoint, path),
@@ -187,6 +188,21 @@ static void count_last(mdc_endpoint *endpoint)
     endpoint->chosen = UINT64_MAX;
 }
 
+void mdc_set_chooser(mdc_endpoint *endpoint, mdc_chooser choose)
+{
+    endpoint->choose = choose;
+}
+
+/* The place that a user's scheduler chooses; below 0 once it has failed, which ends the run. */
+static int choose_by_plugin(mdc_endpoint *endpoint, const mdc_candidate *paths, int count, uint64_t now)
+{
+    int place = endpoint->failed ? -1 : endpoint->choose(paths, count, now);
+
+    if (place < 0)
+        endpoint->failed = 1;
+    return place;
+}
+
 static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint64_t fewest_timeouts,
                      picoquic_path_t **path)
 {
@@ -199,8 +215,10 @@ static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint6
     count_last(endpoint);
     if (fastest(candidates, count, 1) < 0)
         return;
-    place = mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
-                       endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
+    place = endpoint->scheduler.kind == MDC_PLUGIN
+                ? choose_by_plugin(endpoint, candidates, count, now)
+                : mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
+                             endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
     if (place < 0)
         place = fastest(candidates, count, 0); /* it sends nothing now */
     if (is_waiting(candidates, count, place) && sooner < *wake)
