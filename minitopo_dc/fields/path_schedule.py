@@ -23,7 +23,7 @@ PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
 """The status of an open path. A backup carries data only where no open path is available."""
 ACTIONS: tuple[PathAction, ...] = get_args(PathAction)
-Kilobytes = Annotated[float, *within(0, 1e6, "kB")]
+Kilobytes = Annotated[float, *within(0, 1_000_000, "kB")]
 Period = tuple[float, float]
 """Begin and end, in s since time zero of the legs; infinite: to the end."""
 
