@@ -15,6 +15,7 @@ from minitopo_dc.link.queue.discipline import (
 )
 from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.pdcp import LegView, SplitPolicy, split_policy
+from minitopo_dc.picoquic.scheduler import PathScheduler, PathView, path_scheduler
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.tools import Tool
 from minitopo_dc.workloads import Column, Measure, Measurement, RowsFigure, Workload, workload
@@ -41,6 +42,8 @@ __all__ = [
     "Measure",
     "Measurement",
     "Outcome",
+    "PathScheduler",
+    "PathView",
     "QueueDiscipline",
     "Request",
     "Requests",
@@ -55,6 +58,7 @@ __all__ = [
     "Workload",
     "abr_algorithm",
     "congested",
+    "path_scheduler",
     "queue_discipline",
     "runner",
     "split_policy",

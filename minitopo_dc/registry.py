@@ -3,8 +3,8 @@
 A plugin is found in one of three ways:
 
 * an installed package names its modules as entry points of `minitopo_dc.runners`,
-  `minitopo_dc.split_policies`, `minitopo_dc.queue_disciplines`, `minitopo_dc.abr_algorithms` or
-  `minitopo_dc.workloads`;
+  `minitopo_dc.split_policies`, `minitopo_dc.queue_disciplines`, `minitopo_dc.abr_algorithms`,
+  `minitopo_dc.path_schedulers` or `minitopo_dc.workloads`;
 * a scenario lists modules or Python files under `plugins`;
 * `--plugin` of the command line does the same.
 
@@ -130,7 +130,7 @@ class Registry(Generic[T]):
             except BaseException:
                 self._complete = False
                 raise
-        if len(self._names) != len(self._found):
+        if self._found.keys() != set(self._names):
             self._names = (*self._names_of(self._built_in), *self._others())
         return self._names
 

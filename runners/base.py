@@ -180,6 +180,8 @@ class Runner(ABC):
     checks_paths: ClassVar[bool] = False
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
+    # Its client tries one leg after the other, and opens other paths later (`PathPlan.has_start`).
+    takes_attempts: ClassVar[bool] = False
     # The most legs on which it has paths; None: all.
     path_limit: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.

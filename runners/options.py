@@ -55,6 +55,8 @@ class Options(Settings):
             return f"no option {name!r:.80}{hint and '; '}{hint} (known: {known})"
         if wrong["type"] == "number" and "units:" in wrong["msg"]:
             return f"option {name}: {wrong['msg']}"
+        if wrong["type"] == "value_error":
+            return f"option {name}: {wrong['msg'].removeprefix('Value error, ')}"
         allowed = _words(cls.model_json_schema()["properties"][name])
         return f"option {name} must be {allowed}, not {wrong['input']!r:.80}"
 

@@ -12,17 +12,18 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Annotated, Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
 
 from minitopo_dc.fields.base import LeftOut, Settings, SettingsError
-from minitopo_dc.fields.ranges import Moment, Number
+from minitopo_dc.fields.ranges import Milliseconds, Moment, Number, within
 
 PathAction = Literal["open", "abandon", "backup", "available"]
 PathStatus = Literal["available", "backup"]
 """The status of an open path. A backup carries data only where no open path is available."""
 ACTIONS: tuple[PathAction, ...] = get_args(PathAction)
+Kilobytes = Annotated[float, *within(0, 1_000_000, "kB")]
 Period = tuple[float, float]
 """Begin and end, in s since time zero of the legs; infinite: to the end."""
 
@@ -64,6 +65,13 @@ class PathSchedule(Settings):
     each_carries: LeftOut[bool] = True
     """Whether a run fails in which a path that was there for 1 s carried no data; else only one
     that was worth using may not (`minitopo_dc.results.judge`), as a handover rule needs it."""
+    attempt_delay_ms: LeftOut[Milliseconds | None] = None
+    """After how long without a connection the client also tries the next leg of `initial`; it keeps
+    the first connection that is ready. RFC 8305, section 5, recommends 250 ms. None: it tries the
+    first leg only, as connections do without such a rule."""
+    others_after_kb: LeftOut[Kilobytes] = 0.0
+    """What the client has received before it opens the paths on the other legs of `initial`, so
+    that short transfers have one. 0: it opens them at once, as picoquic and MPTCP do."""
 
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
@@ -95,7 +103,9 @@ class PathSchedule(Settings):
             if (reason := _event_error(event, status)) is not None:
                 raise PathChangeError(number, event, reason)
             _apply(event, status)
-        return PathPlan(initial, events, self.each_carries)
+        delay_s = None if self.attempt_delay_ms is None else self.attempt_delay_ms / 1e3
+        after = round(self.others_after_kb * 1e3)
+        return PathPlan(initial, events, self.each_carries, delay_s, after)
 
 
 class PathEvent(NamedTuple):
@@ -129,11 +139,15 @@ class PathPlan:
         initial: legs that have a path at first; on the first of them the connection begins.
         events: the changes, in the order in which they happen.
         each_carries: whether each path must carry data if it was there for 1 s.
+        attempt_delay_s: when a client tries the next leg (s), None: never.
+        others_after_bytes: what it has received before it opens other paths.
     """
 
     initial: tuple[int, ...]
     events: tuple[PathEvent, ...] = ()
     each_carries: bool = True
+    attempt_delay_s: float | None = None
+    others_after_bytes: int = 0
 
     @classmethod
     def whole(cls, legs: int) -> PathPlan:
@@ -142,7 +156,17 @@ class PathPlan:
 
     def is_whole(self, legs: int) -> bool:
         """Return whether the paths are those without a schedule for so many legs."""
-        return (self.initial, self.events) == (self.whole(legs).initial, ())
+        plain = (self.initial, self.events) == (self.whole(legs).initial, ())
+        return plain and not self.has_start
+
+    @property
+    def has_start(self) -> bool:
+        """Return whether the client tries several legs, or opens other paths later."""
+        return self.attempt_delay_s is not None or self.others_after_bytes > 0
+
+    def opened_late(self, leg: int) -> bool:
+        """Return whether a leg's path waits for what the client receives before."""
+        return self.others_after_bytes > 0 and leg in self.initial[1:]
 
     @property
     def legs(self) -> tuple[int, ...]:

@@ -57,9 +57,15 @@ RENAMED = {
         ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
         ("void picoquic_sort_available_paths(", "void own_sort_available_paths("),
     ),
+    "streams.c": (
+        (
+            "uint8_t* picoquic_prepare_stream_and_datagrams(",
+            "uint8_t* own_prepare_stream_and_datagrams(",
+        ),
+    ),
 }
-"""Definitions that get another name, as the helper (`demoted.c`, `schedulers.c`) has a function of
-theirs, which calls them: by file what is replaced, and by what."""
+"""Definitions that get another name, as the helper (`demoted.c`, `schedulers.c`, `redundant.c`) has
+a function of theirs, which calls them: by file what is replaced, and by what."""
 
 
 def build(say: Callable[[str], None]) -> Path:

@@ -19,12 +19,15 @@ CONGESTION_CONTROLS = (
 """By picoquic's own names, but for CUBIC's, and this project's own ones."""
 DemotedPaths = Literal["as-now", "linger", "refuse", "fall-back", "2022"]
 """What becomes of a path that is given up (docs/picoquic.md#paths-that-are-given-up)."""
-Scheduler = Literal["picoquic", "minrtt", "roundrobin", "weighted", "ecf", "blest"]
+Scheduler = Literal["picoquic", "minrtt", "roundrobin", "weighted", "ecf", "blest", "redundant"]
 """Which path the next packet takes (docs/picoquic.md#schedulers)."""
-SCHEDULERS: dict[Scheduler, int] = {
-    **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4}
+SCHEDULERS: dict[str, int] = {
+    **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4},
+    "redundant": 5,
 }
 """By the numbers of `helper.h`."""
+PLUGIN = 6
+"""The number of all others: schedulers of the user's (`scheduler.py`)."""
 MAX_PATHS = 8
 """At once, of a connection: PICOQUIC_NB_PATH_TARGET of picoquic."""
 
@@ -54,7 +57,7 @@ class Configuration:
             A server takes them if its client does.
         takes_turns: whether its streams take turns; else the one that began first is sent first.
         demoted_paths: what becomes of a path that is given up; both ends have to have the same.
-        scheduler: of paths, of what this end sends.
+        scheduler: of paths, of what this end sends: one of `SCHEDULERS`, or the user's.
         weights: of `weighted`: the packets of a round, by leg; a leg without one has 1.
         qlog: a directory for picoquic's log; written when the connection is freed.
     """
@@ -73,7 +76,7 @@ class Configuration:
     datagram_frame: int = 0
     takes_turns: bool = False
     demoted_paths: DemotedPaths = "as-now"
-    scheduler: Scheduler = "picoquic"
+    scheduler: str = "picoquic"
     weights: tuple[int, ...] = ()
     qlog: Path | None = None
 

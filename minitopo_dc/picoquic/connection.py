@@ -12,7 +12,13 @@ from struct import Struct
 from typing import Any
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.picoquic.configuration import MAX_PATHS, SCHEDULERS, Configuration, DemotedPaths
+from minitopo_dc.picoquic.configuration import (
+    MAX_PATHS,
+    PLUGIN,
+    SCHEDULERS,
+    Configuration,
+    DemotedPaths,
+)
 from minitopo_dc.picoquic.events import (
     Address,
     Closed,
@@ -28,6 +34,7 @@ from minitopo_dc.picoquic.events import (
     StreamReset,
 )
 from minitopo_dc.picoquic.library import library
+from minitopo_dc.picoquic.scheduler import Chooser
 from minitopo_dc.units import NS_PER_US
 
 NEVER_US = NO_STREAM = 2**64 - 1
@@ -81,6 +88,10 @@ class Connection:
         self._ffi, self._lib = module.ffi, module.lib
         self._endpoint = self._ffi.gc(self._create(now), self._lib.mdc_free)
         self._state = self._lib.mdc_get_state(self._endpoint)
+        self._chooser: Chooser | None = None
+        if configuration.scheduler not in SCHEDULERS:
+            self._chooser = Chooser(configuration.scheduler, self._ffi)
+            self._lib.mdc_set_chooser(self._endpoint, self._chooser.function)
         self.has_events = False
         """Whether `events` is worth a call; data of streams alone may wait for more of it."""
         self._numbers = _Numbers(self._number)
@@ -116,7 +127,7 @@ class Connection:
                 "takes_turns": configuration.takes_turns,
                 "demoted": DEMOTED[configuration.demoted_paths],
                 "scheduler": {
-                    "kind": SCHEDULERS[configuration.scheduler],
+                    "kind": SCHEDULERS.get(configuration.scheduler, PLUGIN),
                     "weights": configuration.all_weights,
                 },
                 "now": now // NS_PER_US,
@@ -154,7 +165,7 @@ class Connection:
         state = self._state
         result = self._lib.mdc_send(self._endpoint, now // NS_PER_US)
         if result < 0:
-            raise PicoquicError("prepare_next_packet")
+            raise PicoquicError((self._chooser and self._chooser.failure) or "prepare_next_packet")
         self.has_events = result > 0
         if not state.datagram_count:
             return []

@@ -56,11 +56,21 @@ static const char *configure(mdc_endpoint *endpoint, const mdc_configuration *co
     return NULL;
 }
 
+/* Whether there is another attempt at a connection than this one. */
+static int has_other(const mdc_endpoint *endpoint)
+{
+    return picoquic_get_next_cnx(picoquic_get_first_cnx(endpoint->quic)) != NULL;
+}
+
 /* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
 static void be_gone(mdc_endpoint *endpoint, uint64_t by)
 {
     if (endpoint->is_gone)
         return;
+    if (!endpoint->is_client && !endpoint->is_decided && has_other(endpoint)) {
+        endpoint->connection = NULL; /* the client has given up this attempt */
+        return;
+    }
     endpoint->state.local_error = picoquic_get_local_error(endpoint->connection);
     endpoint->state.remote_error = picoquic_get_remote_error(endpoint->connection);
     endpoint->state.application_error = picoquic_get_application_error(endpoint->connection);
@@ -76,6 +86,36 @@ static int is_beginning(picoquic_call_back_event_t event)
            event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
 }
 
+static void be_ready(mdc_endpoint *endpoint)
+{
+    const picoquic_cnx_t *connection = endpoint->connection;
+
+    endpoint->state.version = picoquic_supported_versions[connection->version_index].version;
+    endpoint->state.is_multipath = connection->is_multipath_enabled;
+    endpoint->state.congestion_control = connection->congestion_alg->congestion_algorithm_id;
+    add_event(endpoint, MDC_READY, 0, 0, 0);
+}
+
+/* Keep one of several attempts at a connection: a client the first that is ready, a server the one on which
+ * the client sends data. */
+static void decide(mdc_endpoint *endpoint, picoquic_cnx_t *kept, picoquic_call_back_event_t event)
+{
+    picoquic_cnx_t *other = picoquic_get_first_cnx(endpoint->quic);
+    int is_data = event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
+
+    if (endpoint->is_decided || endpoint->is_gone || !(endpoint->is_client ? event == picoquic_callback_ready : is_data))
+        return;
+    endpoint->is_decided = 1;
+    if (endpoint->connection != kept) {
+        endpoint->connection = kept;
+        if (!endpoint->is_client)
+            be_ready(endpoint);
+    }
+    for (; endpoint->is_client && other != NULL; other = picoquic_get_next_cnx(other))
+        if (other != kept)
+            picoquic_close(other, 0);
+}
+
 static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes, size_t length,
              picoquic_call_back_event_t event, void *context, void *stream_context)
 {
@@ -84,6 +124,7 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
 
     if (endpoint->connection == NULL && !endpoint->is_gone && is_beginning(event))
         endpoint->connection = connection; /* a server's first */
+    decide(endpoint, connection, event);
     if (connection != endpoint->connection)
         return 0;
     switch (event) {
@@ -105,10 +146,7 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
         fill(endpoint, stream, bytes, length);
         break;
     case picoquic_callback_ready:
-        endpoint->state.version = picoquic_supported_versions[connection->version_index].version;
-        endpoint->state.is_multipath = connection->is_multipath_enabled;
-        endpoint->state.congestion_control = connection->congestion_alg->congestion_algorithm_id;
-        add_event(endpoint, MDC_READY, 0, 0, 0);
+        be_ready(endpoint);
         break;
     case picoquic_callback_stateless_reset:
         be_gone(endpoint, MDC_STATELESS_RESET);
@@ -192,16 +230,19 @@ mdc_state *mdc_get_state(mdc_endpoint *endpoint)
 
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now)
 {
+    picoquic_cnx_t *attempt;
+
     endpoint->now = now;
-    endpoint->connection = picoquic_create_cnx(endpoint->quic, picoquic_null_connection_id,
-                                               picoquic_null_connection_id, address_of(endpoint, remote), now, 0,
-                                               endpoint->server_name, endpoint->alpn, 1);
-    if (endpoint->connection == NULL)
+    attempt = picoquic_create_cnx(endpoint->quic, picoquic_null_connection_id, picoquic_null_connection_id,
+                                  address_of(endpoint, remote), now, 0, endpoint->server_name, endpoint->alpn, 1);
+    if (attempt == NULL)
         return -1;
-    picoquic_set_callback(endpoint->connection, on_event, endpoint);
-    picoquic_set_local_addr(endpoint->connection, address_of(endpoint, local));
+    if (endpoint->connection == NULL)
+        endpoint->connection = attempt;
+    picoquic_set_callback(attempt, on_event, endpoint);
+    picoquic_set_local_addr(attempt, address_of(endpoint, local));
     endpoint->state.wake = now;
-    return picoquic_start_client_cnx(endpoint->connection);
+    return picoquic_start_client_cnx(attempt);
 }
 
 /* Whether Python is to read events and input now; -1: the endpoint has failed. */
@@ -279,6 +320,7 @@ int mdc_send(mdc_endpoint *endpoint, uint64_t now)
             return -1;
         if (length == 0)
             break;
+        mark_copies(endpoint);
         endpoint->datagrams[state->datagram_count++] = (mdc_datagram){
             state->output_length, length, number_of(endpoint, &from), number_of(endpoint, &to)};
         state->output_length += length;

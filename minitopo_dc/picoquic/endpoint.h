@@ -26,6 +26,15 @@ typedef struct pattern {
     uint64_t length;
 } pattern;
 
+/* Which packet of one path another one copies next, and from where in it on (redundant.c). */
+typedef struct {
+    uint64_t from; /* unique identifiers: a leg may have another path by now */
+    uint64_t to;
+    uint64_t sequence_number;
+    size_t frame; /* as `data_repeat_frame` and `data_repeat_index` of the packet; 0: its beginning */
+    size_t index;
+} copy_cursor;
+
 struct mdc_endpoint {
     mdc_state state;
     picoquic_quic_t *quic;
@@ -33,11 +42,15 @@ struct mdc_endpoint {
     char *alpn;
     char *server_name;
     int is_client;
+    int is_decided; /* which of several attempts at a connection is kept */
     int is_gone;
     int demoted; /* as configured */
     mdc_scheduler scheduler;
+    mdc_chooser choose;
     uint64_t chosen; /* the path of the packet that is made now, and how many it had sent before */
     uint64_t chosen_sequence;
+    copy_cursor cursors[MDC_PATHS][MDC_PATHS]; /* by the legs of the paths from and to */
+    picoquic_path_t *copying; /* the path of the packet that is made now, if it has copies */
     size_t datagram_bytes;
     uint64_t now; /* picoquic reads it wherever it is not given the time */
     struct sockaddr_storage addresses[MAX_ADDRESSES];
@@ -74,6 +87,13 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
 void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);
+
+/* schedulers.c */
+int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path);
+
+/* redundant.c */
+int has_copies(mdc_endpoint *endpoint, const picoquic_path_t *to);
+void mark_copies(mdc_endpoint *endpoint);
 
 /* demoted.c */
 int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, const struct sockaddr *local);

@@ -20,7 +20,15 @@ enum {
 enum { MDC_DEMOTED_LINGER = 1, MDC_DEMOTED_REFUSE = 2, MDC_DEMOTED_FALL_BACK = 4 };
 
 /* Which path the next packet takes (schedulers.c). */
-enum { MDC_PICOQUIC, MDC_SHORTEST_RTT, MDC_IN_TURN, MDC_EARLIEST_COMPLETION_FIRST, MDC_BLOCKING_ESTIMATION };
+enum {
+    MDC_PICOQUIC,
+    MDC_SHORTEST_RTT,
+    MDC_IN_TURN,
+    MDC_EARLIEST_COMPLETION_FIRST,
+    MDC_BLOCKING_ESTIMATION,
+    MDC_REDUNDANT, /* redundant.c */
+    MDC_PLUGIN     /* the user's own, in Python */
+};
 enum { MDC_PATHS = 8 }; /* of a connection at once: PICOQUIC_NB_PATH_TARGET */
 
 typedef struct {
@@ -35,12 +43,17 @@ typedef struct {
 typedef struct {
     int place; /* of its leg, from 0 */
     int has_room;
+    int is_behind; /* of the redundant scheduler: others have sent what it has not */
     uint64_t cwnd;
     uint64_t in_flight;
     uint64_t segment;
     uint64_t smoothed_rtt_us;
     uint64_t rtt_variation_us;
+    uint64_t packets_sent;
 } mdc_candidate;
+
+/* A user's scheduler: the place among the paths of the one that the packet takes; below 0: it has failed. */
+typedef int (*mdc_chooser)(const mdc_candidate *paths, int count, uint64_t now);
 
 /* Who closed a connection. */
 enum { MDC_BY_PEER, MDC_BY_PEER_APPLICATION, MDC_STATELESS_RESET, MDC_LOCALLY };
@@ -136,7 +149,9 @@ int mdc_seed(uint64_t seed);
 mdc_endpoint *mdc_create(const mdc_configuration *configuration, const char **error);
 void mdc_free(mdc_endpoint *endpoint);
 mdc_state *mdc_get_state(mdc_endpoint *endpoint);
+void mdc_set_chooser(mdc_endpoint *endpoint, mdc_chooser choose); /* of MDC_PLUGIN */
 int mdc_address(mdc_endpoint *endpoint, const char *ip, int port);
+/* A client may begin several attempts; it keeps the first that is ready, and closes the others. */
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 /* Both: 1 if events and input are worth reading now, 0 if not, -1 on failure. */
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, int ecn, uint64_t now);

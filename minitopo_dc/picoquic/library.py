@@ -20,8 +20,8 @@ used. It stays in the cache, so that a change of this project's helper needs no 
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
 HELPER = (
-    *("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "schedulers.c"),
-    "streams.c",
+    *("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "redundant.c"),
+    *("schedulers.c", "streams.c"),
 )
 """The C code of this project's own: what lets Python use picoquic with few calls."""
 EXTENSION = Extension(

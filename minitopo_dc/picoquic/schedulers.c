@@ -21,6 +21,18 @@ static int fastest(const mdc_candidate *paths, int count, int needs_room)
     return best;
 }
 
+/* The path with the shortest round trip that may send what others have sent and it has not, or -1. */
+static int fastest_behind(const mdc_candidate *paths, int count)
+{
+    int best = -1;
+
+    for (int i = 0; i < count; i++)
+        if (paths[i].has_room && paths[i].is_behind &&
+            (best < 0 || paths[i].smoothed_rtt_us < paths[best].smoothed_rtt_us))
+            best = i;
+    return best;
+}
+
 /* The next path in turn, which has sent fewer packets of this round than its weight. */
 static int in_turn(mdc_scheduler *scheduler, const mdc_candidate *paths, int count)
 {
@@ -75,7 +87,7 @@ static int would_block(const mdc_candidate *fast, const mdc_candidate *slow, uin
  * and no path has sent, and what the peer's flow control lets be under way. */
 int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, uint64_t unsent, uint64_t window)
 {
-    int fast = fastest(paths, count, 0), open = fastest(paths, count, 1);
+    int fast = fastest(paths, count, 0), open = fastest(paths, count, 1), behind = fastest_behind(paths, count);
 
     switch (scheduler->kind) {
     case MDC_IN_TURN:
@@ -84,6 +96,8 @@ int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, 
         return open != fast && is_worth_waiting(scheduler, &paths[fast], &paths[open], unsent) ? -1 : open;
     case MDC_BLOCKING_ESTIMATION:
         return open != fast && would_block(&paths[fast], &paths[open], window) ? -1 : open;
+    case MDC_REDUNDANT:
+        return behind >= 0 ? behind : open;
     default:
         return open;
     }
@@ -115,7 +129,7 @@ static uint64_t unsent_bytes(const mdc_endpoint *endpoint)
 
 /* The number of a path's leg: its first packet gave both ends' addresses a number, in order, and the
  * server's is 0 or 1. */
-static int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path)
+int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path)
 {
     int number = number_of(endpoint, endpoint->is_client ? &path->first_tuple->local_addr : &path->first_tuple->peer_addr);
 
@@ -145,11 +159,22 @@ static int list_paths(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint
             .segment = path->send_mtu,
             .smoothed_rtt_us = path->smoothed_rtt,
             .rtt_variation_us = path->rtt_variant,
+            .packets_sent = path->pkt_ctx.send_sequence,
             .has_room = path->bytes_in_transit < path->cwin && path->bytes_in_transit < endpoint->quic->cwin_max &&
                         picoquic_is_sending_authorized_by_pacing(connection, path, now, wake),
+            .is_behind = endpoint->scheduler.kind == MDC_REDUNDANT && has_copies(endpoint, path),
         };
     }
     return count;
+}
+
+/* Whether the packet waits for a path to get room: the chosen one, or one that has only copies to send. */
+static int is_waiting(const mdc_candidate *paths, int count, int place)
+{
+    for (int i = 0; i < count; i++)
+        if (paths[i].is_behind && !paths[place].is_behind)
+            return 1;
+    return !paths[place].has_room;
 }
 
 /* Count the packet, if there was one, that took the path that was chosen before. */
@@ -161,6 +186,21 @@ static void count_last(mdc_endpoint *endpoint)
     if (path != NULL && path->pkt_ctx.send_sequence > endpoint->chosen_sequence)
         mdc_count_sent(&endpoint->scheduler, place_of(endpoint, path));
     endpoint->chosen = UINT64_MAX;
+}
+
+void mdc_set_chooser(mdc_endpoint *endpoint, mdc_chooser choose)
+{
+    endpoint->choose = choose;
+}
+
+/* The place that a user's scheduler chooses; below 0 once it has failed, which ends the run. */
+static int choose_by_plugin(mdc_endpoint *endpoint, const mdc_candidate *paths, int count, uint64_t now)
+{
+    int place = endpoint->failed ? -1 : endpoint->choose(paths, count, now);
+
+    if (place < 0)
+        endpoint->failed = 1;
+    return place;
 }
 
 static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint64_t fewest_timeouts,
@@ -175,13 +215,14 @@ static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint6
     count_last(endpoint);
     if (fastest(candidates, count, 1) < 0)
         return;
-    place = mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
-                       endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
-    if (place < 0) {
+    place = endpoint->scheduler.kind == MDC_PLUGIN
+                ? choose_by_plugin(endpoint, candidates, count, now)
+                : mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
+                             endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
+    if (place < 0)
         place = fastest(candidates, count, 0); /* it sends nothing now */
-        if (sooner < *wake)
-            *wake = sooner;
-    }
+    if (is_waiting(candidates, count, place) && sooner < *wake)
+        *wake = sooner;
     *path = paths[place];
     endpoint->chosen = (*path)->unique_path_id;
     endpoint->chosen_sequence = (*path)->pkt_ctx.send_sequence;

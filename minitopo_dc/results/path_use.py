@@ -144,6 +144,11 @@ class FlowPaths:
     def _periods(self, leg: int, end_s: float) -> list[Period]:
         """Return the periods in which a leg's path was open, available and up for long enough."""
         start = self.measured.started_s
+        if leg != self.plan.initial[0]:
+            start += self.measured.details.get("handshake_s") or 0
+        if self.plan.opened_late(leg):  # as if bytes had come at one rate
+            share = self.plan.others_after_bytes / max(1, self.measured.bytes_received)
+            start += share * self.measured.completion_s
         periods = self.plan.usable_periods(start, end_s, self._needed_s(leg), self._down())
         return periods.get(leg, [])
 

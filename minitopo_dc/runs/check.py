@@ -110,6 +110,12 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
             f"paths: transport {runner.name} has a path on every leg from the beginning to the "
             f"end; with a schedule allowed: {able}"
         )
+    if flow.paths.has_start and not runner.takes_attempts:
+        able = _names(lambda other: other.takes_attempts)
+        return (
+            f"paths: transport {runner.name} has neither attempt_delay_ms nor others_after_kb; "
+            f"allowed: {able}"
+        )
     if not runner.takes_paths and legs < 2:
         return f"mode multipath: transport {runner.name} needs at least two legs"
     used = len(flow.paths.legs)

@@ -119,6 +119,7 @@ DECORATORS: Final = {
     "runner": "runner",
     "workload": "workload",
     "ABR algorithm": "abr_algorithm",
+    "MP-QUIC scheduler": "path_scheduler",
 }
 """The function of `minitopo_dc.plugins` that registers a thing of each kind."""
 INSTEAD = "write it into a file and name that under `plugins` of the scenario"

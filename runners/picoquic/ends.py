@@ -68,7 +68,8 @@ class ClientSession(Session):
     def start(self, now: int) -> None:
         """Begin to connect; `drive` gives the first datagram."""
         self.client.connecting(now)
-        self.connection.connect(self._paths.first, self._server, now)
+        self._paths.start(now)
+        self._set_due()
 
     def report(self) -> dict[str, Any]:
         """Return what the client has seen until now; HTTP/0.9 has no status."""

@@ -62,16 +62,24 @@ class PathKeeper:
         self._not_before: dict[int, int] = {}  # by leg: when its path may be opened (again)
         self._retry: int | None = None
         self._ready = False
+        self._attempts = iter(plan.initial[1:])
+        self._next_attempt: int | None = None
+        self._opens_others = plan.others_after_bytes == 0
 
-    @property
-    def first(self) -> Address:
-        """Return the address from which the connection begins."""
-        return self._local[self._plan.initial[0] - 1]
+    def start(self, now: int) -> None:
+        """Begin to connect on the first leg of the plan."""
+        self._attempt(self._plan.initial[0], now)
+
+    def _attempt(self, leg: int, now: int) -> None:
+        """Begin to connect on a leg; after the plan's delay comes the next one (RFC 8305)."""
+        self._connection.connect(self._local[leg - 1], self._remote, now)
+        delay_s = self._plan.attempt_delay_s
+        self._next_attempt = None if delay_s is None else now + round(delay_s * NS_PER_S)
 
     def next_timeout(self) -> int | None:
         """Return when `keep` is to be called next (ns) if nothing happens before, or None."""
         if not self._ready:
-            return None
+            return self._next_attempt
         times = [time for time in (self._next_change, self._retry) if time is not None]
         return min(times, default=None)
 
@@ -90,16 +98,37 @@ class PathKeeper:
     def keep(self, now: int) -> None:
         """Compare the existing paths with the plan, and do what can be done now."""
         if not self._ready:
+            self._try_next_leg(now)
             return
         while self._next_change is not None and self._next_change <= now:
             self._next_change = next(self._changes, None)
         self._retry = None
-        paths = _Paths(self._wanted(now), self._current_paths())
+        there = self._current_paths()
+        paths = _Paths(self._now_wanted(there, now), there)
         for leg in paths.wanted:
             if leg not in paths.there:
                 self._open(leg, now)
         self._abandon(paths, now)
         self._set_status(paths, now)
+
+    def _try_next_leg(self, now: int) -> None:
+        if self._next_attempt is None or now < self._next_attempt:
+            return
+        self._next_attempt = None
+        if (leg := next(self._attempts, None)) is not None:
+            self._attempt(leg, now)
+
+    def _now_wanted(self, there: Mapping[int, PathStatistics], now: int) -> Mapping[int, str]:
+        """Return the legs of `_wanted`, but others of the plan's first ones not before it says."""
+        wanted = self._wanted(now)
+        if not self._opens_others:
+            received = sum(path.bytes_received for path in there.values())
+            self._opens_others = received >= self._plan.others_after_bytes
+        if self._opens_others:
+            return wanted
+        self._try_again(now + RETRY_NS)
+        late = set(self._plan.initial) - there.keys()
+        return {leg: status for leg, status in wanted.items() if leg not in late}
 
     def _wanted(self, now: int) -> Mapping[int, str]:
         """Return the status of each leg that is to have a path now."""

@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
-from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths, Scheduler
+from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
 from minitopo_dc.picoquic.library import missing
+from minitopo_dc.picoquic.scheduler import known_scheduler
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
@@ -38,7 +39,8 @@ class PicoquicOptions(EcnOptions):
     """Also what concerns several paths."""
 
     demoted_paths: DemotedPaths = "as-now"
-    scheduler: Scheduler = "picoquic"  # what MP-QUIC's comparisons and studies were made with
+    # The default is what MP-QUIC's comparisons and studies were made with.
+    scheduler: Annotated[str, AfterValidator(known_scheduler)] = "picoquic"
     # Of `weighted`, packets of a round by leg, none: 1; the most: a window of 100 packets.
     weights: tuple[Annotated[int, Field(ge=1, le=100)], ...] = Field(
         (), max_length=MAX_PATHS, strict=False
@@ -177,6 +179,7 @@ class MultipathPicoquicRunner(PicoquicRunner):
     compared: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
+    takes_attempts: ClassVar[bool] = True
     path_limit: ClassVar[int | None] = MAX_PATHS
 
     def read(self, transfer: Transfer) -> Measurement:

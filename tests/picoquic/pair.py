@@ -38,6 +38,7 @@ class Network:
         duplicates: the part that arrives twice.
         damage: the part that arrives with a byte changed.
         down: client addresses that nothing passes.
+        slow: rates of client addresses that have another one (Mbit/s).
     """
 
     rate_mbps: float = 20.0
@@ -48,6 +49,7 @@ class Network:
     damage: float = 0.0
     seed: int = 1
     down: set[Address] = field(default_factory=set)
+    slow: dict[Address, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -60,7 +62,8 @@ class Network:
         lost = self._random.random() < self.loss or queue_ms > 100
         if lost or self.down & {source, destination}:
             return
-        sent = start + round(size * 8e3 / self.rate_mbps)
+        rate_mbps = self.slow.get(source, self.slow.get(destination, self.rate_mbps))
+        sent = start + round(size * 8e3 / rate_mbps)
         self._busy[source, destination] = sent
         for _ in range(2 if self._random.random() < self.duplicates else 1):
             yield sent + round((self.delay_ms + self._random.random() * self.jitter_ms) * NS_PER_MS)

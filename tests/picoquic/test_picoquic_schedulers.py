@@ -90,9 +90,20 @@ def test_blest_waits_where_the_fast_path_would_find_no_window() -> None:
     assert Chooser("blest").choose(*paths, window=76_799) == -1
 
 
+def test_redundant_sends_what_others_have_sent_before_new_data() -> None:
+    # New data takes the fast path, and the copies then the paths that are behind.
+    fast, slow, slower = FAST | {"has_room": 1}, SLOW, SLOW | {"smoothed_rtt_us": 200_000}
+    redundant, behind = Chooser("redundant"), {"is_behind": 1}
+    assert redundant.choose(slow, fast, slower) == 1
+    assert redundant.choose(slow | behind, fast, slower | behind) == 0
+    assert redundant.choose(slow, fast, slower | behind) == 2
+    assert redundant.choose(slow | behind | {"has_room": 0}, fast, slower) == 1
+
+
 @pytest.mark.parametrize(
     ("scheduler", "weights", "sequence"),
     [
+        ("redundant", (), [0, 1, 0, 1, 0, 1]),
         ("roundrobin", (), [0, 1, 0, 1, 0, 1]),
         ("weighted", (2, 1), [0, 0, 1, 0, 0, 1]),
         ("weighted", (1, 3), [0, 1, 1, 1, 0, 1]),
@@ -123,6 +134,29 @@ def test_all_arrives_over_lossy_paths_one_of_which_fails(
         pair.run(0.2)
         network.down.add(CLIENTS[1])
         assert pair.wait_for(stream) == content(1_500_000)
+
+
+@pytest.mark.parametrize("paths", [2, 3])
+def test_each_path_carries_all_that_redundant_sends(make_pair: MakePair, paths: int) -> None:
+    with make_pair(max_paths=paths, scheduler="redundant") as pair:
+        open_paths(pair.connected(), *range(1, paths))
+        before = [path.bytes_sent for path in pair.server.connection.paths()]
+        assert pair.wait_for(pair.get(200_000)) == content(200_000)
+        after = [path.bytes_sent for path in pair.server.connection.paths()]
+        for sent, now in zip(before, after, strict=True):
+            assert 190_000 < now - sent < 220_000  # with headers, without what has arrived
+
+
+def test_a_path_that_is_behind_leaves_out_what_has_arrived(make_pair: MakePair) -> None:
+    network = Network(rate_mbps=20, slow={CLIENTS[1]: 1})
+    with make_pair(network, max_paths=2, scheduler="redundant") as pair:
+        open_paths(pair.connected(), 1)
+        begin_s = pair.elapsed_s
+        assert pair.wait_for(pair.get(5_000_000)) == content(5_000_000)
+        # 2 s at the fast path's rate; the slow one would take 40 s.
+        assert pair.elapsed_s - begin_s < 3
+        fast, slow = pair.server.connection.paths()
+        assert slow.bytes_sent < fast.bytes_sent / 5
 
 
 def test_weights_are_of_the_weighted_scheduler_only() -> None:

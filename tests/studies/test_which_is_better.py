@@ -29,7 +29,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("policies", "quick"): (302, "3bcf833c5843bee0"),
     ("policies", "sample"): (302, "3bcf833c5843bee0"),
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
-    ("schedulers", "full"): (1792, "139ac7d33c098e52"),
+    ("schedulers", "full"): (2048, "ce13b5d6f330c9be"),
     ("marking", "full"): (896, "52e113c07b1e71eb"),
     ("grants", "full"): (768, "1cd103e92b159094"),
     ("media", "full"): (850, "a3711df0e36587a2"),
