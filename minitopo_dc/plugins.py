@@ -6,6 +6,7 @@ over; `minitopo_dc.registry` keeps what is registered.
 
 from __future__ import annotations
 
+from minitopo_dc.link.cell.scheduler import CellScheduler, CellUser, cell_scheduler
 from minitopo_dc.link.queue.discipline import (
     AtQueue,
     QueueDiscipline,
@@ -34,6 +35,8 @@ __all__ = [
     "AbrView",
     "Answers",
     "AtQueue",
+    "CellScheduler",
+    "CellUser",
     "Client",
     "Column",
     "Content",
@@ -54,6 +57,7 @@ __all__ = [
     "Verdict",
     "Workload",
     "abr_algorithm",
+    "cell_scheduler",
     "congested",
     "queue_discipline",
     "runner",

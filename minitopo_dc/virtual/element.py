@@ -168,7 +168,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
-        return LegDriver(leg.leg, leg.build(self._paths), self._loop)
+        return LegDriver(leg.leg, self._built(leg, self._paths), self._loop)
 
     def connect(self, peer: Element) -> None:
         """Connect this element's legs to `peer`, which takes the PDUs that cross them."""
