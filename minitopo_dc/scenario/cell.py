@@ -91,7 +91,7 @@ class BackgroundSettings(Settings):
         Raises:
             SettingsError, TraceError: the trace is missing or wrong.
         """
-        rate = LegSettings(rate_mbps=self.rate_mbps).capacity()
+        rate = round(self.rate_mbps * 1e6)
         for number in range(1, self.users + 1):
             load = self._load(random.Random(f"{seed}/{number}"))
             yield Background(load, rate, priority=self.priority)

@@ -43,7 +43,9 @@ class FullBuffer(Load):
 
     def waiting(self, now: int) -> int:
         """Return an endless backlog while active, else 0."""
-        while self._end <= now < ENDLESS:
+        if now < self._begin:
+            return 0
+        while self._end <= now:
             self._begin, self._end = next(self._periods)
         return ENDLESS if self._begin <= now else 0
 
@@ -115,14 +117,14 @@ class Background:
 
     Args:
         load: what it offers.
-        rate: that which it would have alone in the cell.
+        rate_bps: what it would have alone in the cell.
         priority: of the scheduler `priority`; 1 is served first.
     """
 
-    def __init__(self, load: Load, rate: Capacity, *, priority: int = 1) -> None:
+    def __init__(self, load: Load, rate_bps: int, *, priority: int = 1) -> None:
+        self.rate_bps = rate_bps
         self.priority = priority
         self._load = load
-        self._rate = rate
         self._waiting = 0
 
     @property
@@ -130,15 +132,10 @@ class Background:
         """Return what waited at the last slot; 0 for what never ends."""
         return -(-self._waiting // 8) if self._waiting < ENDLESS // 2 else 0
 
-    def offers(self, time: int, slot: int) -> int:
-        """Return the bits that a slot can carry of it, 0 if nothing waits.
-
-        Args:
-            time: of the slot's begin, in ns since the start.
-            slot: its length (ns).
-        """
-        self._waiting = self._load.waiting(time) if time >= 0 else 0
-        return self._rate.bits_between(time, time + slot) if self._waiting else 0
+    def competes(self, time: int) -> bool:
+        """Return whether something waits at a slot's begin (ns since the start)."""
+        self._waiting = self._load.waiting(time)
+        return self._waiting > 0
 
     def serve(self, begin: int, bits: int) -> int:  # noqa: ARG002
         """Send at most so many bits; return how many."""

@@ -25,6 +25,7 @@ from minitopo_dc.link.cell.leg import CellLeg
 from minitopo_dc.link.cell.scheduler import CellScheduler, CellUser, SchedulerError
 from minitopo_dc.link.models.capacity import Capacity
 from minitopo_dc.link.rlc.parameters import RlcParameters
+from minitopo_dc.units import NS_PER_S
 
 NO_ERRORS = RlcParameters(mode="um", block_error=0.0)
 """What a leg without RLC has in a cell: segments in slots, of which none is lost."""
@@ -62,6 +63,7 @@ class Cell:
         self._scheduler = scheduler
         self._slot = slot_ns
         self._background = background
+        self._carries = [user.rate_bps * slot_ns // NS_PER_S for user in background]
         self._legs: list[CellLeg[Any]] = []
         self._zero: int | None = None  # of the background's time
         self._begin: int | None = None  # of the next slot; None: nobody has asked yet
@@ -138,8 +140,10 @@ class Cell:
 
     def _contenders(self, begin: int) -> list[CellUser]:
         offers = [leg.offers(begin) for leg in self._legs]
-        time = -1 if self._zero is None else begin - self._zero
-        offers += [user.offers(time, self._slot) for user in self._background]
+        if self._zero is not None:
+            time = begin - self._zero
+            users = zip(self._background, self._carries, strict=True)
+            offers += [bits if user.competes(time) else 0 for user, bits in users]
         contenders = []
         for place, bits in enumerate(offers):
             if bits:

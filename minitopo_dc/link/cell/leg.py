@@ -91,11 +91,15 @@ class CellLeg(RlcLeg[T]):
             others: how many users competed for it.
             slot: its length (ns).
         """
-        if self._begin <= begin:
-            self._free = begin + slot
-            self._plan()
-        else:
+        end = begin + slot
+        if self._begin > begin:
             had = max(had, slot // (others + 1))
+        elif had:
+            self._free = end
+            self._plan()
+        else:  # others had it
+            self._begin = self._free = end
+            self._wake = min(end + slot, self._expiry())
         self._share += (had / slot - self._share) * slot / RATE_WINDOW_NS
 
     def _advance(self, now: int) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -142,21 +143,29 @@ class ProportionalFair(CellScheduler):
 
     def __init__(self, *, averaging_ms: float = 1000.0) -> None:
         self._window = nanoseconds("averaging_ms", averaging_ms)
-        self._averages: dict[int, tuple[float, int]] = {}  # bits in the window, and as of when
+        # What users have had, each bit with the weight exp(its time since `_origin` / window): all
+        # averages fade by the same factor, which leaves the ratios' order as it is.
+        self._averages: defaultdict[int, float] = defaultdict(lambda: _LEAST)
+        self._origin: int | None = None
 
-    def choose(self, users: Sequence[CellUser], now: int) -> int:
+    def choose(self, users: Sequence[CellUser], now: int) -> int:  # noqa: ARG002
         """Return the user with the greatest ratio; one that was never served is before all."""
-        ratios = [user.bits / (self._average(user.number, now) or _LEAST) for user in users]
+        ratios = [user.bits / self._averages[user.number] for user in users]
         return ratios.index(max(ratios))
 
     def served(self, user: CellUser, bits: int, now: int) -> None:
         """Add what a user has sent to its average."""
-        self._averages[user.number] = self._average(user.number, now) + bits, now
-
-    def _average(self, user: int, now: int) -> float:
-        bits, since = self._averages.get(user, (0.0, now))
-        return bits * math.exp((since - now) / self._window)
+        if self._origin is None:
+            self._origin = now
+        age = (now - self._origin) / self._window
+        if age > _GREATEST:
+            for number, average in self._averages.items():
+                self._averages[number] = max(_LEAST, average * math.exp(-age))
+            self._origin, age = now, 0.0
+        self._averages[user.number] += bits * math.exp(age)
 
 
 _LEAST = 1e-9
 """Of an average, in bits."""
+_GREATEST = 300.0
+"""Of an exponent, far below what a float holds."""

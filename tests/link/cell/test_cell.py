@@ -51,7 +51,7 @@ def full(mbps: float, *, periods: Sequence[tuple[int, int]] = ALWAYS, priority: 
 
 def user(load: Load, mbps: float, *, priority: int = 1) -> Background:
     """Return a background user of a constant rate."""
-    return Background(load, make_capacity(round(mbps * 1e6)), priority=priority)
+    return Background(load, round(mbps * 1e6), priority=priority)
 
 
 def alternating(half_ms: int, first: int, second: int) -> Capacity:
