@@ -10,13 +10,19 @@ the same connection.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 from campaign import DOWNLOADS, fields_of
 from networks import Fields, Point, halves, nine
+from ratios import DELAY_MARGIN, LEAST, MARGIN, PATIENCE_MS, Ratios, by_way, of, shares
 from ways import MPQUIC
 
 import minitopo_dc as dc
+from minitopo_dc.results.metrics import jain_index
+from minitopo_dc.results.tables.series import element_series
 from minitopo_dc.workloads import UnderLoad
 
 Case = tuple[dc.Scenario, dict[str, Any]]
@@ -35,8 +41,53 @@ JUMP_S = (6, 10)
 """When the full buffers begin and end."""
 WINDOWS = {"before": (4, 6), "up": (6, 8), "loaded": (8, 10), "down": (10, 12)}
 """From and to (s): before the jump, the 2 s after it, under the load, the 2 s after its end."""
-MEASURES = [f"{what}_{name}" for what in ("mbps", "delay_ms") for name in WINDOWS]
-OTHERS = ["others_s", "fair_share", "cell_jain"]
+GOODPUTS = {name: f"mbps_{name}" for name in WINDOWS}
+DELAYS = {name: f"p95_ms_{name}" for name in WINDOWS}
+"""Names of measures by window: the goodput, and the 95th percentile of requests sent in it."""
+OTHERS = ("greedy_mbps", "cell_jain", "downloads_s")
+MEASURES = (*GOODPUTS.values(), *DELAYS.values(), *OTHERS)
+SHARED_S = (7, 10)
+"""When the leg and the full buffers share a cell: a second after the jump, to its end."""
+
+
+@dc.run_measures(*MEASURES)
+def measured(run: Path) -> dict[str, float]:
+    """Return of a run the goodputs and delays by window, and what the other users of cells had.
+
+    `greedy_mbps`: the mean of the full buffers; `cell_jain`: Jain's index of the throughputs of the
+    leg and these; `downloads_s`: the mean delay of a byte of the downloads, by Little's law.
+    """
+    rates = pd.read_csv(run / "client-rate.csv")
+    asked = pd.read_csv(run / "under-load.csv")
+    values = {}
+    for name, window in WINDOWS.items():
+        got = np.interp(window, rates["time_s"], rates["received_bytes"])
+        values[GOODPUTS[name]] = 8e-6 * (got[1] - got[0]) / (window[1] - window[0])
+        sent = asked[asked["sent_s"].between(*window, inclusive="left")]
+        values[DELAYS[name]] = sent["delay_ms"].fillna(PATIENCE_MS).quantile(0.95)
+    return values | others(element_series(run, "gnb", "cells", "cell"))
+
+
+def others(table: pd.DataFrame) -> dict[str, float]:
+    """Return what the other users of the cells had, of `gnb-cells.csv`."""
+    downloaders = range(2, 2 + DOWNLOADERS)
+    waiting = table[[f"waiting_bytes_{user}" for user in downloaders]].to_numpy().mean()
+    last = table.groupby("cell").last()
+    served = last[[f"served_bytes_{user}" for user in downloaders]].to_numpy().mean()
+    first_full = max(downloaders) + 1
+    (crowded,) = last.index[last[f"served_bytes_{first_full}"] > 0]
+    rows = table[table["cell"] == crowded].filter(regex="time_s|served_bytes")
+    at = [np.interp(SHARED_S, rows["time_s"], rows[name]) for name in rows.columns[1:]]
+    leg, *full = [
+        8e-6 * (end - begin) / (SHARED_S[1] - SHARED_S[0])
+        for user, (begin, end) in enumerate(at, 1)
+        if user == 1 or (user >= first_full and end)
+    ]
+    return {
+        "greedy_mbps": float(np.mean(full)),
+        "cell_jain": jain_index([leg, *full]),
+        "downloads_s": float(waiting / served * last["time_s"].max()),
+    }
 
 
 def cases(version: str) -> Iterator[Case]:
@@ -64,3 +115,40 @@ def cell(point: Point, leg: int, mbps: float) -> Fields:
         full = {"kind": "full", "rate_mbps": rate, "users": point["full_buffers"]}
         users.append(full | {"times_s": [JUMP_S]})
     return {"legs": [leg], "scheduler": point["scheduler"], "background": users}
+
+
+def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
+    """Yield medians by side, who is better when and in which cells, and what the others had."""
+    mine = of(runs, "cells")
+    yield "Medians over networks", mine.groupby("way", sort=False)[[*MEASURES]].median().round(2)
+    faster = {f"goodput, {name}": sides(mine, column) for name, column in GOODPUTS.items()}
+    yield "Goodput: DC against MP-QUIC", shares(faster, MARGIN)
+    sooner = {f"delay, {name}": 1 / sides(mine, column) for name, column in DELAYS.items()}
+    yield "Delay of requests: DC against MP-QUIC", shares(sooner, DELAY_MARGIN)
+    theirs = {name: sides(mine, name) for name in OTHERS[:2]}
+    theirs["downloads_s"] = 1 / sides(mine, "downloads_s")
+    yield "What the other users had: beside DC against beside MP-QUIC", shares(theirs, MARGIN)
+    after = sides(mine, GOODPUTS["up"]), 1 / sides(mine, DELAYS["up"])
+    for what, ratios, margin in zip(
+        ("Goodput", "Delay"), after, (MARGIN, DELAY_MARGIN), strict=True
+    ):
+        yield f"{what} in the 2 s after the jump, by cells", shares(dict(classes(ratios)), margin)
+
+
+def sides(runs: pd.DataFrame, measure: str) -> Ratios:
+    """Return Dual Connectivity's value over that of MP-QUIC at each network."""
+    table = by_way(runs, measure, failed=LEAST).clip(lower=LEAST)
+    return table["dc"] / table["mpquic"]
+
+
+def classes(ratios: Ratios) -> Iterator[tuple[str, Ratios]]:
+    """Yield the ratios of some kinds of cells."""
+    scheduler, leg, full = (
+        ratios.index.get_level_values(name) for name in ("scheduler", "jump_leg", "full_buffers")
+    )
+    for name in ("round-robin", "proportional-fair"):
+        yield name, ratios[scheduler == name]
+    for number in (1, 2):
+        yield f"jump in the cell of leg {number}", ratios[leg == number]
+    yield "1 to 3 full buffers", ratios[full <= 3]
+    yield "5 or 7 full buffers", ratios[full > 3]
