@@ -61,7 +61,7 @@ def record(directory: Path, campaign: str) -> None:
     """Write the table of a campaign's directory, without runs that are missing."""
     runs = dc.load(directory)
     if campaign == "cells":
-        runs = dc.results.with_measures(runs, *cells.MEASURES)
+        runs = cells.with_measures(runs)
     kept = runs[runs["status"] != "missing"]
     measures = [name for name in MEASURES if name in kept]
     table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *measures]]

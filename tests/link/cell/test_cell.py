@@ -207,12 +207,12 @@ def play(name: str, events: Pushes, *, every_ns: int) -> tuple[list[AnyLeg[int]]
     for leg in legs:
         leg.start(0)
     now = number = 0
-    for gap_ms, leg, size in [*events, (1000, 0, 40)]:
+    for gap_ms, place, size in [*events, (1000, 0, 40)]:
         until = now + gap_ms * NS_PER_MS
         for moment in steps(now, until, every_ns):
-            arrived += [(place, packet) for place in (0, 1) for packet in legs[place].poll(moment)]
+            arrived += [(index, packet) for index in (0, 1) for packet in legs[index].poll(moment)]
         now, number = until, number + 1
-        legs[leg].push(number, size, now)
+        legs[place].push(number, size, now)
     return legs, cell, sorted(arrived)
 
 

@@ -21,7 +21,7 @@ from minitopo_dc.plugins import CellScheduler, cell_scheduler
 @cell_scheduler("last-first")
 class LastFirst(CellScheduler):
     def choose(self, users, now):
-        return len(users) - 1
+        return len(users) - CHOICE
 """
 
 
@@ -70,11 +70,23 @@ def test_a_bearer_over_legs_of_two_cells_uses_what_each_has_left(tmp_path: Path)
     assert served(tmp_path, 2)[0] == pytest.approx(4 * 2.5e6 / 8, rel=0.15)
 
 
+def own_scheduler(directory: Path, choice: str) -> dict[str, Any]:
+    """Return the fields of a scenario whose cell has the scheduler of a plugin."""
+    plugin = directory / "mine.py"
+    plugin.write_text(PLUGIN.replace("CHOICE", choice), encoding="utf-8")
+    background = [{**GREEDY, "times_s": [[2, 3]]}]
+    cells = [{"legs": [1], "scheduler": "last-first", "background": background}]
+    return {"legs": [leg(**RATE)], "cells": cells, "plugins": [str(plugin)]}
+
+
 def test_a_scheduler_of_the_users_own_is_a_plugin(tmp_path: Path) -> None:
-    plugin = tmp_path / "mine.py"
-    plugin.write_text(PLUGIN, encoding="utf-8")
-    cells = [
-        {"legs": [1], "scheduler": "last-first", "background": [{**GREEDY, "times_s": [[2, 3]]}]}
-    ]
-    run(tmp_path / "run", legs=[leg(**RATE)], cells=cells, plugins=[str(plugin)])
+    run(tmp_path / "run", **own_scheduler(tmp_path, "1"))
     assert served(tmp_path / "run")[1] == 10e6 / 8  # all of its second
+
+
+def test_a_choice_of_nobody_fails_the_run(tmp_path: Path) -> None:
+    fields = own_scheduler(tmp_path, "0")
+    wrong = scenario(transport="quic-picoquic", mode="sc", **fields)
+    result = run_virtual(wrong, tmp_path / "run")
+    assert result.status == "failed"
+    assert result.reason == "LastFirst chose user 1 of 1; allowed: 0 to one less"
