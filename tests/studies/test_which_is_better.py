@@ -31,6 +31,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
     ("schedulers", "full"): (1792, "139ac7d33c098e52"),
     ("marking", "full"): (448, "b253d559fda756be"),
+    ("cells", "full"): (160, "4c91b535332c7a23"),
     ("grants", "full"): (768, "1cd103e92b159094"),
     ("media", "full"): (850, "a3711df0e36587a2"),
 }
