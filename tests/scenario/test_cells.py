@@ -12,6 +12,7 @@ from minitopo_dc.results.kept_scenario import keep_traces, with_kept_traces
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.core import core_name
+from tests import REPOSITORY
 from tests.virtual.scenarios import scenario
 
 FULL = {"kind": "full", "rate_mbps": 10}
@@ -60,6 +61,14 @@ def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_pyth
     assert core_name(shared) == "python: legs are in cells"
     assert Scenario.model_validate(shared.model_dump(mode="json")) == shared
     assert run_id(shared) != run_id(scenario())
+
+
+def test_the_example_has_two_users_of_its_own_in_each_of_two_cells() -> None:
+    """Both flows have a leg in both cells."""
+    example = Scenario.load(REPOSITORY / "examples/shared_cells.yaml")
+    members = [set(shared.legs) for shared in example.cells]
+    for flow in example.resolved_flows:
+        assert [len(members[place] & set(flow.legs)) for place in (0, 1)] == [1, 1]
 
 
 def test_a_recorded_load_is_kept_with_a_run_and_counts_by_its_content(tmp_path: Path) -> None:
