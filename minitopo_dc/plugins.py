@@ -6,6 +6,7 @@ over; `minitopo_dc.registry` keeps what is registered.
 
 from __future__ import annotations
 
+from minitopo_dc.link.cell.scheduler import CellScheduler, CellUser, cell_scheduler
 from minitopo_dc.link.queue.discipline import (
     AtQueue,
     QueueDiscipline,
@@ -35,6 +36,8 @@ __all__ = [
     "AbrView",
     "Answers",
     "AtQueue",
+    "CellScheduler",
+    "CellUser",
     "Client",
     "Column",
     "Content",
@@ -57,6 +60,7 @@ __all__ = [
     "Verdict",
     "Workload",
     "abr_algorithm",
+    "cell_scheduler",
     "congested",
     "path_scheduler",
     "queue_discipline",

@@ -3,8 +3,8 @@
 A plugin is found in one of three ways:
 
 * an installed package names its modules as entry points of `minitopo_dc.runners`,
-  `minitopo_dc.split_policies`, `minitopo_dc.queue_disciplines`, `minitopo_dc.abr_algorithms`,
-  `minitopo_dc.path_schedulers` or `minitopo_dc.workloads`;
+  `minitopo_dc.split_policies`, `minitopo_dc.queue_disciplines`, `minitopo_dc.cell_schedulers`,
+  `minitopo_dc.path_schedulers`, `minitopo_dc.abr_algorithms` or `minitopo_dc.workloads`;
 * a scenario lists modules or Python files under `plugins`;
 * `--plugin` of the command line does the same.
 

@@ -39,6 +39,7 @@ from minitopo_dc import (
 )
 from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
+from minitopo_dc.link.cell.cell import CellStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
 from minitopo_dc.link.wifi.parameters import WifiStatistics
 from minitopo_dc.minitopo import experiment, topology
@@ -286,6 +287,8 @@ SETTINGS_TABLES = {
     "burst-loss": "legs.downlink.burst_loss",
     "change": "legs.downlink.changes",
     "rlc": "legs.downlink.rlc",
+    "cell": "cells",
+    "background": "cells.background",
     "wifi": "legs.wifi",
     "error-bursts": "legs.wifi.error_bursts",
     "pdcp": "pdcp",
@@ -314,6 +317,7 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
     "legs": lambda: ("time_s", "direction", "leg", *counters(LegStatistics)),
     "legs-rlc": lambda: counters(RlcStatistics, LegStatistics),
     "legs-wifi": lambda: counters(WifiStatistics, LegStatistics),
+    "cells": lambda: ("time_s", "cell", *(f"{name}_USER" for name in counters(CellStatistics))),
     "transmit": lambda: ("time_s", "direction", "bearer", *counters(TransmitStatistics)),
     "transmit-holding": lambda: counters(HoldingStatistics, TransmitStatistics),
     "receive": lambda: ("time_s", "direction", "bearer", *counters(DeliveryStatistics)),

@@ -17,13 +17,13 @@ import shutil
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from minitopo_dc.data_model import with_new_controls
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
-from minitopo_dc.scenario import Leg, LegSettings, ResolvedScenario, Scenario
+from minitopo_dc.scenario import BackgroundSettings, Leg, LegSettings, ResolvedScenario, Scenario
 from minitopo_dc.trace.model import LONGEST_FILE
 
 GIVEN, DERIVED, HANDOVERS = "scenario.yaml", "as-run.yaml", "handovers.csv"
@@ -134,7 +134,11 @@ def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
     links = tuple(_moved(link, places) for link in scenario.real.backhaul)
     # Copies without validation, as all else is valid.
     real = scenario.real.model_copy(update={"backhaul": links})
-    return scenario.model_copy(update={"legs": legs, "real": real})
+    cells = tuple(
+        cell.model_copy(update={"background": [_with_places(u, places) for u in cell.background]})
+        for cell in scenario.cells
+    )
+    return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
 def _name(path: str) -> str:
@@ -204,19 +208,21 @@ def _digest(path: str, _inode: int, _changed: int) -> str:
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
     """Return a link whose traces are where their copies are."""
     radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
-    moved = {
-        name: radio.model_copy(
-            update={field: Path(places[path]) for field, path in _traces_of(radio)}
-        )
-        for name, radio in radios.items()
-    }
+    moved = {name: _with_places(radio, places) for name, radio in radios.items()}
     return link.model_copy(update=moved)
 
 
-def _traces_of(radio: LegSettings) -> Iterator[tuple[str, str]]:
-    """Yield each field of a direction that names a trace, with its path."""
+Named = TypeVar("Named", LegSettings, BackgroundSettings)
+
+
+def _with_places(radio: Named, places: dict[str, str]) -> Named:
+    return radio.model_copy(update={field: Path(places[path]) for field, path in _traces_of(radio)})
+
+
+def _traces_of(radio: LegSettings | BackgroundSettings) -> Iterator[tuple[str, str]]:
+    """Yield each field of a direction or a cell's users that names a trace, with its path."""
     for field in ("trace", "delay_trace"):
-        if (path := getattr(radio, field)) is not None:
+        if (path := getattr(radio, field, None)) is not None:
             yield field, str(path)
 
 
@@ -251,3 +257,5 @@ def trace_paths(scenario: Scenario) -> Iterator[str]:
     for leg in (*scenario.legs, *scenario.real.backhaul):
         for direction in (leg.downlink, leg.uplink):
             yield from (path for _, path in _traces_of(direction))
+    for cell in scenario.cells:
+        yield from (path for users in cell.background for _, path in _traces_of(users))

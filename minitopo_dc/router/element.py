@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from minitopo_dc.link import AnyLeg, Bernoulli
+from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
 from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
 from minitopo_dc.router.recorder import Counters, Series
@@ -24,6 +24,7 @@ from minitopo_dc.scenario.element import (
     ReportLeg,
     TransmitBearer,
 )
+from minitopo_dc.scenario.leg import MakeLeg
 from minitopo_dc.units import NS_PER_S
 
 Action = Callable[[int], None]
@@ -137,6 +138,16 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
 
     def __init__(self, settings: ElementSettings) -> None:
         self._settings = settings
+        self._cells = [made.cell.build(made.seed) for made in settings.cells]
+        self._in_cells: dict[int, MakeLeg] = {
+            number: make
+            for made, cell in zip(settings.cells, self._cells, strict=True)
+            for number, make in made.cell.makers(cell)
+        }
+
+    def _built(self, leg: ElementLeg, paths: Mapping[int, WifiPath]) -> AnyLeg[Any]:
+        """Return a leg in Python, in its cell if it has one; `paths` are of legs over WiFi."""
+        return leg.build(paths, make=self._in_cells.get(leg.leg, make_leg))
 
     def _assemble(
         self, legs: Mapping[int, Leg], seen: Mapping[int, AnyLeg[Any]], loop: Loop
@@ -160,6 +171,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             legs={number: driver.leg.statistics for number, driver in legs.items()},
             transmit=[driver.entity.statistics for driver in self._transmit],
             receive=[driver.statistics for driver in self._receive],
+            cells=[cell.statistics for cell in self._cells],
         )
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(scheduled, seen, self._legs_changed)

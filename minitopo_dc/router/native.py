@@ -131,6 +131,8 @@ def native_core_obstacle(settings: ElementSettings) -> str | None:
 
 
 def _missing_features(settings: ElementSettings) -> Iterator[str]:
+    if settings.cells:
+        yield "legs are in cells"
     for leg in settings.legs:
         yield from (f"leg {leg.leg} {lacks}" for lacks in _models(leg))
     for bearer in settings.bearers:

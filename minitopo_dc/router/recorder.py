@@ -20,6 +20,10 @@ Snapshot = Callable[[], dict[str, Any]]
 """Returns the same by the names of columns."""
 
 
+KEYS = {"legs": "leg", "cells": "cell"}
+"""The column that tells sources of a file apart; of others it is the bearer."""
+
+
 class Series:
     """One CSV file: a row for each interval and source (leg or bearer), its statistics as columns.
 
@@ -55,6 +59,7 @@ class Counters:
         legs: of each leg, by its number.
         transmit: of each transmitting bearer of the settings, in their order.
         receive: of each receiving bearer.
+        cells: of each cell of the settings; a column of it for each user, from 1.
     """
 
     def __init__(
@@ -64,6 +69,7 @@ class Counters:
         legs: Mapping[int, Statistics],
         transmit: Sequence[Statistics],
         receive: Sequence[Statistics],
+        cells: Sequence[Statistics] = (),
     ) -> None:
         self._settings = settings
         self._sources = {
@@ -71,13 +77,17 @@ class Counters:
             "transmit": _of_bearers(settings.transmit, transmit),
             "receive": _of_bearers(settings.receive, receive),
         }
+        if cells:
+            self._sources["cells"] = {
+                number: _snapshot(source, None) for number, source in enumerate(cells, start=1)
+            }
 
     def series(self) -> Iterator[Series]:
         """Yield the time series files: legs always, bearers where this host has any."""
         for name, sources in self._sources.items():
             if sources:
                 path = self._settings.directory / f"{self._settings.host}-{name}.csv"
-                yield Series(path, "leg" if name == "legs" else "bearer", sources)
+                yield Series(path, KEYS.get(name, "bearer"), sources)
 
     def now(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Return all counters, by the name of the file and the number of the leg or bearer."""
@@ -94,7 +104,7 @@ def _of_bearers(
     return {bearer.bearer: _snapshot(source, bearer.legs) for bearer, source in pairs}
 
 
-def _snapshot(statistics: Statistics, legs: Sequence[int]) -> Snapshot:
+def _snapshot(statistics: Statistics, legs: Sequence[int] | None) -> Snapshot:
     return lambda: flatten(statistics(), legs)
 
 
@@ -133,11 +143,12 @@ class Recorder:
             series.close()
 
 
-def flatten(statistics: Any, legs: Sequence[int] = ()) -> dict[str, Any]:
+def flatten(statistics: Any, legs: Sequence[int] | None = ()) -> dict[str, Any]:
     """Return the fields of a statistics dataclass, and of those in it, by the names of columns.
 
     A tuple has an item for each of the bearer's `legs` and becomes `name_LEG`; one of a dataclass
-    within (a histogram) has its own items and becomes `name_1`, ... None is no column.
+    within (a histogram), and all with `legs` None, have their own items and become `name_1`, ...
+    None is no column.
     """
     return {RENAMED.get(name, name): value for name, value in _fields(statistics, legs)}
 

@@ -51,6 +51,11 @@ def run_id(scenario: Scenario) -> str:
                 for field in {"trace", "delay_trace"} & leg.get(name, {}).keys():
                     place = f"{where}.{number}.{name}.{field}"
                     leg[name][field] = _content(place, leg[name][field])
+    for number, cell in enumerate(document.get("cells", ())):
+        for index, users in enumerate(cell.get("background", ())):
+            if "trace" in users:
+                place = f"cells.{number}.background.{index}.trace"
+                users["trace"] = _content(place, users["trace"])
     if "plugins" in document:
         document["plugins"] = [
             _content("plugins", name) if name.endswith(".py") else name

@@ -23,6 +23,7 @@ from minitopo_dc.scenario.addresses import (
     server_address,
 )
 from minitopo_dc.scenario.element import (
+    ElementCell,
     ElementLeg,
     ElementSettings,
     Match,
@@ -87,6 +88,11 @@ def _settings(
     return ElementSettings(
         **_common(scenario, directory, host, outbound),
         legs=tuple(_element_legs(scenario.legs, outbound, f"{host}-leg", str(scenario.seed))),
+        cells=tuple(
+            ElementCell(cell=cell, seed=f"{scenario.seed}/cell/{number}")
+            for number, cell in enumerate(scenario.cells, start=1)
+            if outbound == "downlink"
+        ),
         transmit=tuple(transmit_bearers(scenario, outbound)),
         receive=tuple(ReceiveBearer(**fields) for _, fields in _bearers(scenario, inbound)),
     )

@@ -1,5 +1,6 @@
 """Scenarios: all that fixes one run (docs/scenarios.md), and what router hosts derive from it."""
 
+from minitopo_dc.scenario.cell import BackgroundSettings, CellSettings
 from minitopo_dc.scenario.change import HandoverSettings, LegChange
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
@@ -18,7 +19,9 @@ from minitopo_dc.scenario.scenario import Clock, Core, Mode, RealSettings, Scena
 
 __all__ = [
     "DUAL_CONNECTIVITY",
+    "BackgroundSettings",
     "BurstLoss",
+    "CellSettings",
     "Clock",
     "Core",
     "DuplicationSettings",

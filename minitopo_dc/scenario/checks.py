@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minitopo_dc.fields.ranges import Direction
+from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.change import HandoverSettings
 from minitopo_dc.scenario.flow import ResolvedFlow
 from minitopo_dc.scenario.pdcp import Pdcp
@@ -107,6 +108,35 @@ def check_handover(
         raise ValueError("handover.former: backup needs by: paths; allowed: abandon")
     if handover.unused_legs == "down" and handover.former == "backup":
         raise ValueError("handover.former: backup needs unused_legs: up; allowed: abandon")
+
+
+def check_cells(
+    cells: Sequence[CellSettings], legs: Sequence[Leg], handover: HandoverSettings | None
+) -> None:
+    """Refuse cells whose legs do not exist, are in two of them, or are no radio legs of slots.
+
+    Raises:
+        ValueError: naming the field, and what is allowed.
+    """
+    if cells and handover is not None and handover.case == "sp":
+        raise ValueError("cells: handover.case: sp makes one leg of all; allowed: no cells")
+    members: set[int] = set()
+    for index, cell in enumerate(cells):
+        where = f"cells.{index}.legs: leg"
+        for number in cell.legs:
+            if number > len(legs):
+                raise ValueError(f"{where} {number} does not exist; allowed: 1 to {len(legs)}")
+            if number in members:
+                raise ValueError(f"{where} {number} is in a cell already; allowed: once")
+            members.add(number)
+            radio = legs[number - 1].downlink
+            if radio.wifi is not None:
+                raise ValueError(f"{where} {number} has wifi; allowed: rate_mbps or trace")
+            if radio.rlc is not None and radio.rlc.slot_ms != cell.slot_ms:
+                raise ValueError(
+                    f"{where} {number} has rlc.slot_ms {radio.rlc.slot_ms:g}; "
+                    f"allowed: the cell's slot_ms, {cell.slot_ms:g}"
+                )
 
 
 def check_offset(offset_s: float, legs: Sequence[Leg]) -> None:

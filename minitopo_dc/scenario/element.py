@@ -13,6 +13,7 @@ from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, WifiPath, make_leg
 from minitopo_dc.registry import with_loaded_plugins
+from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegSettings, MakeLeg
@@ -107,6 +108,14 @@ class ElementLeg(Settings):
         return self.radio.build(self.seed, paths.get(self.leg), uplink=uplink, make=make)
 
 
+class ElementCell(Settings):
+    """A cell in which legs are that leave this host."""
+
+    cell: CellSettings
+    seed: str
+    """Seeds its background users."""
+
+
 class WireLeg(Settings):
     """A leg through `interface` that the element does not emulate: packets go on at once."""
 
@@ -198,6 +207,8 @@ class ElementSettings(Settings):
     """Further legs, which somebody else emulates, or nobody."""
     next_hops: LeftOut[tuple[NextHop, ...]] = ()
     """Of legs and wires whose interfaces may go down and come up."""
+    cells: LeftOut[tuple[ElementCell, ...]] = ()
+    """Cells that legs of this host share."""
     transmit: tuple[TransmitBearer, ...] = ()
     receive: tuple[ReceiveBearer, ...] = ()
     directory: Path
@@ -261,6 +272,8 @@ class ElementSettings(Settings):
         """Refuse settings that have to see or fill a leg which is the kernel's."""
         if self.next_hops:
             raise ValueError("next_hops: needs backend: user; the kernel's legs cannot be down")
+        if self.cells:
+            raise ValueError("cells: needs backend: user; the kernel's legs are in none")
         if self.pcap:
             raise ValueError(
                 "pcap: needs backend: user; the element does not see the kernel's legs"

@@ -6,7 +6,13 @@ import random
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ModelWrapValidatorHandler,
+    field_validator,
+    model_validator,
+)
 
 from minitopo_dc.fields.base import LeftOut, Settings, given, not_given
 from minitopo_dc.fields.ranges import (
@@ -36,6 +42,15 @@ from minitopo_dc.units import NS_PER_MS
 SLOTS_MS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """The durations in ms of LTE's subframe and NR's slot at 15 kHz, and of NR's at 30 to 240 kHz (TS
 38.211, clause 4.3.2)."""
+
+
+def _check_slot(value: float) -> float:
+    if value not in SLOTS_MS:
+        raise ValueError(f"must be one of {', '.join(f'{slot:g}' for slot in SLOTS_MS)}")
+    return value
+
+
+SlotMs = Annotated[float, AfterValidator(_check_slot)]
 MaxRetxThreshold = Literal[1, 2, 3, 4, 6, 8, 16, 32]
 """Values of maxRetxThreshold (TS 38.331, RLC-Config)."""
 _RLC = RlcParameters()
@@ -48,7 +63,7 @@ class RlcSettings(Settings):
     """`am`: what HARQ gives up is sent again; `um`: it is lost."""
     block_error_percent: Percent = _RLC.block_error * 100
     """The percentage of the transmissions of a block that cannot be decoded."""
-    slot_ms: float = _RLC.slot_ns / NS_PER_MS
+    slot_ms: SlotMs = _RLC.slot_ns / NS_PER_MS
     harq_rtt_ms: Annotated[float, Field(gt=0, le=1000)] = _RLC.harq_rtt_ns / NS_PER_MS
     """The time from one transmission of a block to the next."""
     harq_retransmissions: Annotated[int, Field(ge=0, le=27)] = _RLC.harq_retransmissions
@@ -61,13 +76,6 @@ class RlcSettings(Settings):
     """Whether SDUs leave RLC in order, as LTE's do, or when they are complete, as NR's do."""
     discard_ms: int | Literal["infinity"] = "infinity"
     """discardTimer: a packet of which nothing was sent for so long is dropped."""
-
-    @field_validator("slot_ms")
-    @classmethod
-    def _check_slot(cls, value: float) -> float:
-        if value not in SLOTS_MS:
-            raise ValueError(f"must be one of {', '.join(f'{slot:g}' for slot in SLOTS_MS)}")
-        return value
 
     @field_validator("discard_ms")
     @classmethod

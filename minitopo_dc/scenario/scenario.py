@@ -25,8 +25,15 @@ from minitopo_dc.fields.ranges import (
 )
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario import drawing
+from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.change import HandoverSettings
-from minitopo_dc.scenario.checks import check_bearers, check_handover, check_offset, check_policy
+from minitopo_dc.scenario.checks import (
+    check_bearers,
+    check_cells,
+    check_handover,
+    check_offset,
+    check_policy,
+)
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
     FlowSettings,
@@ -161,6 +168,9 @@ class Scenario(Settings):
     mobility: LeftOut[tuple[MobilityEvent, ...]] = ()
     """Procedures and failures of Dual Connectivity's legs; other modes have none
     (docs/paths.md#mobility-of-dual-connectivity)."""
+    cells: LeftOut[tuple[CellSettings, ...]] = ()
+    """Cells whose capacity the downlinks of legs share with each other and with background
+    users."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
@@ -223,6 +233,7 @@ class Scenario(Settings):
     def _check_derived(self) -> None:
         """Check the parts from which `resolve_scenario` derives the scenario of the run."""
         check_offset(self.trace_offset_s, self.legs)
+        check_cells(self.cells, self.legs, self.handover)
         if self.handover is not None:
             given = bool(self.paths) or any(flow.paths for flow in self.flows)
             flows = self.resolved_flows
@@ -344,6 +355,8 @@ class Scenario(Settings):
         for _, radio in self.directions():
             radio.capacity()
             radio.delay_model()
+        for cell in self.cells:
+            cell.build("")
 
     def directions(self) -> Iterator[tuple[str, LegSettings]]:
         """Yield each direction of each leg and backhaul link, with its place in the scenario."""

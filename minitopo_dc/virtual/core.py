@@ -118,6 +118,8 @@ def _obstacle(scenario: Scenario) -> str | None:
 
 
 def _missing_features(scenario: Scenario) -> Iterator[str]:
+    if scenario.cells:
+        yield "legs are in cells"
     for number, leg in enumerate(scenario.legs, start=1):
         if leg.wifi:
             yield f"leg {number} has wifi"

@@ -200,7 +200,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._started = loop.now
 
     def _leg_driver(self, leg: ElementLeg) -> LegDriver:
-        driver = self.leg_driver(leg.leg, leg.build(self._paths), self._loop)
+        driver = self.leg_driver(leg.leg, self._built(leg, self._paths), self._loop)
         if leg.radio.mtu_icmp:
             driver.mtu = leg.radio.mtu_bytes
             line = WaitingLine[Packet](self._loop, lambda error: error.flow.origin(error))

@@ -11,6 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.linux_guest import library
 from minitopo_dc.linux_guest.guest import GuestError, boot_obstacle
 from minitopo_dc.pdcp import PolicyError
@@ -69,7 +70,7 @@ def _measure(scenario: Scenario, directory: Path) -> Measured:
         if (reason := boot_obstacle()) is not None:
             raise RunUnsupportedError(reason) from None
         raise RunFailedError(str(error)) from None
-    except PolicyError as error:
+    except (PolicyError, SchedulerError) as error:
         raise RunFailedError(str(error)) from None
     measurements = [_of_flow(connection, scenario) for connection in testbed.connections]
     wrong = testbed.gnb.desynchronised + testbed.ue.desynchronised

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.linux_guest.guest import GuestError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.results.program_result import ProgramResult, leg_counts, pdcp_counts
@@ -78,7 +79,7 @@ def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> Pr
     try:
         with garbage_collection_off():
             testbed.run()
-    except (PolicyError, GuestError) as error:
+    except (PolicyError, SchedulerError, GuestError) as error:
         return replace(blank, reason=str(error))
     finally:
         _keep_files(directory)

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import cells
 import deployable
 import grants
 import marking
@@ -34,6 +35,7 @@ REPORTS = {
     "grants": grants.report,
     "media": media.report,
     "marking": marking.report,
+    "cells": cells.report,
 }
 HEAD = """# Findings: which is better, Dual Connectivity or multipath?
 
@@ -46,7 +48,8 @@ PICTURES = REFERENCE.parents[2] / "docs" / "images"
 MEASURES = ["goodput_mbps", "completion_s", "capacity_share", "leg_bytes_1", "leg_bytes_2",
             "size_bytes", "unanswered", "delay_p95_ms", "delay_max_ms",
             "stall_s", "bitrate_mbps", "linear_qoe_mbps", "late_share", "freezes",
-            "frame_delay_p95_ms", "load_mbps", "loaded_p95_ms", "idle_delay_ms"]  # fmt: skip
+            "frame_delay_p95_ms", "load_mbps", "loaded_p95_ms", "idle_delay_ms",
+            *cells.MEASURES]  # fmt: skip
 
 
 def file_of(campaign: str) -> Path:
@@ -57,6 +60,8 @@ def file_of(campaign: str) -> Path:
 def record(directory: Path, campaign: str) -> None:
     """Write the table of a campaign's directory, without runs that are missing."""
     runs = dc.load(directory)
+    if campaign == "cells":
+        runs = cells.with_measures(runs)
     kept = runs[runs["status"] != "missing"]
     measures = [name for name in MEASURES if name in kept]
     table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *measures]]

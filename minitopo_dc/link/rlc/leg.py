@@ -250,7 +250,7 @@ class RlcLeg(QueuedLeg[T]):
             return
         before = len(self._dropped)
         while self._begin + self._slots.length <= now:
-            self._carry(self._begin)
+            self._carry(self._begin, self._slots.bits(self._begin))
             self._plan()
         self._discard(now)
         self._plan()
@@ -284,14 +284,19 @@ class RlcLeg(QueuedLeg[T]):
         expiry = self._queue.expiry()
         return _NEVER if expiry is None else self._slots.following(expiry)
 
-    def _carry(self, begin: int) -> None:
-        """Use the slot that begins at `begin` (ns), and learn what was decoded."""
+    def _carry(self, begin: int, bits: int) -> int:
+        """Use `bits` of the slot that begins at `begin` (ns), and learn what was decoded.
+
+        Returns:
+            The bits that were not needed.
+        """
         self._discard(begin)
         self._free = end = begin + self._slots.length
-        blocks, room = self._harq.resend(self._slots.bits(begin), begin)
+        blocks, room = self._harq.resend(bits, begin)
         segments = list(self._segments(room, begin))
         if segments:
             blocks.append(self._harq.new_block(segments, begin))
+            room -= blocks[-1].bits
         for block in blocks:
             outcome = self._harq.outcome(block, begin)
             if outcome is Outcome.DECODED:
@@ -299,6 +304,7 @@ class RlcLeg(QueuedLeg[T]):
             elif outcome is Outcome.GIVEN_UP:
                 self._given_up(block, end)
         self._reassembly.release(end)
+        return room
 
     def _segments(self, room: int, begin: int) -> Iterator[Segment[T]]:
         """Yield the segments that a new block of `room` bits carries."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
+from minitopo_dc.link.cell.scheduler import SchedulerError
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
@@ -35,7 +36,7 @@ def main(arguments: list[str]) -> int:
     try:
         with ExitStack() as stack:
             _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
-    except PolicyError as error:  # of one's own policy, while it runs
+    except (PolicyError, SchedulerError) as error:  # of one's own, while it runs
         print(f"{' '.join(files)}: {error}", file=sys.stderr)  # noqa: T201
         return 2
     except SettingsError as error:

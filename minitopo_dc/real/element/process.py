@@ -172,7 +172,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             made = KernelLeg(leg.interface, leg.radio)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
         else:
-            core: AnyLeg[Held] = leg.build(self._paths)
+            core: AnyLeg[Held] = self._built(leg, self._paths)
             self._user_legs[leg.leg] = LegDriver(
                 leg.leg,
                 core,
