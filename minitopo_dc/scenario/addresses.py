@@ -16,6 +16,8 @@ SERVER_PORT = 4433
 REPORT_PORT = 49_152
 """The port of PDCP bearers' reports, to which the bearer's number is added: such ports are assigned
 to nobody (RFC 6335)."""
+ECHO_PORT = 55_000
+"""The port of the echoes over a bearer's legs, likewise."""
 
 
 def client_address(leg: int, version: IpVersion = 4) -> str:

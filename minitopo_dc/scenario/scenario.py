@@ -131,7 +131,7 @@ class VirtualSettings(Settings):
 
 
 NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
-Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
+Mode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath", "flows"]
 """As for a flow; several flows at once."""
 
 
@@ -156,6 +156,8 @@ class Scenario(Settings):
     mobility: LeftOut[tuple[MobilityEvent, ...]] = ()
     """Procedures and failures of Dual Connectivity's legs; other modes have none
     (docs/paths.md#mobility-of-dual-connectivity)."""
+    server_delay_ms: LeftOut[Milliseconds] = 0.0
+    """The one-way delay of the wired link between server and gnb, which is ATSSS's UPF."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
@@ -209,9 +211,9 @@ class Scenario(Settings):
         check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
         for number, resolved in enumerate(self.resolved_flows):
             if self.flows:
-                check_bearers(resolved, f"flows.{number}.", self.legs, uplink=self.split_uplink)
+                check_bearers(resolved, f"flows.{number}.", self.legs)
             elif self.mode in DUAL_CONNECTIVITY:
-                check_bearers(resolved, "", self.legs, uplink=self.split_uplink)
+                check_bearers(resolved, "", self.legs)
         self._check_derived()
         return self
 
@@ -222,6 +224,8 @@ class Scenario(Settings):
             given = bool(self.paths) or any(flow.paths for flow in self.flows)
             flows = self.resolved_flows
             check_handover(self.handover, flows, len(self.legs), scheduled=given)
+        if self.server_delay_ms and self.real.backhaul:
+            raise ValueError("server_delay_ms: real.backhaul is that link; allowed: one of the two")
         if self.mobility and self.flows:
             raise ValueError("mobility: mode flows has none; allowed: dc, dc-duplicate")
         check_mobility(self.mobility, len(self.legs))
@@ -244,7 +248,7 @@ class Scenario(Settings):
             raise ValueError(f"{where}paths.{error}") from None
 
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
-        if flow.uplink_pdcp is not None and not self.split_uplink:
+        if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
             raise ValueError(f"{where}uplink_pdcp: needs split_uplink: true of the scenario")
         for name, pdcp in (("pdcp", flow.pdcp), ("uplink_pdcp", flow.uplink_pdcp)):
             if pdcp is not None and where and flow.mode == "multipath":
@@ -377,6 +381,7 @@ class Scenario(Settings):
             options=options if flow.options is None else flow.options,
             pdcp=down,
             uplink_pdcp=up,
+            splits_uplink=self.split_uplink or mode == "atsss",
             paths=plan,
         )
 

@@ -102,12 +102,14 @@ class AnyConnection(ABC):
     def received_bytes(self) -> int:
         """Return the IP bytes that reached the client."""
 
-    def attach(self, gnb: Element, ue: Element) -> None:
-        """Connect both hosts to the routers next to them."""
+    def attach(self, gnb: Element, ue: Element, wire_ns: int) -> None:
+        """Connect both hosts to the routers next to them, the server by a wire with a delay."""
         for flow, deliver in zip(self.downlinks, self.takers("client"), strict=True):
-            flow.enter, flow.deliver = gnb.entrance(flow), deliver
+            flow.deliver = deliver
+            flow.enter = gnb.entrance(flow, before=wire_ns)
         for flow, deliver in zip(self.uplinks, self.takers("server"), strict=True):
-            flow.enter, flow.deliver = ue.entrance(flow), deliver
+            flow.deliver = deliver
+            flow.enter = ue.entrance(flow, after=wire_ns)
 
     @abstractmethod
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:

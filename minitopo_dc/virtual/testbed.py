@@ -15,7 +15,7 @@ from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, Connection
 from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
@@ -148,7 +148,7 @@ class Testbed:
             for index, flow in enumerate(scenario.resolved_flows)
         ]
         for connection in self.connections:
-            connection.attach(self.gnb, self.ue)
+            connection.attach(self.gnb, self.ue, round(scenario.server_delay_ms * NS_PER_MS))
             self.core.join(connection.hosts())
         self._trace = self._tap(directory) if scenario.virtual.packet_trace else None
         self._recorder = self._record(directory)
