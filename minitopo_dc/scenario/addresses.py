@@ -30,6 +30,11 @@ def server_address(link: int = 1, version: IpVersion = 4) -> str:
     return _of_version(version, 0, link - 1, 2)
 
 
+def proxy_address(version: IpVersion = 4) -> str:
+    """Return the address of a proxy on gnb."""
+    return leg_address("gnb", 1, version)
+
+
 def client_gateway(leg: int, version: IpVersion = 4) -> str:
     """Return the address of ue on the client's network for traffic of leg `leg` (1, 2, ...)."""
     return _of_version(version, 2, leg, 1)

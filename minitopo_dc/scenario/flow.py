@@ -17,6 +17,8 @@ FlowMode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath"]
 split by the transport."""
 DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate", "atsss")
 """The modes whose bearer has several legs."""
+PROXIED = ("mptcp",)
+"""The transports that in `mode: atsss` end at a proxy on the UPF (TS 23.501 clause 5.32.6.2.1)."""
 STEERING = "smallest-delay"
 """The steering mode of `mode: atsss` unless `pdcp.split` names one: the only one that finds the
 better leg by itself."""
@@ -70,8 +72,15 @@ class ResolvedFlow:
     """Of its uplink's bearer, where the uplink is split."""
     splits_uplink: bool = False
     """Whether its uplink has a bearer of its own; ATSSS rules are for both directions."""
+    proxied: bool = False
+    """Whether its transport ends at a proxy on the UPF; its mode is then `multipath`."""
     paths: PathPlan | None = None
     """Of `mode: multipath`; None in every other mode."""
+
+
+def is_proxied(mode: str, transport: str) -> bool:
+    """Return whether a flow's transport ends at a proxy on the UPF."""
+    return mode == "atsss" and transport in PROXIED
 
 
 def downlink_pdcp(mode: FlowMode, pdcp: Pdcp) -> Pdcp:

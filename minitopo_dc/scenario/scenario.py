@@ -34,6 +34,7 @@ from minitopo_dc.scenario.flow import (
     UplinkPdcpSettings,
     bearer_legs,
     downlink_pdcp,
+    is_proxied,
     uplink_pdcp,
 )
 from minitopo_dc.scenario.leg import LegSettings
@@ -240,7 +241,7 @@ class Scenario(Settings):
             # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
-        if flow.paths is not None and flow.mode != "multipath":
+        if flow.paths is not None and self._mode(flow) != "multipath":
             raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
         try:
             self._plan(flow)
@@ -261,9 +262,14 @@ class Scenario(Settings):
                     )
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
-        if flow.mode != "multipath":
+        if self._mode(flow) != "multipath":
             return None
         return (flow.paths or PathSchedule()).plan(len(self.legs))
+
+    def _mode(self, flow: FlowSettings | Scenario) -> Any:
+        """Return the mode of a flow; one that ends at a proxy is multipath up to there."""
+        proxied = is_proxied(flow.mode, flow.transport or self.transport)
+        return "multipath" if proxied else flow.mode
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """Pickle as plain values: another process loads the plugins before their classes."""
@@ -367,7 +373,7 @@ class Scenario(Settings):
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
-        mode, plan, legs = flow.mode, self._plan(flow), len(self.legs)
+        mode, plan, legs = self._mode(flow), self._plan(flow), len(self.legs)
         down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
         up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(
@@ -382,6 +388,7 @@ class Scenario(Settings):
             pdcp=down,
             uplink_pdcp=up,
             splits_uplink=self.split_uplink or mode == "atsss",
+            proxied=is_proxied(flow.mode, transport),
             paths=plan,
         )
 
