@@ -2,8 +2,8 @@
 
 64 networks of downloads and 64 of requests, with the server 5 and 50 ms (one way) behind the UPF.
 Over QUIC: deployable Dual Connectivity with 5 ms of Xn, ATSSS-LL by smallest delay, for each packet
-and for the whole flow, and MP-QUIC. Over TCP, at 16 networks of each: Dual Connectivity and ATSSS-LL
-as these, MPTCP to the server, and MPTCP to a proxy on the UPF.
+and for the whole flow, and MP-QUIC. Over TCP, at 16 networks of each: the same Dual Connectivity,
+ATSSS-LL for each packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
 """
 
 from __future__ import annotations
