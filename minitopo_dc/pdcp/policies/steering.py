@@ -51,8 +51,8 @@ class Measured:
 class SteeringPolicy:
     """What all steering modes share: measured legs, and the flow that stays on its leg.
 
-    A bearer is one service data flow. With `per: flow` it keeps the leg that its first packet gets
-    for as long as that is available. If no leg is available, all count as if they were.
+    A bearer is one service data flow. With `per: flow` it keeps the leg that it gets first for as
+    long as that is available. If no leg is available, all count as if they were.
     """
 
     needs_echoes: ClassVar[bool] = True
@@ -81,8 +81,13 @@ class SteeringPolicy:
         ]
         if self._per_flow and self._kept and set(self._kept) <= set(available):
             return self._kept
-        self._kept = self._steer(size, available or self._legs)
-        return self._kept
+        chosen = self._steer(size, available or self._legs)
+        self._kept = chosen if self._is_decided(available) else ()
+        return chosen
+
+    def _is_decided(self, available: Sequence[int]) -> bool:  # noqa: ARG002
+        """Return whether enough is known for a flow to stay on its leg."""
+        return True
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:
         raise NotImplementedError
@@ -115,7 +120,13 @@ class ActiveStandbyPolicy(SteeringPolicy):
 
 @split_policy("smallest-delay")
 class SmallestDelayPolicy(SteeringPolicy):
-    """The available leg with the smallest round-trip time, the lowest of equals and at first."""
+    """The available leg with the smallest round-trip time, the lowest of equals and at first.
+
+    A flow stays on its leg once all available legs are measured.
+    """
+
+    def _is_decided(self, available: Sequence[int]) -> bool:
+        return all(self._measured[leg].round_trip is not None for leg in available)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
         known = [leg for leg in available if self._measured[leg].round_trip is not None]
