@@ -108,7 +108,8 @@ def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) 
         return downlink
     split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
     values = {"legs": downlink.legs, **split, **own.model_dump()}
-    return downlink_pdcp(mode, Pdcp.check(values, "uplink_pdcp"))
+    pdcp = Pdcp.check(values, "uplink_pdcp")
+    return downlink_pdcp(mode, pdcp) if mode == "atsss" else pdcp
 
 
 def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: int) -> tuple[int, ...]:
