@@ -157,7 +157,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         ]
         self._receive = [self._received(bearer) for bearer in settings.receive]
         for bearer, driver in zip(settings.transmit, self._transmit, strict=True):
-            if (path := bearer.report) is not None:
+            if (path := bearer.report) is not None and driver.entity.feedback is not None:
                 for leg in path.legs:
                     self._listen(leg.destination, path.port, partial(_reported, driver))
         senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
@@ -254,7 +254,8 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
                 for leg, take in zip(path.legs, sender.takers(), strict=True):
                     self._listen(leg.destination, path.port, take)
                 yield sender
-        for path in [receive.echo for receive in self._settings.receive if receive.echo]:
+        answered = [receive for receive in self._settings.receive if receive.pdcp.echo_ms]
+        for path in [receive.echo for receive in answered if receive.echo]:
             for leg in path.legs:
                 self._listen(leg.source, path.port, answering(self._report_way(leg, path.port)[1]))
 

@@ -32,6 +32,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("schedulers", "full"): (1792, "139ac7d33c098e52"),
     ("marking", "full"): (448, "b253d559fda756be"),
     ("grants", "full"): (768, "1cd103e92b159094"),
+    ("atsss", "full"): (1088, "a758708edb0b8f82"),
     ("media", "full"): (850, "a3711df0e36587a2"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
