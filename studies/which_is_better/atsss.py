@@ -8,7 +8,7 @@ ATSSS-LL for each packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -34,8 +34,8 @@ NAMES = {
     "ll": "ATSSS-LL",
     "ll-flow": "ATSSS-LL, a leg for the flow",
     "proxy": "MPTCP to a proxy",
-    "multipath": "MP-QUIC or MPTCP to the server",
 }
+MULTIPATH = {"quic": "MP-QUIC", "tcp": "MPTCP to the server"}
 
 
 def cases(version: str) -> Iterator[Case]:
@@ -74,11 +74,13 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
             mine = runs[(runs["stack"] == stack) & (runs["experiment"] == experiment)]
             mine.attrs["labels"] = runs.attrs["labels"]
             if not mine.empty:
-                yield f"{experiment} over {stack.upper()}", shares(pairs(mine, experiment), margin)
+                names = {**NAMES, "multipath": MULTIPATH[stack]}
+                table = shares(pairs(mine, experiment, names), margin)
+                yield f"{experiment} over {stack.upper()}", table
 
 
-def pairs(runs: pd.DataFrame, experiment: str) -> dict[str, Ratios]:
-    """Return the ratios of ways by server; above 1 the first one is better."""
+def pairs(runs: pd.DataFrame, experiment: str, names: Mapping[str, str]) -> dict[str, Ratios]:
+    """Return the ratios of ways by their names and the server; above 1 the first one is better."""
     table = speeds(of(runs, experiment), experiment)
     sides = {}
     for server_ms in SERVERS_MS:
@@ -88,6 +90,6 @@ def pairs(runs: pd.DataFrame, experiment: str) -> dict[str, Ratios]:
             *(("proxy", "dc"), ("proxy", "multipath"), ("dc", "multipath")),
         ):
             if {first, second} <= set(near.dropna(axis=1, how="all")):
-                name = f"{NAMES[first]} against {NAMES[second]}, server {server_ms} ms"
+                name = f"{names[first]} against {names[second]}, server {server_ms} ms"
                 sides[name] = near[first] / near[second]
     return sides
