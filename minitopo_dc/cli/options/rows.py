@@ -109,7 +109,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
         }
         for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
         for mode in modes
-        if _supports_mode(name, mode)
+        if _supports_mode(name, mode) and (base.clock != "real" or not is_proxied(mode, name))
         for bearer in _bearers(arguments, base, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
@@ -170,7 +170,9 @@ def _bearers(
         return [{}]
     if mode == "dc" and not arguments.split:
         return list(_named(arguments, base))
-    policies = _splits(arguments) if arguments.split or mode != "atsss" else [STEERING]
+    policies = _splits(arguments)
+    if mode == "atsss":  # `batch` is what a scenario has without a steering mode
+        policies = [split for split in policies if split != SPLIT] or [STEERING]
     return [
         _bearer(arguments, split) for split in policies[: 1 if mode == "dc-duplicate" else None]
     ]
