@@ -55,11 +55,11 @@ def test_atsss_is_set_against_dc_and_against_multipath() -> None:
         row("quic-picoquic", "atsss", 10, 20),
         row("mpquic-picoquic", "multipath", 20, 40),
     )
-    pairs = [(finding.first, finding.second, finding.ratio.mean) for finding in made]
+    pairs = [(finding.first, finding.second, round(finding.ratio.mean, 6)) for finding in made]
     assert pairs == [
-        ("DC (deployable, Xn 5 ms)", "MP-QUIC", pytest.approx(1)),
-        ("ATSSS-LL", "MP-QUIC", pytest.approx(0.5)),
-        ("ATSSS-LL", "DC (deployable, Xn 5 ms)", pytest.approx(0.5)),
+        ("DC (deployable, Xn 5 ms)", "MP-QUIC", 1),
+        ("ATSSS-LL", "MP-QUIC", 0.5),
+        ("ATSSS-LL", "DC (deployable, Xn 5 ms)", 0.5),
     ]
 
 
