@@ -307,7 +307,7 @@ class Runner(ABC):
 
     def modes(self) -> tuple[str, ...]:
         """Return the modes of a flow in which it can be used."""
-        one_path = ("sc",) if self.every_leg else ("sc", "dc", "dc-duplicate")
+        one_path = ("sc",) if self.every_leg else ("sc", "dc", "dc-duplicate", "atsss")
         if self.any_mode:
             return (*one_path, "multipath")
         return ("multipath",) if self.multipath else one_path

@@ -146,6 +146,7 @@ class FlowFacts:
         options: the runner's own.
         server_address: where the client connects to.
         client_addresses: by the leg that their packets take; the primary one first.
+        proxy_address: where the client's connection ends instead, if there is a proxy.
         key_frame_address: the client's of a connection of key frames, if there is one.
         leg_addresses: the client's on every leg, also on those that the flow does not use.
         directory: for its logs.
@@ -164,6 +165,7 @@ class FlowFacts:
     client_addresses: Mapping[int, Address]
     leg_addresses: tuple[str, ...]
     key_frame_address: Address | None = None
+    proxy_address: Address | None = None
     directory: Path
     begin: int
     seed: int

@@ -38,6 +38,8 @@ LEG_MARK_MASK = 0xFF
 """An element marks a packet with its leg's number in the lowest byte."""
 REPORT_PORT = 49152
 """Reports of bearer `i` go to this port plus `i`: the first of the dynamic ports (RFC 6335)."""
+ECHO_PORT = 55000
+"""Echoes over the legs of bearer `i` go to this port plus `i`."""
 MAX_LEGS = 250
 
 
@@ -188,7 +190,7 @@ class BearerEnd:
         return f"src {own}" if own else ""
 
     def _bearer(self, number: int, pdcp: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a bearer's settings, with the way of its reports, of which there may be none."""
+        """Return a bearer's settings, with the ways of reports and echoes, which there may be."""
         sender: Role = "gnb" if number == 1 else "ue"
         receiver: Role = "ue" if number == 1 else "gnb"
         path = [
@@ -204,6 +206,7 @@ class BearerEnd:
             "legs": [leg.number for leg in self.legs],
             "pdcp": dict(pdcp),
             "report": {"legs": path, "port": REPORT_PORT + number},
+            "echo": {"legs": path, "port": ECHO_PORT + number},
         }
 
     def _next_hop(self, leg: Leg) -> dict[str, Any]:

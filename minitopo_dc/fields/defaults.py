@@ -26,3 +26,6 @@ UPLINK_MBPS: Final = 20.0
 REPORT_MS: Final = 20.0
 """The interval of the receiver's reports where something needs them: one per round trip of the
 papers' default point, as in the campaigns here. TS 38.425 leaves it to the node that polls."""
+ECHO_MS: Final = 100.0
+"""The interval of echoes where a steering mode needs them: this project's choice, as often as the
+time series. TS 24.193 leaves it to UE and UPF."""

@@ -132,6 +132,7 @@ class Orders:
         changes: in the order in which they are made.
         does: what is sent, or the programs that send.
         sysctl: kernel settings of both hosts.
+        proxy: the address of the proxy at which the client's connection ends; None: at the server.
         mss: the largest segment that the server sends, with its options; 0: as the link allows.
         earlier: how many downloads go before the one that is measured.
     """
@@ -148,6 +149,7 @@ class Orders:
     changes: Sequence[Change]
     does: Traffic | Programs
     sysctl: Mapping[str, str] = field(default_factory=dict)
+    proxy: str | None = None
     mss: int = 0
     earlier: int = 0
 
@@ -164,6 +166,8 @@ class Orders:
         yield f"begin {self.begin}"
         yield f"sample {self.sample}"
         yield f"server {self.server[0]} {self.server[1]}"
+        if self.proxy is not None:
+            yield f"proxy {self.proxy}"
         for card, address in enumerate(self.clients, start=1):
             yield f"client {card} {address}"
         yield f"first {self.first} {self.client_port}"

@@ -212,9 +212,10 @@ transmit_driver *network_transmit(network *self, transmit *entity, leg_driver **
 receive_driver *network_receive(network *self, receive *entity, report_maker *maker, const int *legs, int count);
 
 /* What a flow's packets take: a bearer (NULL: none) or else a leg; behind a leg the other end of the
- * bearer. `delay` is that before either end of the bearer; `ecn` the code point of what C sends. */
+ * bearer. `delay` is that before either end of the bearer, `before` and `after` those of the wires to and from the
+ * end hosts; `ecn` the code point of what C sends. */
 flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
-                   receive_driver *other, int64_t delay);
+                   receive_driver *other, int64_t delay, int64_t before, int64_t after);
 /* A packet that Python has, by its token. */
 void flow_enter(flow *self, int64_t token, int size, int ecn);
 

@@ -63,6 +63,7 @@ class NativeTransmitter:
         check_legs(len(states))
         module = library()
         self._ffi, self._lib = module.ffi, module.lib
+        self.policy = policy
         self._states = tuple(states)  # they have to live as long
         self._follows = waits or bool(flow_control)
         numbers = sn_format(sn_bits)

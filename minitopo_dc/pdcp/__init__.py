@@ -43,6 +43,7 @@ from minitopo_dc.pdcp.policies.policy import (
     split_policy,
 )
 from minitopo_dc.pdcp.policies.proportional import ProportionalPolicy
+from minitopo_dc.pdcp.policies.steering import SteeringPolicy
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegState, LegView
 from minitopo_dc.pdcp.receiving.entity import Delivery, ReceivingEntity
 from minitopo_dc.pdcp.receiving.report_maker import ReportMaker
@@ -109,6 +110,7 @@ __all__ = [
     "SnFormat",
     "SplitPolicy",
     "StatusReport",
+    "SteeringPolicy",
     "ThresholdPolicy",
     "Timer",
     "TransmitStatistics",

@@ -50,7 +50,7 @@ def blank_result(scenario: Scenario, directory: Path) -> RunResult:
             scenario.mode,
             {
                 "leg": scenario.leg,
-                "pdcp.split": scenario.pdcp.split,
+                "pdcp.split": "" if flows[0].proxied else flows[0].pdcp.split,
                 "pdcp.t_reordering_ms": scenario.pdcp.t_reordering_ms,
             },
         ),

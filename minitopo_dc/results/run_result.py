@@ -40,7 +40,7 @@ NUMBERS: Final = ("goodput_mbps", "completion_s", "capacity_share")
 """Fields of a result that only a run with status `ok` has; a download has all of them."""
 SETTINGS: Final[Mapping[str, tuple[str, ...]]] = {
     "leg": ("sc",),
-    "pdcp.split": ("dc",),
+    "pdcp.split": ("dc", "atsss"),
     "pdcp.t_reordering_ms": ("dc", "dc-duplicate"),
 }
 """Fields of a scenario, by their paths, that are columns of every run; the modes they are of."""

@@ -10,11 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Generic, Protocol, TypeVar
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
 from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
+from minitopo_dc.router.echoes import EchoSender, Measures, Send, answering
 from minitopo_dc.router.recorder import Counters, Series
 from minitopo_dc.scenario import LegSettings
 from minitopo_dc.scenario.element import (
@@ -25,7 +27,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.scenario.leg import MakeLeg
-from minitopo_dc.units import NS_PER_S
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 Action = Callable[[int], None]
 """Takes the time at which it is done."""
@@ -165,7 +167,11 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
             self._transmitter(bearer, self._transmitting(bearer)) for bearer in settings.transmit
         ]
         self._receive = [self._received(bearer) for bearer in settings.receive]
-        senders = list(self._reporters())
+        for bearer, driver in zip(settings.transmit, self._transmit, strict=True):
+            if (path := bearer.report) is not None and driver.entity.feedback is not None:
+                for leg in path.legs:
+                    self._listen(leg.destination, path.port, partial(_reported, driver))
+        senders: list[ReportSender | EchoSender] = [*self._reporters(), *self._echo_senders()]
         self._counters = Counters(
             settings,
             legs={number: driver.leg.statistics for number, driver in legs.items()},
@@ -175,7 +181,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
         )
         scheduled = [leg for leg in settings.legs if leg.leg in seen]
         schedule = Schedule(scheduled, seen, self._legs_changed)
-        self._parts: list[Schedule | ReportSender] = [schedule, *senders]
+        self._parts: list[Schedule | ReportSender | EchoSender] = [schedule, *senders]
         self._alarms = [loop.add_timed(part, first=True) for part in reversed(self._parts)][::-1]
 
     @abstractmethod
@@ -191,6 +197,10 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     @abstractmethod
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         """Return the leg that a report may take, and what puts it there."""
+
+    @abstractmethod
+    def _listen(self, address: IPv4Address | IPv6Address, port: int, take: Send) -> None:
+        """Give the data of what reaches a UDP port of this host to a function, with the time."""
 
     def _legs_changed(self, now: int) -> None:
         """Let all parts look at the legs again: some went down or up, or have other parameters."""
@@ -244,3 +254,26 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
                 ways = [self._report_way(leg, bearer.report.port) for leg in bearer.report.legs]
                 every = bearer.pdcp.leg_failure_ms is not None
                 yield ReportSender(driver.reports, ways, every_leg=every)
+
+    def _echo_senders(self) -> Iterator[EchoSender]:
+        """Make what measures the legs of bearers by echoes, and answer those of the other host."""
+        for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
+            policy, path = driver.entity.policy, bearer.echo
+            if path and bearer.pdcp.echo_ms and isinstance(policy, Measures):
+                ways = [self._report_way(leg.back(), path.port)[1] for leg in path.legs]
+                interval = round(bearer.pdcp.echo_ms * NS_PER_MS)
+                sender = EchoSender(policy, ways, interval)
+                for leg, take in zip(path.legs, sender.takers(), strict=True):
+                    self._listen(leg.destination, path.port, take)
+                yield sender
+        answered = [receive for receive in self._settings.receive if receive.pdcp.echo_ms]
+        for path in [receive.echo for receive in answered if receive.echo]:
+            for leg in path.legs:
+                self._listen(leg.source, path.port, answering(self._report_way(leg, path.port)[1]))
+
+
+def _reported(driver: Transmits, data: bytes, now: int) -> None:
+    """Take in a report of a bearer's receiver, which changes what is known of the legs."""
+    if driver.entity.feedback is not None:
+        driver.entity.feedback.push(data, now)
+        driver.legs_changed(now)

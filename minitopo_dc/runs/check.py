@@ -9,6 +9,7 @@ from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
+from minitopo_dc.runners.tcp.virtual import is_of_agent
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import (
@@ -225,6 +226,19 @@ def check_virtual(scenario: Scenario) -> None:
         _check_earlier_downloads(scenario)
 
 
+def _check_proxies(scenario: Scenario) -> None:
+    """Refuse a proxy on the UPF on the real clock, and programs that would not connect to it."""
+    for flow in scenario.resolved_flows:
+        where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
+        if flow.proxied and scenario.clock == "real":
+            raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
+        if flow.proxied and not is_of_agent(flow.workload):
+            allowed = "allowed: download, request-response"
+            raise SettingsError(
+                f"{where}, which carries no workload {flow.workload.kind}; {allowed}"
+            )
+
+
 def _check_earlier_downloads(scenario: Scenario) -> None:
     """Refuse earlier downloads where they are not carried, or would move what has a time."""
     flows = scenario.resolved_flows
@@ -296,6 +310,7 @@ def check_fields(scenario: Scenario) -> Scenario:
     scenario = resolve_scenario(scenario).scenario
     runners = _known_runners(scenario)
     (check_virtual if scenario.clock == "virtual" else check_real)(scenario)
+    _check_proxies(scenario)
     if (reason := transport_limit(scenario, runners)) is not None:
         raise TransportLimitError(reason)
     return scenario

@@ -16,7 +16,7 @@ from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.runs.cautions import LOOK_AHEAD_S, ORDERED, longest_s, print_once
-from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_S
@@ -79,8 +79,8 @@ class _FlowPlan:
     def numbers(self) -> Sequence[int]:
         """Return the legs that carry the content."""
         flow, upload = self.flow, "downlink" not in self.flow.workload.loads
-        if upload and flow.mode in ("dc", "dc-duplicate"):
-            return flow.uplink_legs if self.scenario.split_uplink else flow.uplink_legs[:1]
+        if upload and flow.mode in DUAL_CONNECTIVITY:
+            return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
         return flow.legs
 
     @cached_property
@@ -104,7 +104,8 @@ class _FlowPlan:
 
     @cached_property
     def round_trips(self) -> Sequence[float]:
-        return [round_trip_s(leg, LOOK_AHEAD_S) for leg in self.legs]
+        behind_s = 2 * self.scenario.server_delay_ms / 1000
+        return [behind_s + round_trip_s(leg, LOOK_AHEAD_S) for leg in self.legs]
 
     @cached_property
     def products(self) -> Sequence[float]:

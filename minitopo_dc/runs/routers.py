@@ -16,6 +16,7 @@ from minitopo_dc.fields import Direction, IpVersion
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, Pdcp, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import (
+    ECHO_PORT,
     REPORT_PORT,
     SERVER_PORT,
     client_address,
@@ -152,10 +153,10 @@ def _bearers(
     The first flow's bearers have the numbers 1 (down) and 2 (up), the second one's 3 and 4, ...
     """
     is_down = direction == "downlink"
-    if not is_down and not scenario.split_uplink:
-        return
     for index, flow in enumerate(scenario.resolved_flows):
         if flow.mode == "multipath" or (flow.mode == "sc" and not scenario.flows):
+            continue
+        if not (is_down or flow.splits_uplink):
             continue
         bearer = 2 * index + (1 if is_down else 2)
         legs = flow.legs if is_down else flow.uplink_legs
@@ -169,21 +170,22 @@ def _bearers(
                 "pdcp": pdcp,
                 "report": None
                 if pdcp.report_ms is None
-                else _report(bearer, legs, direction, scenario.ip_version),
+                else _report(REPORT_PORT + bearer, legs, direction, scenario.ip_version),
+                "echo": None
+                if pdcp.echo_ms is None
+                else _report(ECHO_PORT + bearer, legs, direction, scenario.ip_version),
             },
         )
 
 
-def _report(
-    bearer: int, legs: Sequence[int], direction: Direction, version: IpVersion
-) -> ReportPath:
-    """Return the path of a bearer's reports, which go back over the bearer's own legs."""
+def _report(port: int, legs: Sequence[int], direction: Direction, version: IpVersion) -> ReportPath:
+    """Return the path of a bearer's reports or echoes, back over the bearer's own legs."""
     reports = []
     for leg in legs:
         gnb, ue = (ip_address(leg_address(host, leg, version)) for host in ROUTERS)
         source, destination = (ue, gnb) if direction == "downlink" else (gnb, ue)
         reports.append(ReportLeg(leg=leg, source=source, destination=destination))
-    return ReportPath(legs=tuple(reports), port=REPORT_PORT + bearer)
+    return ReportPath(legs=tuple(reports), port=port)
 
 
 def _pdcp(flow: ResolvedFlow, direction: Direction) -> Pdcp:
@@ -191,6 +193,7 @@ def _pdcp(flow: ResolvedFlow, direction: Direction) -> Pdcp:
     changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
     if flow.mode == "sc":
         changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
+        changed |= {"echo_ms": None}
     pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp
     return pdcp.model_copy(update=changed)
 

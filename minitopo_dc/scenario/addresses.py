@@ -16,6 +16,8 @@ SERVER_PORT = 4433
 REPORT_PORT = 49_152
 """The port of PDCP bearers' reports, to which the bearer's number is added: such ports are assigned
 to nobody (RFC 6335)."""
+ECHO_PORT = 55_000
+"""The port of the echoes over a bearer's legs, likewise."""
 
 
 def client_address(leg: int, version: IpVersion = 4) -> str:
@@ -26,6 +28,11 @@ def client_address(leg: int, version: IpVersion = 4) -> str:
 def server_address(link: int = 1, version: IpVersion = 4) -> str:
     """Return the server's address on backhaul link `link` (1, 2, ...); without backhaul: link 1."""
     return _of_version(version, 0, link - 1, 2)
+
+
+def proxy_address(version: IpVersion = 4) -> str:
+    """Return the address of a proxy on gnb."""
+    return leg_address("gnb", 1, version)
 
 
 def client_gateway(leg: int, version: IpVersion = 4) -> str:

@@ -12,14 +12,13 @@ from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
 
 
-def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg], *, uplink: bool) -> None:
+def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg]) -> None:
     """Refuse PDCP parameters that do not fit the legs of their direction.
 
     Args:
         flow: whose bearers.
         where: its place in the scenario, with a dot behind it, or nothing.
         radios: all legs of the scenario.
-        uplink: whether the uplink is split, too.
 
     Raises:
         ValueError: naming the field, and what is allowed.
@@ -34,7 +33,7 @@ def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg], *, upli
     bearers: list[tuple[str, Pdcp, tuple[int, ...], Direction]] = [
         (f"{where}pdcp", flow.pdcp, flow.legs, "downlink")
     ]
-    if uplink:
+    if flow.splits_uplink:
         bearers.append((f"{where}uplink_pdcp", flow.uplink_pdcp, flow.uplink_legs, "uplink"))
     for place, pdcp, legs, direction in bearers:
         if len(legs) > 1:  # else there is nothing to split

@@ -152,9 +152,16 @@ class ReportLeg(Settings):
             raise ValueError("source and destination must be of one IP version")
         return self
 
+    def back(self) -> ReportLeg:
+        """Return the same leg from the transmitter to the receiver."""
+        return ReportLeg(leg=self.leg, source=self.destination, destination=self.source)
+
 
 class ReportPath(Settings):
-    """The way back of the receiver's reports of a bearer, which are a UDP datagram each."""
+    """The way back of the receiver's reports of a bearer, which are a UDP datagram each.
+
+    Echoes take the same, there and back.
+    """
 
     legs: Annotated[tuple[ReportLeg, ...], Field(min_length=1)]
     """A report takes the first one that is up then; with `pdcp.leg_failure_ms` all that are.
@@ -174,11 +181,15 @@ class Bearer(Settings):
     pdcp: Pdcp = Pdcp()
     report: ReportPath | None = None
     """The way of the receiver's reports, required where `pdcp.report_ms` asks for any."""
+    echo: LeftOut[ReportPath | None] = None
+    """The way of the answers to echoes, on all legs, where `pdcp.echo_ms` asks for any."""
 
     @model_validator(mode="after")
     def _check_report_path(self) -> Self:
         if self.report is None and self.pdcp.report_ms is not None:
             raise ValueError("report: pdcp.report_ms needs the way that reports take")
+        if self.echo is None and self.pdcp.echo_ms is not None:
+            raise ValueError("echo: pdcp.echo_ms needs the way that echoes take")
         return self
 
     @model_validator(mode="after")
@@ -250,8 +261,8 @@ class ElementSettings(Settings):
                 raise ValueError(f"bearer {bearer.bearer}: matches IPv6, which needs ip_version: 6")
             if len(set(bearer.legs)) != len(bearer.legs):
                 raise ValueError(f"bearer {bearer.bearer}: names a leg twice")
-            reports = bearer.report.legs if bearer.report else ()
-            for leg in (*bearer.legs, *(report_leg.leg for report_leg in reports)):
+            ways = [path.legs for path in (bearer.report, bearer.echo) if path is not None]
+            for leg in (*bearer.legs, *(way.leg for legs in ways for way in legs)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
         self._check_wires()

@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from minitopo_dc.fields.base import LeftOut, Settings
+from minitopo_dc.fields.base import LeftOut, Settings, given
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
 from minitopo_dc.fields.ranges import Number
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.workloads import Workload, WorkloadField
 
-FlowMode = Literal["sc", "dc", "dc-duplicate", "multipath"]
-"""One leg; split over the legs below IP; sent on all legs below IP; split by the transport."""
-DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate")
+FlowMode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath"]
+"""One leg; split over the legs below IP; sent on all legs below IP; steered by the UPF's rules;
+split by the transport."""
+DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate", "atsss")
 """The modes whose bearer has several legs."""
+PROXIED = ("mptcp",)
+"""The transports that in `mode: atsss` end at a proxy on the UPF (TS 23.501 clause 5.32.6.2.1)."""
+STEERING = "smallest-delay"
+"""The steering mode of `mode: atsss` unless `pdcp.split` names one: the only one that finds the
+better leg by itself."""
 
 
 class UplinkPdcpSettings(Pdcp):
@@ -64,12 +70,27 @@ class ResolvedFlow:
     """Of its downlink's bearer, with the split policy of the mode."""
     uplink_pdcp: Pdcp
     """Of its uplink's bearer, where the uplink is split."""
+    splits_uplink: bool = False
+    """Whether its uplink has a bearer of its own; ATSSS rules are for both directions."""
+    proxied: bool = False
+    """Whether its transport ends at a proxy on the UPF; its mode is then `multipath`."""
     paths: PathPlan | None = None
     """Of `mode: multipath`; None in every other mode."""
 
 
+def is_proxied(mode: str, transport: str) -> bool:
+    """Return whether a flow's transport ends at a proxy on the UPF."""
+    return mode == "atsss" and transport in PROXIED
+
+
 def downlink_pdcp(mode: FlowMode, pdcp: Pdcp) -> Pdcp:
-    """Return the PDCP parameters with the split policy of the mode."""
+    """Return the PDCP parameters with the split policy of the mode.
+
+    ATSSS-LL puts nothing in order, and its steering mode takes the place of the papers' batches.
+    """
+    if mode == "atsss":
+        split = STEERING if pdcp.split == "batch" else pdcp.split
+        return Pdcp.check({**given(pdcp), "split": split, "delivery": "off"}, "pdcp")
     if mode != "dc-duplicate":
         return pdcp
     return pdcp.model_copy(update={"split": "duplicate", "parameters": {}})
@@ -87,7 +108,8 @@ def uplink_pdcp(mode: FlowMode, downlink: Pdcp, own: UplinkPdcpSettings | None) 
         return downlink
     split = {"split": "duplicate"} if mode == "dc-duplicate" else {}
     values = {"legs": downlink.legs, **split, **own.model_dump()}
-    return Pdcp.check(values, "uplink_pdcp")
+    pdcp = Pdcp.check(values, "uplink_pdcp")
+    return downlink_pdcp(mode, pdcp) if mode == "atsss" else pdcp
 
 
 def bearer_legs(mode: FlowMode, leg: int, pdcp: Pdcp, legs: int) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from minitopo_dc.fields.base import LeftOut, Settings, not_given
-from minitopo_dc.fields.defaults import REPORT_MS
+from minitopo_dc.fields.defaults import ECHO_MS, REPORT_MS
 from minitopo_dc.fields.ranges import (
     Bytes,
     Count,
@@ -198,6 +198,9 @@ class Pdcp(Settings):
 
     At least 1 ms: a slot of 15 kHz (TS 38.211), and less would keep the element from its packets.
     """
+    echo_ms: LeftOut[Interval | None] = None
+    """How often an echo measures the round-trip time of each leg; none: `ECHO_MS` where the split
+    policy is a steering mode, else never."""
     legs: LeftOut[tuple[Number, ...] | None] = None
     """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
 
@@ -300,7 +303,7 @@ class Pdcp(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _fill_in_needs(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        """Fill in reports and flow control where the split policy or another field needs them."""
+        """Fill in reports, echoes and flow control where the split or another field needs them."""
         if not isinstance(values, dict):
             return handler(values)
         split = values.get("split")
@@ -310,8 +313,16 @@ class Pdcp(Settings):
             filled["report_ms"] = REPORT_MS
         if "flow_control" in needs:
             filled["flow_control"] = {}
+        if "echoes" in needs:
+            filled["echo_ms"] = ECHO_MS
         filled = {name: value for name, value in filled.items() if values.get(name) is None}
         return not_given(handler(values | filled), filled)
+
+    @model_validator(mode="after")
+    def _check_echoes(self) -> Self:
+        if self.echo_ms is not None and "echoes" not in _needs(self.split or ""):
+            raise ValueError(f"echo_ms: split {self.split} makes no use of echoes; allowed: none")
+        return self
 
     def policy(self, legs: int) -> SplitPolicy:
         """Return the split policy for a bearer over `legs` legs.

@@ -40,6 +40,8 @@ Rates = tuple[tuple[float, ...], ...]
 MAX_CACHED = 512
 """Plans, and directions' rates; the largest campaign here has 300 of each, of 10 kB a leg."""
 _MOMENT = TypeAdapter(Moment)
+WIRE = {"rate_mbps": 10_000, "jitter_ms": 0, "queue_packets": None}
+"""The wired link to the server on the real clock: faster than any leg, so that none waits."""
 TRACE_FIELDS = ("trace", "trace_column", "trace_time_column", "trace_mean_mbps", "end", "offset_s")
 """Fields of a direction that say which capacity its trace is."""
 
@@ -68,7 +70,7 @@ def resolve_scenario(given: Scenario) -> ResolvedScenario:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong, or no leg ever has any capacity.
     """
-    begun = _with_mobility(_with_offset(given.of_its_clock()))
+    begun = _with_wired_link(_with_mobility(_with_offset(given.of_its_clock())))
     if begun.handover is None:
         return ResolvedScenario(begun, derived=begun is not given)
     rates = _rates(begun, "downlink")
@@ -110,6 +112,15 @@ def _with_mobility(given: Scenario) -> Scenario:
         number = event.leg - 1
         legs[number] = _down(losing(legs[number], event), [event.outage])
     return given.model_copy(update={"legs": tuple(legs), "mobility": ()})
+
+
+def _with_wired_link(given: Scenario) -> Scenario:
+    """Return the scenario of the real clock with its server's delay as a backhaul's."""
+    if not given.server_delay_ms or given.clock == "virtual":
+        return given
+    way = {**WIRE, "delay_ms": given.server_delay_ms}
+    real = given.real.model_copy(update={"backhaul": (Leg(downlink=way, uplink=way),)})
+    return given.model_copy(update={"real": real, "server_delay_ms": 0.0})
 
 
 def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:

@@ -41,6 +41,7 @@ from minitopo_dc.scenario.flow import (
     UplinkPdcpSettings,
     bearer_legs,
     downlink_pdcp,
+    is_proxied,
     uplink_pdcp,
 )
 from minitopo_dc.scenario.leg import LegSettings
@@ -143,7 +144,7 @@ class VirtualSettings(Settings):
 
 
 NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
-Mode = Literal["sc", "dc", "dc-duplicate", "multipath", "flows"]
+Mode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath", "flows"]
 """As for a flow; several flows at once."""
 
 
@@ -171,6 +172,8 @@ class Scenario(Settings):
     cells: LeftOut[tuple[CellSettings, ...]] = ()
     """Cells whose capacity the downlinks of legs share with each other and with background
     users."""
+    server_delay_ms: LeftOut[Milliseconds] = 0.0
+    """The one-way delay of the wired link between server and gnb, which is ATSSS's UPF."""
     leg: Number = 1
     """The leg that `mode: sc` uses."""
     ip_version: IpVersion = 4
@@ -224,9 +227,9 @@ class Scenario(Settings):
         check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
         for number, resolved in enumerate(self.resolved_flows):
             if self.flows:
-                check_bearers(resolved, f"flows.{number}.", self.legs, uplink=self.split_uplink)
+                check_bearers(resolved, f"flows.{number}.", self.legs)
             elif self.mode in DUAL_CONNECTIVITY:
-                check_bearers(resolved, "", self.legs, uplink=self.split_uplink)
+                check_bearers(resolved, "", self.legs)
         self._check_derived()
         return self
 
@@ -238,6 +241,8 @@ class Scenario(Settings):
             given = bool(self.paths) or any(flow.paths for flow in self.flows)
             flows = self.resolved_flows
             check_handover(self.handover, flows, len(self.legs), scheduled=given)
+        if self.server_delay_ms and self.real.backhaul:
+            raise ValueError("server_delay_ms: real.backhaul is that link; allowed: one of the two")
         if self.mobility and self.flows:
             raise ValueError("mobility: mode flows has none; allowed: dc, dc-duplicate")
         check_mobility(self.mobility, len(self.legs))
@@ -252,7 +257,7 @@ class Scenario(Settings):
             # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
-        if flow.paths is not None and flow.mode != "multipath":
+        if flow.paths is not None and self._mode(flow) != "multipath":
             raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
         try:
             self._plan(flow)
@@ -260,7 +265,7 @@ class Scenario(Settings):
             raise ValueError(f"{where}paths.{error}") from None
 
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
-        if flow.uplink_pdcp is not None and not self.split_uplink:
+        if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
             raise ValueError(f"{where}uplink_pdcp: needs split_uplink: true of the scenario")
         for name, pdcp in (("pdcp", flow.pdcp), ("uplink_pdcp", flow.uplink_pdcp)):
             if pdcp is not None and where and flow.mode == "multipath":
@@ -273,9 +278,14 @@ class Scenario(Settings):
                     )
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
-        if flow.mode != "multipath":
+        if self._mode(flow) != "multipath":
             return None
         return (flow.paths or PathSchedule()).plan(len(self.legs))
+
+    def _mode(self, flow: FlowSettings | Scenario) -> Any:
+        """Return the mode of a flow; one that ends at a proxy is multipath up to there."""
+        proxied = is_proxied(flow.mode, flow.transport or self.transport)
+        return "multipath" if proxied else flow.mode
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """Pickle as plain values: another process loads the plugins before their classes."""
@@ -381,7 +391,7 @@ class Scenario(Settings):
     def _resolve(self, flow: FlowSettings) -> ResolvedFlow:
         transport = flow.transport or self.transport
         options = self.options if transport == self.transport else {}
-        mode, plan, legs = flow.mode, self._plan(flow), len(self.legs)
+        mode, plan, legs = self._mode(flow), self._plan(flow), len(self.legs)
         down = downlink_pdcp(mode, flow.pdcp or self.pdcp)
         up = uplink_pdcp(mode, down, flow.uplink_pdcp or self.uplink_pdcp)
         return ResolvedFlow(
@@ -395,6 +405,8 @@ class Scenario(Settings):
             options=options if flow.options is None else flow.options,
             pdcp=down,
             uplink_pdcp=up,
+            splits_uplink=self.split_uplink or mode == "atsss",
+            proxied=is_proxied(flow.mode, transport),
             paths=plan,
         )
 

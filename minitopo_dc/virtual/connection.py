@@ -19,9 +19,14 @@ from minitopo_dc.runners.virtual import (
 )
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import ResolvedFlow, Scenario
-from minitopo_dc.scenario.addresses import SERVER_PORT, client_address, server_address
+from minitopo_dc.scenario.addresses import (
+    SERVER_PORT,
+    client_address,
+    proxy_address,
+    server_address,
+)
 from minitopo_dc.virtual.core import Core
-from minitopo_dc.virtual.element import Element
+from minitopo_dc.virtual.element import Element, delayed
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.packet import Flow, Take
 from minitopo_dc.workloads import Measurement, Realtime
@@ -70,8 +75,10 @@ class AnyConnection(ABC):
         # Programs of the user's may use those of the other legs too.
         reached = list({**clients, **(of_leg if foreign else {})}.values())
         self._protocol = runner.socket_table
-        self.downlinks = [self._flow(server, client) for client in reached]
-        self.uplinks = [self._flow(client, server) for client in reached]
+        proxy = (proxy_address(version), server[1]) if flow.proxied else None
+        far = proxy or server
+        self.downlinks = [self._flow(far, client) for client in reached]
+        self.uplinks = [self._flow(client, far) for client in reached]
         marked = flow.workload.key_frame_dscp if isinstance(flow.workload, Realtime) else None
         keys = None if marked is None else (next(iter(clients.values()))[0], KEY_FRAME_PORT + index)
         if marked is not None and keys is not None:
@@ -83,6 +90,7 @@ class AnyConnection(ABC):
             options=flow.options,
             server_address=server,
             client_addresses=clients,
+            proxy_address=proxy,
             key_frame_address=keys,
             leg_addresses=tuple(address for address, _ in of_leg.values()),
             directory=self.directory,
@@ -102,13 +110,15 @@ class AnyConnection(ABC):
     def received_bytes(self) -> int:
         """Return the IP bytes that reached the client."""
 
-    def attach(self, gnb: Element, ue: Element) -> None:
-        """Connect both hosts to the routers next to them."""
+    def attach(self, gnb: Element, ue: Element, wire_ns: int) -> None:
+        """Connect both hosts to the routers next to them, the server by a wire with a delay."""
         client, server = self.takers("client"), self.takers("server")
         for flow, deliver, origin in zip(self.downlinks, client, server, strict=True):
-            flow.enter, flow.deliver, flow.origin = gnb.entrance(flow), deliver, origin
+            flow.deliver, flow.origin = deliver, delayed(self.loop, wire_ns, origin)
+            flow.enter = gnb.entrance(flow, before=wire_ns)
         for flow, deliver, origin in zip(self.uplinks, server, client, strict=True):
-            flow.enter, flow.deliver, flow.origin = ue.entrance(flow), deliver, origin
+            flow.deliver, flow.origin = deliver, origin
+            flow.enter = ue.entrance(flow, after=wire_ns)
 
     @abstractmethod
     def takers(self, host: Literal["client", "server"]) -> Sequence[Take]:

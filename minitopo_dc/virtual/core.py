@@ -131,7 +131,7 @@ def _missing_features(scenario: Scenario) -> Iterator[str]:
     for flow in scenario.resolved_flows:
         if flow.mode in DUAL_CONNECTIVITY:
             yield from _of_bearer("pdcp", flow.pdcp, len(flow.legs))
-            if scenario.split_uplink:
+            if flow.splits_uplink:
                 yield from _of_bearer("uplink_pdcp", flow.uplink_pdcp, len(flow.uplink_legs))
 
 

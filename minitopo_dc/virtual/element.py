@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, ClassVar, TypeVar
 
 from minitopo_dc.link import WifiPath
@@ -18,9 +19,11 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.router import drivers
 from minitopo_dc.router.drivers import Held, PduOnLeg, Way
+from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.icmp import too_big
 from minitopo_dc.router.recorder import write_summary
+from minitopo_dc.runners.virtual import Address
 from minitopo_dc.scenario.element import (
     ElementLeg,
     ElementSettings,
@@ -194,6 +197,7 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
         self._processing = processing_ns
         self._paths = paths
         self._report_flows: list[Flow] = []
+        self._takers: dict[tuple[str, int], Take] = {}
         legs = {leg.leg: self._leg_driver(leg) for leg in settings.legs}
         self._assemble(legs, {number: driver.leg for number, driver in legs.items()}, loop)
         self._incoming: dict[Flow, Callable[[Arrived], None]] = {}
@@ -215,19 +219,28 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             if number in self._paths:
                 leg.other = peer._legs[number]
         for flow in self._report_flows:
-            flow.deliver = peer.report_taker(flow.destination[1])
+            flow.deliver = peer.taker(flow.destination)
 
     def start(self) -> None:
         """Make this moment time zero of traces and outages."""
         self._started = self._loop.now
         self._start(self._started)
 
-    def entrance(self, flow: Flow) -> Take:
+    def entrance(self, flow: Flow, *, before: int = 0, after: int = 0) -> Take:
         """Return the function that takes a flow's packets from the end host on this side.
 
         It belongs to the bearer whose filter the flow fits, else to the leg of the client's
         address.
+
+        Args:
+            flow: whose packets.
+            before: their delay (ns) from their source to this router.
+            after: the same from the other router to their destination.
         """
+        flow.deliver = delayed(self._loop, after, flow.deliver)
+        return delayed(self._loop, before, self._inlet(flow))
+
+    def _inlet(self, flow: Flow) -> Take:
         for bearer, driver in zip(self._settings.transmit, self._transmit, strict=True):
             if flow.belongs_to(bearer.match):
                 return delayed(self._loop, self._processing, driver.take)
@@ -245,20 +258,12 @@ class Element(AnyElement[LegDriver, TransmitDriver, ReceiveDriver]):
             receive = self._incoming[flow] = self._reorder(flow)
         receive(arrived)
 
-    def report_taker(self, port: int) -> Take:
-        """Return the function that takes the reports sent to `port` for a transmitting bearer."""
-        pairs = zip(self._settings.transmit, self._transmit, strict=True)
-        [driver] = [
-            driver for bearer, driver in pairs if bearer.report and bearer.report.port == port
-        ]
-        feedback = driver.entity.feedback
-        assert feedback is not None
+    def taker(self, address: Address) -> Take:
+        """Return the function that takes what is sent to this host itself: reports and echoes."""
+        return self._takers[address]
 
-        def take(packet: Packet) -> None:
-            feedback.push(packet.data, self._loop.now)
-            driver.legs_changed(self._loop.now)
-
-        return take
+    def _listen(self, address: IPv4Address | IPv6Address, port: int, take: Send) -> None:
+        self._takers[str(address), port] = lambda packet: take(packet.data, self._loop.now)
 
     def delivered_bytes(self) -> list[int]:
         """Return the IP bytes that each leg delivered."""

@@ -15,6 +15,7 @@ from minitopo_dc.runners.virtual import GuestFlow
 from minitopo_dc.scenario import ResolvedFlow, Scenario
 from minitopo_dc.virtual.connection import AnyConnection, cpu_ns
 from minitopo_dc.virtual.core import Core
+from minitopo_dc.virtual.element import Element, delayed
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
@@ -23,7 +24,10 @@ DESTINATION = {4: slice(16, 20), 6: slice(24, 40)}
 
 
 class GuestConnection(AnyConnection):
-    """A flow with both hosts in one guest: the server has card 0, the client one card per leg."""
+    """A flow with both hosts in one guest: the server has card 0, the client one card per leg.
+
+    A proxy, if there is one, has the card behind these.
+    """
 
     is_cut_off = False
     whole_packets = True
@@ -49,10 +53,13 @@ class GuestConnection(AnyConnection):
         client_cpu, server_cpu = cpu_ns(scenario)
         self._client = GuestHost(loop, client_cpu, self._inject)
         self._server = GuestHost(loop, server_cpu, self._inject)
+        self._proxy = GuestHost(loop, server_cpu, self._inject)
+        self._last_card = len(self.uplinks) + (self.facts.proxy_address is not None)
         self._destination = DESTINATION[scenario.ip_version]
         self._ways: dict[tuple[int, bytes], Flow] = {}
+        far = 0 if self.facts.proxy_address is None else self._last_card
         for card, (down, up) in enumerate(zip(self.downlinks, self.uplinks, strict=True), start=1):
-            self._ways[0, ip_address(down.destination[0]).packed] = down
+            self._ways[far, ip_address(down.destination[0]).packed] = down
             self._ways[card, ip_address(up.destination[0]).packed] = up
 
     @property
@@ -65,7 +72,25 @@ class GuestConnection(AnyConnection):
         cards = range(1, len(self.uplinks) + 1)
         if host == "client":
             return [partial(self._client.receive, card) for card in cards]
+        if self.facts.proxy_address is not None:
+            return [partial(self._proxy.receive, self._last_card) for _ in cards]
         return [partial(self._server.receive, 0) for _ in cards]
+
+    def attach(self, gnb: Element, ue: Element, wire_ns: int) -> None:
+        """Connect the hosts to the routers; a proxy is on gnb, and has the wire to the server."""
+        proxy = self.facts.proxy_address
+        if proxy is None:
+            super().attach(gnb, ue, wire_ns)
+            return
+        super().attach(gnb, ue, 0)
+        server, card = self.facts.server_address, self._last_card
+        for start, way, take in (
+            (card, (proxy, server), partial(self._server.receive, 0)),
+            (0, (server, proxy), partial(self._proxy.receive, card)),
+        ):
+            flow = self._flow(*way)
+            flow.enter = delayed(self.loop, wire_ns, take)
+            self._ways[start, ip_address(way[1][0]).packed] = flow
 
     def start(self) -> None:
         """Boot the guest, whose client begins to connect now.
@@ -75,7 +100,7 @@ class GuestConnection(AnyConnection):
         """
         self._guest = Guest(
             self.directory,
-            cards=1 + len(self.uplinks),
+            cards=1 + self._last_card,
             files=self.ends.files(),
             seed=self.facts.seed,
             begin=self.facts.begin,
@@ -123,7 +148,12 @@ class GuestConnection(AnyConnection):
         if (
             flow is not None
         ):  # else a word of the kernel's to all neighbours, of which there are none
-            (self._client if card else self._server).send(Packet(flow, data))
+            self._host(card).send(Packet(flow, data))
+
+    def _host(self, card: int) -> GuestHost:
+        if card > len(self.uplinks):
+            return self._proxy
+        return self._client if card else self._server
 
 
 class GuestHost:

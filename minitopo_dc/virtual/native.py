@@ -60,9 +60,9 @@ class NativeElement(Element):
         assert isinstance(peer, NativeElement)
         self._peer = peer
         for flow in self._report_flows:
-            flow.deliver = peer.report_taker(flow.destination[1])
+            flow.deliver = peer.taker(flow.destination)
 
-    def entrance(self, flow: Flow) -> Take:
+    def entrance(self, flow: Flow, *, before: int = 0, after: int = 0) -> Take:
         """Return the function that takes a flow's packets from the end host on this side."""
         addresses = (flow.source[0], flow.destination[0])
         bearer = _driver_of(flow, self._settings.transmit, self._transmit)
@@ -70,7 +70,7 @@ class NativeElement(Element):
         leg = self._legs[
             next(self._leg_of[address] for address in addresses if address in self._leg_of)
         ]
-        return self._take(flow, bearer, leg, other)
+        return self._take(flow, bearer, leg, other, wires=(before, after))
 
     def _leg_driver(self, leg: ElementLeg) -> Any:
         driver = NativeLegDriver(leg)
@@ -117,12 +117,13 @@ class NativeElement(Element):
         bearer: NativeTransmitDriver | None,
         leg: NativeLegDriver,
         other: NativeReceiveDriver | None,
+        wires: tuple[int, int] = (0, 0),
     ) -> Take:
         none = library().ffi.NULL
         self._flows[flow] = made = self._lib.network_flow(
             *(self._loop.pointer, flow.headers_bytes, flow.ecn),
             *(none if bearer is None else bearer.pointer, leg.pointer),
-            *(none if other is None else other.pointer, self._processing),
+            *(none if other is None else other.pointer, self._processing, *wires),
         )
         return partial(self._loop.enter, made)
 

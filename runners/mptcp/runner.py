@@ -151,6 +151,10 @@ class MptcpRunner(TcpRunner):
     essential: ClassVar[bool] = False
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
 
+    def modes(self) -> tuple[str, ...]:
+        """Return that it is multipath to the server, or with ATSSS to a proxy on the UPF."""
+        return ("multipath", "atsss")
+
     def missing(self) -> str | None:
         """Return what is lacking of `tcp`'s needs, MPTCP in the kernel, and mptcpize for curl."""
         return super().missing() or mptcp_refusal()

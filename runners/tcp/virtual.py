@@ -111,6 +111,7 @@ class TcpFlow:
             mss=self._runner.mss_bytes(self.transfer) or 0,
             earlier=facts.earlier_downloads,
             server=facts.server_address,
+            proxy=None if facts.proxy_address is None else facts.proxy_address[0],
             clients=[address for address, _ in clients],
             first=first + 1,
             client_port=clients[0][1],

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import atsss
 import cells
 import deployable
 import grants
@@ -33,6 +34,7 @@ REPORTS = {
     "campaign": report,
     "schedulers": schedulers.report,
     "grants": grants.report,
+    "atsss": atsss.report,
     "media": media.report,
     "marking": marking.report,
     "cells": cells.report,

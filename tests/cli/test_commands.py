@@ -147,12 +147,23 @@ def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     ]
 
 
-def test_only_dual_connectivity_has_a_row_for_each_split() -> None:
+def test_only_what_is_split_below_ip_has_a_row_for_each_split() -> None:
     splits = ("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES)
     found = rows_of(*splits, clock="real")
     told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
     dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
-    assert told == [("sc", None), *dual, ("multipath", None)]
+    assert told == [("sc", None), *dual, ("atsss", "credit"), ("multipath", None)]
+
+
+def test_atsss_steers_by_smallest_delay_and_has_a_proxy_on_the_virtual_clock() -> None:
+    given = ("--transports", "tcp,mptcp", "--modes", "atsss")
+    rows = {clock: rows_of(*given, clock=clock) for clock in ("real", "virtual")}
+    told = {
+        clock: [(row["transport"], row.get("pdcp", {}).get("split")) for row in made]
+        for clock, made in rows.items()
+    }
+    steered = ("tcp", "smallest-delay")
+    assert told == {"real": [steered], "virtual": [steered, ("mptcp", None)]}
 
 
 @pytest.mark.parametrize(
@@ -260,7 +271,7 @@ def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> N
             "--delay: fast is no number in digits, such as 10 or 10ms; units: ns, ",
         ),
         (["--transports", "sctp"], "--transports: sctp; allowed: "),
-        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, multipath"),
+        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, atsss, multipath"),
         (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
         (["--repetitions", "0"], "--repetitions: 0; allowed: 1 to 10000"),
         (["--size", "0"], "size_mb"),

@@ -118,7 +118,7 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
         ),
         (
             {"mode": "multipath"},
-            "mode multipath: transport quic allows sc, dc, dc-duplicate, flows",
+            "mode multipath: transport quic allows sc, dc, dc-duplicate, atsss, flows",
         ),
         (MULTIPATH | {"mode": "dc"}, "mode dc: transport mptcp allows multipath"),
         (
@@ -128,7 +128,8 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
         (
             COMMAND | flows({"mode": "sc"}),
             "flows.0.transport: the programs of command choose their ports themselves; "
-            "allowed: a scenario of its own, with mode sc or dc or dc-duplicate or multipath",
+            "allowed: a scenario of its own, with mode sc or dc or dc-duplicate or atsss or "
+            "multipath",
         ),
         (
             COMMAND | {"mode": "multipath", "paths": {"initial": [1]}},

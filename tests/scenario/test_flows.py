@@ -51,10 +51,18 @@ def test_a_scenario_without_flows_is_one() -> None:
     ("flow", "fields", "words"),
     [
         ({"mode": "sc", "leg": 3}, {}, "flows.1.leg: 3 does not exist; allowed: 1 to 2"),
-        ({"mode": "flows"}, {}, "flows.1.mode: .*'sc', 'dc', 'dc-duplicate' or 'multipath'"),
+        (
+            {"mode": "flows"},
+            {},
+            "flows.1.mode: .*'sc', 'dc', 'dc-duplicate', 'atsss' or 'multipath'",
+        ),
         ({"mode": "sc", "transport": "sctp"}, {}, "flows.1.transport: sctp; allowed: tcp, quic"),
         ({"mode": "dc", "transport": "mptcp"}, {}, "flows.1.mode dc: .*mptcp allows multipath"),
-        ({"mode": "multipath"}, {}, "flows.1.mode multipath: .*quic allows sc, dc, dc-duplicate$"),
+        (
+            {"mode": "multipath"},
+            {},
+            "flows.1.mode multipath: .*quic allows sc, dc, dc-duplicate, atsss$",
+        ),
         ({"mode": "sc", "options": {"x": 1}}, {}, "flows.1.options: runner quic: no option 'x'"),
         (
             {"mode": "multipath", "transport": "mpquic"},

@@ -30,7 +30,7 @@ def test_a_run_of_an_earlier_version_is_still_read() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'multipath' or 'flows'"),
+        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'atsss', 'multipath' or 'flows'"),
         ({"legs": []}, "legs"),
         ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
         ({"legs": [LEG]}, "mode dc needs at least two legs"),

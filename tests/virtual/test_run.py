@@ -137,7 +137,7 @@ def test_a_network_that_is_down_fails_the_run(tmp_path: Path) -> None:
 
 
 def test_a_wrong_mode_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, flows"):
+    with pytest.raises(SettingsError, match="allows sc, dc, dc-duplicate, atsss, flows"):
         run_scenario(scenario(mode="multipath"), tmp_path / "run")
 
 

@@ -27,6 +27,7 @@ from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
+from minitopo_dc.scenario.flow import STEERING, is_proxied
 from minitopo_dc.scenario.presets import NAMES, DualConnectivity, dual_connectivity
 from minitopo_dc.workloads import Workload
 
@@ -108,8 +109,8 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
         }
         for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
         for mode in modes
-        if _supports_mode(name, mode)
-        for bearer in _bearers(arguments, base, mode)
+        if _supports_mode(name, mode) and (base.clock != "real" or not is_proxied(mode, name))
+        for bearer in _bearers(arguments, base, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
         raise SettingsError("--set paths: no row of mode multipath whose transport takes them")
@@ -161,14 +162,20 @@ def _each_once(option: str, given: Sequence[str]) -> list[str]:
     return names
 
 
-def _bearers(arguments: argparse.Namespace, base: Scenario, mode: str) -> list[dict[str, Any]]:
-    """Return the bearers of a mode, each for a row; only `dc` has several."""
-    if mode not in DUAL_CONNECTIVITY:
+def _bearers(
+    arguments: argparse.Namespace, base: Scenario, transport: str, mode: str
+) -> list[dict[str, Any]]:
+    """Return the bearers of a mode, each for a row; only `dc` and `atsss` have several."""
+    if mode not in DUAL_CONNECTIVITY or is_proxied(mode, transport):
         return [{}]
     if mode == "dc" and not arguments.split:
         return list(_named(arguments, base))
     policies = _splits(arguments)
-    return [_bearer(arguments, split) for split in policies[: None if mode == "dc" else 1]]
+    if mode == "atsss":  # `batch` is what a scenario has without a steering mode
+        policies = [split for split in policies if split != SPLIT] or [STEERING]
+    return [
+        _bearer(arguments, split) for split in policies[: 1 if mode == "dc-duplicate" else None]
+    ]
 
 
 def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, Any]]:
@@ -201,7 +208,7 @@ def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:
                 f"{policy}: {', '.join(own) or 'none'}" for policy, own in has.items()
             )
             raise SettingsError(f"--set {path}: no policy has {name}; {known}")
-        if name not in has[split]:
+        if name not in policy_parameters(split):
             del values[path]
     return put({"pdcp": {"split": split}}, values, *BEARER)
 

@@ -20,7 +20,7 @@ from minitopo_dc.scenario.field_paths import PathError, check_path, set_value
 from minitopo_dc.scenario.presets import NAMES, XN_MS, DualConnectivity
 from minitopo_dc.workloads import Workload, parse_workload
 
-MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "multipath")
+MODES: tuple[Mode, ...] = ("sc", "dc", "dc-duplicate", "atsss", "multipath")
 WORDS = ("on", "off", "yes", "no")
 """What YAML 1.2 has as words and YAML 1.1 as true or false: `pdcp.delivery=off`."""
 BEARER = ("pdcp", "split_uplink", "uplink_pdcp")

@@ -2,7 +2,8 @@
  * The first program of the guest: both end hosts of one flow, or what starts programs that are.
  *
  * The server has the kernel's first network and card 0, the client another network and all further
- * cards, one for each leg. What they do is in /orders; what became of it is reported as frames.
+ * cards, one for each leg. A proxy between them has a third network and the last card. What they do
+ * is in /orders; what became of it is reported as frames.
  */
 #include "agent.h"
 
@@ -80,14 +81,33 @@ static void set_up_card(int card, const struct sockaddr_storage *address)
 	add_address(name, address);
 }
 
+static void reach(const char *name, const struct sockaddr_storage *address)
+{
+	add_route(name, address, NULL, RT_TABLE_MAIN);
+	add_neighbour(name, address);
+}
+
 static void set_up_server(const struct orders *o)
 {
 	set_up_card(0, &o->server);
-	for (int card = 1; card <= o->clients; card++) {
-		add_route("eth0", &o->client[card], NULL, RT_TABLE_MAIN);
-		add_neighbour("eth0", &o->client[card]);
-	}
+	if (o->proxied)
+		reach("eth0", &o->proxy);
+	for (int card = 1; card <= o->clients && !o->proxied; card++)
+		reach("eth0", &o->client[card]);
 	set_all(o);
+}
+
+static void set_up_proxy(const struct orders *o)
+{
+	char name[IFNAMSIZ];
+
+	name_of(name, o->clients + 1);
+	set_up_card(o->clients + 1, &o->proxy);
+	reach(name, &o->server);
+	for (int card = 1; card <= o->clients; card++)
+		reach(name, &o->client[card]);
+	set_all(o);
+	report_by(name);
 }
 
 static void set_up_client(const struct orders *o)
@@ -97,12 +117,12 @@ static void set_up_client(const struct orders *o)
 	for (int card = 1; card <= o->clients; card++) {
 		name_of(name, card);
 		set_up_card(card, &o->client[card]);
-		add_route(name, &o->server, &o->client[card], FIRST_TABLE + card);
+		add_route(name, peer(o), &o->client[card], FIRST_TABLE + card);
 		add_rule(&o->client[card], FIRST_TABLE + card);
-		add_neighbour(name, &o->server);
+		add_neighbour(name, peer(o));
 	}
 	name_of(name, o->first);
-	add_route(name, &o->server, &o->client[o->first], RT_TABLE_MAIN);
+	add_route(name, peer(o), &o->client[o->first], RT_TABLE_MAIN);
 	set_all(o);
 }
 
@@ -182,6 +202,18 @@ static void be_client(const struct orders *o, int told, int telling)
 	exit(0);
 }
 
+/* The proxy's host, in a process of its own. */
+static void be_proxy(const struct orders *o, int told, int telling)
+{
+	if (unshare(CLONE_NEWNET))
+		die("unshare");
+	tell(telling);
+	wait_for_byte(told);
+	set_up_proxy(o);
+	run_proxy(o);
+	exit(0);
+}
+
 static void nothing(int signal)
 {
 	(void)signal;
@@ -212,11 +244,12 @@ static void be_server(const struct orders *o, pid_t client)
 int main(void)
 {
 	static struct orders o;
-	int to_client[2], from_client[2];
+	int to_client[2], from_client[2], to_proxy[2];
 	char name[IFNAMSIZ];
-	pid_t client;
+	pid_t client, proxy;
 
-	if (mount("proc", "/proc", "proc", 0, NULL) || pipe2(to_client, O_CLOEXEC) || pipe2(from_client, O_CLOEXEC))
+	if (mount("proc", "/proc", "proc", 0, NULL) || pipe2(to_client, O_CLOEXEC) || pipe2(from_client, O_CLOEXEC) ||
+	    pipe2(to_proxy, O_CLOEXEC))
 		die("mount");
 	prctl(PR_SET_TIMERSLACK, 1); /* ns: who sleeps until a moment wakes then */
 	read_orders(&o);
@@ -232,6 +265,14 @@ int main(void)
 	for (int card = 1; card <= o.clients; card++) {
 		name_of(name, card);
 		link_to(name, client);
+	}
+	if (o.proxied && !(proxy = fork()))
+		be_proxy(&o, to_proxy[0], from_client[1]);
+	if (o.proxied) {
+		wait_for_byte(from_client[0]);
+		name_of(name, o.clients + 1);
+		link_to(name, proxy);
+		tell(to_proxy[1]);
 	}
 	set_up_server(&o);
 	report_by("eth0");

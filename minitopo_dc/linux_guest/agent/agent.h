@@ -14,6 +14,7 @@
 #define WORD 64
 #define SETTINGS 64
 #define OUTPUT_BYTES 1400 /* of a program, in one report */
+#define DELIVERING_NS 10000000 /* as the real server looks whether the last bytes were acknowledged */
 
 enum action { ADD_ENDPOINT, DELETE_ENDPOINT, DELETE_INITIAL, SET_BACKUP, SET_AVAILABLE };
 
@@ -50,6 +51,8 @@ struct orders {
 	struct setting setting[SETTINGS];
 	char congestion_control[WORD];
 	struct sockaddr_storage server, client[CLIENTS + 1]; /* by their cards */
+	int proxied; /* whether the client's connection ends at a proxy, whose card is behind the client's */
+	struct sockaddr_storage proxy;
 	int64_t flight[FLIGHTS][2]; /* bytes of the handshake: the client's, the server's answer */
 	struct shape request, answer;
 	struct change *change;
@@ -58,6 +61,7 @@ struct orders {
 /* orders.c */
 void read_orders(struct orders *o);
 socklen_t address_length(const struct orders *o);
+const struct sockaddr_storage *peer(const struct orders *o);
 int64_t shape_bytes(const struct shape *s);
 void shape_fill(const struct shape *s, int64_t from, uint8_t *to, size_t bytes);
 int shape_matches(const struct shape *s, int64_t from, const uint8_t *data, size_t bytes);
@@ -89,7 +93,15 @@ void wait_for_connection(const struct orders *o);
 void run_client_program(const struct orders *o);
 void run_programs(const struct orders *o, pid_t client, int to_client);
 
-/* client.c, server.c */
+/* client.c, server.c, proxy.c */
 void run_client(const struct orders *o, int connected);
 void run_server(const struct orders *o);
+void run_proxy(const struct orders *o);
+
+/* server.c, for the proxy */
+int listening(const struct orders *o, const struct sockaddr_storage *address, int multipath);
+int accepted(int l);
+int has_delivered(int s);
+void no_delay(int s);
+void sample(int s);
 #endif

@@ -175,7 +175,7 @@ static void run_once(const struct orders *o, int port, int connected)
 	report("begin %ld", now());
 	if (o->duration)
 		end_calls_at(o->begin + o->duration);
-	if (connect(s, (void *)&o->server, address_length(o)))
+	if (connect(s, (void *)peer(o), address_length(o)))
 		stop("connect", 0);
 	report("connected %ld", now());
 	if (connected >= 0 && write(connected, "", 1) != 1)

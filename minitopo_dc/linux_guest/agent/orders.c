@@ -30,6 +30,12 @@ socklen_t address_length(const struct orders *o)
 	return o->family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
+/* The end of the client's connection: the proxy, if there is one. */
+const struct sockaddr_storage *peer(const struct orders *o)
+{
+	return o->proxied ? &o->proxy : &o->server;
+}
+
 static void read_content(void)
 {
 	FILE *f = fopen("/content", "r");
@@ -87,6 +93,8 @@ static int read_line(struct orders *o, const char *line)
 		return o->family = version == 6 ? AF_INET6 : AF_INET;
 	if (sscanf(line, "server %63s %d", text, &o->port) == 2)
 		return set_address(o, &o->server, text, o->port), 1;
+	if (sscanf(line, "proxy %63s", text) == 1)
+		return set_address(o, &o->proxy, text, o->port), o->proxied = 1;
 	if (sscanf(line, "client %d %63s", &card, text) == 2 && card > 0 && card <= CLIENTS) {
 		set_address(o, &o->client[card], text, 0);
 		o->clients = card;

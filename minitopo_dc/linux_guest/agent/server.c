@@ -22,7 +22,6 @@ enum { INFO = 1, TCPINFO, SUBFLOW_ADDRESSES }; /* linux/mptcp.h */
 #define TCP_INFO_BYTES 216 /* to tcpi_bytes_retrans, as kernel_socket.py reads it */
 #define MAX_SUBFLOWS 16
 #define BUFFER_BYTES (64 * 1024)
-#define DELIVERING_NS 10000000 /* as the real server looks whether the last bytes were acknowledged */
 
 struct subflow_data {
 	uint32_t size, count, kernel_bytes, user_bytes;
@@ -124,35 +123,42 @@ static int is_closed_by_peer(int s)
 }
 
 /* Report what the kernel says now, unless the connection is closed. */
-static void sample(const struct server *t)
+void sample(int s)
 {
 	char name[16] = "";
 	socklen_t bytes = sizeof name;
 	int64_t moment = now();
-	int multipath = is_multipath(t->s);
+	int multipath = is_multipath(s);
 
-	if (multipath < 0 || (multipath ? report_subflows(t->s) : report_connection(t->s)) ||
-	    getsockopt(t->s, IPPROTO_TCP, TCP_CONGESTION, name, &bytes))
+	if (multipath < 0 || (multipath ? report_subflows(s) : report_connection(s)) ||
+	    getsockopt(s, IPPROTO_TCP, TCP_CONGESTION, name, &bytes))
 		return;
-	report("sample %ld %d %d %s", moment, is_closed_by_peer(t->s), multipath, name);
+	report("sample %ld %d %d %s", moment, is_closed_by_peer(s), multipath, name);
 }
 
-static int listening(const struct orders *o)
+void no_delay(int s)
 {
 	int on = 1;
-	int l = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
 
-	if (l < 0 || setsockopt(l, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
-	    setsockopt(l, IPPROTO_TCP, TCP_CONGESTION, o->congestion_control, strlen(o->congestion_control)))
+	if (setsockopt(s, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on))
+		die("TCP_NODELAY");
+}
+
+int listening(const struct orders *o, const struct sockaddr_storage *address, int multipath)
+{
+	int l = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, multipath ? IPPROTO_MPTCP_ : 0);
+
+	no_delay(l);
+	if (setsockopt(l, IPPROTO_TCP, TCP_CONGESTION, o->congestion_control, strlen(o->congestion_control)))
 		die(o->congestion_control);
 	if (o->mss && setsockopt(l, IPPROTO_TCP, TCP_MAXSEG, &o->mss, sizeof o->mss))
 		die("TCP_MAXSEG");
-	if (bind(l, (void *)&o->server, address_length(o)) || listen(l, 100))
+	if (bind(l, (void *)address, address_length(o)) || listen(l, 100))
 		die("listen");
 	return l;
 }
 
-static int accepted(int l)
+int accepted(int l)
 {
 	int s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
 
@@ -251,7 +257,7 @@ static int serve_until(struct server *t, int64_t until)
 	return 0;
 }
 
-static int has_delivered(int s)
+int has_delivered(int s)
 {
 	int bytes = 0;
 
@@ -266,10 +272,10 @@ static void serve(const struct orders *o, int l, int measured)
 	handshake(o, t.s);
 	do
 		if (measured)
-			sample(&t);
+			sample(t.s);
 	while (serve_until(&t, now() + (!t.open && !has_delivered(t.s) ? DELIVERING_NS : o->sample)));
 	if (measured)
-		sample(&t);
+		sample(t.s);
 	close(t.s);
 }
 
@@ -279,8 +285,8 @@ void run_server(const struct orders *o)
 	int l;
 
 	sigaction(SIGTERM, &action, NULL);
-	l = listening(o);
+	l = listening(o, &o->server, o->multipath && !o->proxied);
 	for (int i = 0; i < o->earlier; i++)
 		serve(o, l, 0);
-	serve(o, l, 1);
+	serve(o, l, !o->proxied); /* the proxy's connection with the client is the one that is measured */
 }

@@ -118,11 +118,35 @@ static void flow_free(void *object)
 
     held_ring_free(&self->in.line);
     held_ring_free(&self->out.line);
+    held_ring_free(&self->sent.line);
+    held_ring_free(&self->left.line);
     free(self);
 }
 
+static void reach_router(flow *self, held *what)
+{
+    held whole = {self->of->router.now + self->delay, what->what, 0, -1};
+
+    if (self->delay && self->bearer != NULL)
+        delay_line_push(&self->in, whole);
+    else
+        enter(self, &whole);
+}
+
+static void reach_destination(flow *self, held *what)
+{
+    packet *crossed = what->what;
+
+    if (self->take != NULL) {
+        self->take(self->to, crossed);
+        return;
+    }
+    self->of->calls.deliver(self->of->handle, (crossed->original ? crossed->original : crossed)->token, crossed->ecn);
+    packet_release(crossed);
+}
+
 flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer, leg_driver *plain,
-                   receive_driver *other, int64_t delay)
+                   receive_driver *other, int64_t delay, int64_t before, int64_t after)
 {
     flow *made = zeroed(1, sizeof(*made));
 
@@ -135,18 +159,27 @@ flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer,
     made->other = other;
     delay_line_begin(&made->in, made, enter);
     delay_line_begin(&made->out, made, arrive);
+    made->wires[0] = before;
+    made->wires[1] = after;
+    delay_line_begin(&made->sent, made, reach_router);
+    delay_line_begin(&made->left, made, reach_destination);
     router_own(&self->router, made, flow_free);
     return made;
 }
 
+static void by_wire(flow *self, int64_t delay, delay_line *line, packet *what)
+{
+    held whole = {self->of->router.now + delay, what, 0, -1};
+
+    if (delay)
+        delay_line_push(line, whole);
+    else
+        line->take(self, &whole);
+}
+
 void flow_take(flow *self, packet *what)
 {
-    held whole = {self->of->router.now + self->delay, what, 0, -1};
-
-    if (self->delay && self->bearer != NULL)
-        delay_line_push(&self->in, whole);
-    else
-        enter(self, &whole);
+    by_wire(self, self->wires[0], &self->sent, what);
 }
 
 void flow_enter(flow *self, int64_t token, int size, int ecn)
@@ -159,14 +192,7 @@ void flow_enter(flow *self, int64_t token, int size, int ecn)
 
 static void flow_deliver(packet *what)
 {
-    flow *of = what->flow;
-
-    if (of->take != NULL) {
-        of->take(of->to, what);
-        return;
-    }
-    of->of->calls.deliver(of->of->handle, (what->original ? what->original : what)->token, what->ecn);
-    packet_release(what);
+    by_wire(what->flow, what->flow->wires[1], &what->flow->left, what);
 }
 
 static void flow_leave(leg_driver *by, carried what)

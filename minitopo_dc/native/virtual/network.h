@@ -67,6 +67,8 @@ struct flow {
     leg_driver *plain;
     receive_driver *other;
     delay_line in, out;
+    int64_t wires[2]; /* delays from the source to a router, and from a router to the destination */
+    delay_line sent, left;
     void (*take)(host *to, packet *what); /* NULL: Python takes what arrives */
     host *to;
     int to_source, to_destination; /* numbers at its endpoint */

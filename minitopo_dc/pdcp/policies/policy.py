@@ -17,7 +17,8 @@ A policy that uses `views` has the class attribute `sees_legs: ClassVar[bool] = 
 policies get no views. Before a run such a policy is refused if its legs cannot be seen. With
 `needs_reports = True` the receiver sends reports, and with `needs_flow_control = True` the legs'
 nodes say what they want, both with defaults unless the bearer's settings say how. Views have both,
-so that such a policy need not say that it uses views.
+so that such a policy need not say that it uses views. With `needs_echoes = True` each leg is
+measured by echoes, and the policy has a method `echo_answered` (`steering.SteeringPolicy`).
 """
 
 from __future__ import annotations
@@ -145,10 +146,19 @@ def needs_flow_control(policy: object) -> bool:
     return bool(getattr(policy, "needs_flow_control", False))
 
 
+def needs_echoes(policy: object) -> bool:
+    """Return whether a policy, or its class, needs the legs to be measured by echoes."""
+    return bool(getattr(policy, "needs_echoes", False))
+
+
 def policy_needs(name: str) -> frozenset[str]:
-    """Return which of `reports` and `flow_control` a policy needs; none if there is no such one."""
+    """Return which of `reports`, `flow_control` and `echoes` a policy needs; none if unknown."""
     factory = _POLICIES.get(name)
-    questions = {"reports": needs_reports, "flow_control": needs_flow_control}
+    questions = {
+        "reports": needs_reports,
+        "flow_control": needs_flow_control,
+        "echoes": needs_echoes,
+    }
     return frozenset(need for need, needs in questions.items() if needs(factory))
 
 

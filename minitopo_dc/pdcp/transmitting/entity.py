@@ -85,7 +85,7 @@ class TransmittingEntity(Generic[T]):
             "_mask",
         ),
         *("_ready", "_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
-        "follows_legs",
+        *("follows_legs", "policy"),
     )
 
     def __init__(
@@ -126,6 +126,7 @@ class TransmittingEntity(Generic[T]):
         Raises:
             PolicyError: legs are to be seen, and `states` has not one for each.
         """
+        self.policy = policy
         self._split = checked_split(policy, legs)
         self._mask = sn_format.modulus - 1
         self._first_count = first_count

@@ -316,7 +316,7 @@ class NativeElement(Element):
         queue = self._opened(WHOLE_PACKET)
         driver: Any = NativeTransmitDriver(bearer, entity, legs, self._loop, queue)
         self._captures.outbound(bearer, driver.pointer)
-        self._admit(bearer, driver, queue)
+        self._admit(bearer, queue)
         return driver
 
     def _received(self, bearer: ReceiveBearer) -> Any:

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 from minitopo_dc.capture import wall_clock_offset
@@ -14,7 +15,6 @@ from minitopo_dc.fields import IpVersion
 from minitopo_dc.interruption import heed
 from minitopo_dc.link import AnyLeg, WifiPath
 from minitopo_dc.pdcp import (
-    Feedback,
     ReceivingEntity,
     ReportMaker,
     TransmittingEntity,
@@ -47,6 +47,7 @@ from minitopo_dc.real.element.reports import (
     ReportReceiver,
 )
 from minitopo_dc.router.drivers import Way
+from minitopo_dc.router.echoes import Send
 from minitopo_dc.router.element import AnyElement
 from minitopo_dc.router.recorder import Recorder, write_summary
 from minitopo_dc.scenario.element import (
@@ -56,7 +57,6 @@ from minitopo_dc.scenario.element import (
     ElementSettings,
     ReceiveBearer,
     ReportLeg,
-    ReportPath,
     TransmitBearer,
 )
 
@@ -208,25 +208,20 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         legs = [self._captures.outlet(self._legs[number], bearer) for number in bearer.legs]
         numbers = sn_format(bearer.pdcp.sn_bits)
         driver = TransmitDriver(bearer.bearer, entity, numbers, legs, self._loop)
-        self._admit(bearer, driver, self._queue(driver.on_packet, WHOLE_PACKET))
+        self._admit(bearer, self._queue(driver.on_packet, WHOLE_PACKET))
         return driver
 
-    def _admit(self, bearer: TransmitBearer, driver: TransmitDriver, queue: int) -> None:
-        """Let a bearer get its SDUs by their queue, and its reports."""
-        if bearer.report is not None and driver.entity.feedback is not None:
-            self._listen(bearer.report, driver.entity.feedback, driver)
+    def _admit(self, bearer: TransmitBearer, queue: int) -> None:
+        """Let a bearer get its SDUs by their queue."""
         own = rules.accepts_local(bearer.interface)
         for version in self._versions(bearer):
             rule = rules.forwarded(bearer.interface, bearer.match, queue, version, own=own)
             self._rules.append(rule)
 
-    def _listen(self, path: ReportPath, feedback: Feedback, driver: TransmitDriver) -> None:
-        for leg in path.legs:
-            receiver = ReportReceiver(
-                leg.destination, path.port, feedback, heard=driver.legs_changed
-            )
-            self._report_receivers.append(receiver)
-            self._loop.add_source(receiver)
+    def _listen(self, address: IPv4Address | IPv6Address, port: int, take: Send) -> None:
+        receiver = ReportReceiver(address, port, take)
+        self._report_receivers.append(receiver)
+        self._loop.add_source(receiver)
 
     def _receiver(
         self, bearer: ReceiveBearer, entity: ReceivingEntity[Any], reports: ReportMaker | None

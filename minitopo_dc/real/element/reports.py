@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address
 
-from minitopo_dc.pdcp import Feedback
 from minitopo_dc.real.element.drivers import Outlet
 from minitopo_dc.real.element.kernel.injection import Injected
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import BUDGET
+from minitopo_dc.router.echoes import Send
 from minitopo_dc.scenario.element import ReportLeg
 
 Address = IPv4Address | IPv6Address
@@ -21,12 +20,8 @@ HOP_LIMIT = 64
 MAX_BYTES = 0xFFFF
 
 
-def _nothing(_now: int) -> None:
-    """Do nothing with the time of a report."""
-
-
 class ReportOutlet:
-    """Puts a bearer's reports on one leg.
+    """Puts a bearer's reports, or echoes, on one leg.
 
     Args:
         outlet: of the leg.
@@ -46,24 +41,16 @@ class ReportOutlet:
 
 
 class ReportReceiver:
-    """The socket that reports over one leg reach; a source of packets.
+    """The socket that reports or echoes over one leg reach; a source of packets.
 
     Raises:
         ElementError: this host has not the address, or something else has the port.
     """
 
-    def __init__(
-        self,
-        destination: Address,
-        port: int,
-        feedback: Feedback,
-        *,
-        heard: Callable[[int], None] = _nothing,
-    ) -> None:
-        """Open the socket; `heard` is told the time (ns) of each report."""
-        self._heard = heard
+    def __init__(self, destination: Address, port: int, take: Send) -> None:
+        """Open the socket; `take` gets the data of each datagram, and its time (ns)."""
+        self._take = take
         family = socket.AF_INET if destination.version == 4 else socket.AF_INET6
-        self._feedback = feedback
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         try:
@@ -84,9 +71,7 @@ class ReportReceiver:
                 data = self._socket.recv(MAX_BYTES)
             except BlockingIOError:
                 return
-            now = clock()
-            self._feedback.push(data, now)
-            self._heard(now)
+            self._take(data, clock())
 
     def close(self) -> None:
         """Close the socket of the reports."""

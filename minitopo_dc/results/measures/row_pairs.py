@@ -1,9 +1,9 @@
 """Which rows of a comparison are set against each other, so that a reader gets few sentences.
 
 Of one stack these are: the deployable Dual Connectivity (else the best row of it) and the best of
-multipath; the best row of another split and that of the papers' split; the shortest and the longest
-t-Reordering of the best split; each row of Dual Connectivity and the better leg alone, for a
-warning.
+multipath; each way of ATSSS against both; the best row of another split and that of the papers'
+split; the shortest and the longest t-Reordering of the best split; each row of Dual Connectivity
+and the better leg alone, for a warning.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ import pandas as pd
 
 from minitopo_dc.results.tables.runs import SPLIT
 
-KINDS = {"sc": "one leg alone", "dc": "DC", "dc-duplicate": "DC", "multipath": "multipath"}
+KINDS = {
+    "sc": "one leg alone",
+    "dc": "DC",
+    "dc-duplicate": "DC",
+    "atsss": "ATSSS",
+    "multipath": "multipath",
+}
 """What a mode is a kind of, in words."""
 TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
 """The names of the transports that are multipath by themselves."""
@@ -69,8 +75,12 @@ def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> It
 def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
     modes = ("dc", "multipath", "sc")
     dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
-    if dual and several:
-        yield _best(_deployable(dual) or dual, score), _best(several, score), False
+    best = [_best(rows, score) for rows in (_deployable(dual) or dual, several) if rows]
+    if len(best) > 1:
+        yield best[0], best[1], False
+    steered = runs[runs["mode"] == "atsss"].groupby("transport", sort=False)
+    for row in [_best(_rows(part, "atsss"), score) for _, part in steered]:
+        yield from ((row, other, False) for other in best)
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
     for row in dual.items() if alone else ():
@@ -83,8 +93,10 @@ def _deployable(dual: Rows) -> Rows:
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
-    transports = set(runs["transport"]) if mode == "multipath" else set()
+    transports = set(runs["transport"]) if mode in ("multipath", "atsss") else set()
     name = TRANSPORTS.get(transports.pop(), KINDS[mode]) if len(transports) == 1 else KINDS[mode]
+    if mode == "atsss":
+        name = "ATSSS-LL" if name == KINDS[mode] else f"ATSSS by {name}"
     return {
         f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
         for variant in runs["variant"].unique()

@@ -211,7 +211,7 @@ def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
     feedback = Feedback(1)
     feedback.sent(0, 0)
     port = free_port("127.0.0.1")
-    receiver = ReportReceiver(ip_address("127.0.0.1"), port, feedback)
+    receiver = ReportReceiver(ip_address("127.0.0.1"), port, feedback.push)
     report = encode_report(Report(1, (LegReception(1, 1, 500, 0, 0),)))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         for data in (report, b"", report[:-1], report):
@@ -225,7 +225,7 @@ def test_what_reaches_the_socket_is_taken_at_once_garbage_too() -> None:
 
 def test_an_address_that_the_host_has_not_is_named() -> None:
     with pytest.raises(ElementError, match=r"reports cannot reach 192\.0\.2\.1 port 49153: Cannot"):
-        ReportReceiver(ip_address("192.0.2.1"), 49153, Feedback(1))
+        ReportReceiver(ip_address("192.0.2.1"), 49153, Feedback(1).push)
 
 
 def test_a_receiver_without_reports_makes_none() -> None:

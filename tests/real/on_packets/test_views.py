@@ -60,3 +60,15 @@ def test_while_leg_1_is_down_reports_of_both_directions_take_leg_2(tmp_path: Pat
         assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
         assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
         assert receiver["legs"]["2"]["delivered_packets"] > 1.5 / 0.02 / 2
+
+
+def test_echoes_find_the_near_leg_which_carries_all_both_ways(tmp_path: Path) -> None:
+    legs = [{way: LEG | {"delay_ms": ms} for way in ("downlink", "uplink")} for ms in (40, 5)]
+    with running_testbed(scenario("atsss", legs=legs), tmp_path) as bed:
+        probe(bed, tmp_path, 4, rate=500)
+        sent, echoes = bed.gnb.stop(), bed.ue.stop()["legs"]["1"]["delivered_packets"]
+    transmitted = sent["transmit"]["1"]
+    assert transmitted["pdus_2"] > 0.9 * 500 * SECONDS
+    assert transmitted["pdus_1"] + transmitted["pdus_2"] == 500 * SECONDS
+    # Leg 1 carries up the answers to gnb's echoes and ue's own, each every 100 ms.
+    assert echoes > 1.5 * SECONDS / 0.1

@@ -49,6 +49,20 @@ def test_the_fastest_dc_is_set_against_multipath_seed_by_seed() -> None:
     )
 
 
+def test_atsss_is_set_against_dc_and_against_multipath() -> None:
+    made = findings_of(
+        row("quic-picoquic", "dc", 20, 40, variant="deployable, Xn 5 ms"),
+        row("quic-picoquic", "atsss", 10, 20),
+        row("mpquic-picoquic", "multipath", 20, 40),
+    )
+    pairs = [(finding.first, finding.second, round(finding.ratio.mean, 6)) for finding in made]
+    assert pairs == [
+        ("DC (deployable, Xn 5 ms)", "MP-QUIC", 1),
+        ("ATSSS-LL", "MP-QUIC", 0.5),
+        ("ATSSS-LL", "DC (deployable, Xn 5 ms)", 0.5),
+    ]
+
+
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
     (finding,) = findings_of(

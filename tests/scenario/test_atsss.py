@@ -1,0 +1,69 @@
+"""Mode `atsss`: what it makes of PDCP, of both directions and of its transport."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.runs.check import check_fields
+from minitopo_dc.scenario import Scenario, resolve_scenario
+from tests.virtual.scenarios import scenario
+
+
+def steered(**fields: Any) -> Scenario:
+    return scenario(mode="atsss", **fields)
+
+
+def test_it_steers_by_smallest_delay_and_puts_nothing_in_order_both_ways() -> None:
+    (flow,) = steered().resolved_flows
+    assert flow.splits_uplink
+    for pdcp in (flow.pdcp, flow.uplink_pdcp):
+        assert (pdcp.split, pdcp.delivery, pdcp.echo_ms) == ("smallest-delay", "off", 100)
+
+
+def test_another_steering_mode_and_interval_are_kept() -> None:
+    (flow,) = steered(pdcp={"split": "active-standby", "echo_ms": 20}).resolved_flows
+    assert (flow.pdcp.split, flow.pdcp.echo_ms) == ("active-standby", 20)
+
+
+def test_the_uplink_may_have_a_steering_mode_of_its_own() -> None:
+    (flow,) = steered(uplink_pdcp={"split": "redundant"}).resolved_flows
+    assert (flow.pdcp.split, flow.uplink_pdcp.split) == ("smallest-delay", "redundant")
+
+
+def test_back_in_mode_dc_pdcp_is_as_it_was() -> None:
+    assert steered().evolve(mode="dc").pdcp.split == "batch"
+
+
+def test_a_policy_without_echoes_refuses_their_interval() -> None:
+    with pytest.raises(SettingsError, match="echo_ms: split batch makes no use of echoes"):
+        scenario(pdcp={"echo_ms": 20})
+
+
+def test_mptcp_ends_at_a_proxy_and_is_multipath_up_to_there() -> None:
+    (flow,) = steered(transport="mptcp", options={}, paths={"initial": [2, 1]}).resolved_flows
+    assert (flow.mode, flow.proxied, flow.legs) == ("multipath", True, (2, 1))
+
+
+def test_the_real_clock_has_no_proxy() -> None:
+    with pytest.raises(SettingsError, match="which only the virtual clock has"):
+        check_fields(steered(transport="mptcp", options={}, clock="real"))
+
+
+def test_a_proxy_carries_what_the_agent_sends() -> None:
+    with pytest.raises(SettingsError, match="allowed: download, request-response"):
+        check_fields(steered(transport="mptcp", options={}, workload={"kind": "video"}))
+
+
+def test_on_the_real_clock_the_wire_to_the_server_is_a_backhaul() -> None:
+    resolved = resolve_scenario(steered(server_delay_ms=5, clock="real")).scenario
+    (wire,) = resolved.real.backhaul
+    assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (5, 5)
+
+
+def test_one_wire_to_the_server_is_enough() -> None:
+    backhaul = [{"downlink": {"rate_mbps": 100}}]
+    with pytest.raises(SettingsError, match=r"real\.backhaul is that link"):
+        steered(server_delay_ms=5, real={"backhaul": backhaul})
