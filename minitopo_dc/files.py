@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,8 +22,11 @@ MAX_DIGITS = 20
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Open a temporary file for writing, which takes the name `path` only when it is complete."""
-    partial = path.with_name(f"{path.name}.partial")
+    """Open a temporary file for writing, which takes the name `path` only when it is complete.
+
+    Each process has its own, as several may write the same file of a cache.
+    """
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     partial.unlink(missing_ok=True)  # it may be a link that somebody has put there
     try:
         yield partial
