@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +24,10 @@ MAX_DIGITS = 20
 def replacing(path: Path) -> Iterator[Path]:
     """Open a temporary file for writing, which takes the name `path` only when it is complete.
 
-    Each process has its own, as several may write the same file of a cache.
+    Each writer has its own, as several may write the same file of a cache, and nobody may have put
+    a link there.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.unlink(missing_ok=True)  # it may be a link that somebody has put there
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
         partial.replace(path)
