@@ -15,8 +15,9 @@ from minitopo_dc.extension.make import BuildError
 from minitopo_dc.native.build import FAST, compile_core
 from minitopo_dc.native.library import EXTENSION
 
-# A package index would show the text only: docs/images is not part of a package.
+# A package index would show the text only: neither pictures nor pages are part of a package.
 README = re.sub(r"!\[[^]]*\]\(docs/[^)]*\)\n+", "", open("README.md", encoding="utf-8").read())
+README = re.sub(r"\[([^]]+)\]\((?!https:)[^)]*\)", r"\1", README)
 
 
 class BuildNative(build_ext):
