@@ -12,14 +12,14 @@ the decorators of plugins. The rest has modules of its own:
 * `pdcp`, `link`, `trace`, `capture`: the cores, which are sans-IO: time is an argument (integer
   nanoseconds), and nothing in them opens a socket or reads a clock.
 
-What these modules list in `__all__` keeps its meaning from one minor version to the next, or
-CHANGELOG.md says what has changed. Everything else is private, and may change at any time. A name
-is imported when it is first used, so `import minitopo_dc` costs nothing.
+What these modules list in `__all__` keeps its meaning until the next major version
+(docs/stability.md). Everything else is private, and may change at any time. A name is imported when
+it is first used, so `import minitopo_dc` costs nothing.
 """
 
 from __future__ import annotations
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,14 +17,13 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.native import library as native
 from minitopo_dc.native.build import build as build_native
-from minitopo_dc.native.library import missing
 from minitopo_dc.picoquic import library as picoquic
 from minitopo_dc.picoquic.build import build as build_picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
-from minitopo_dc.scenario import Clock, Core, Scenario
+from minitopo_dc.scenario import Clock, Scenario
 
 # ruff: noqa: PLC0415
 # Each clock is imported when it is used: the virtual one must work without what the real one needs.
@@ -132,8 +131,8 @@ def chosen_jobs(jobs: int | None, clock: Clock) -> int:
     return jobs
 
 
-def require_clock(clock: Clock, core: Core = "auto") -> None:
-    """Refuse a clock that cannot run here; say once that the virtual one could be faster.
+def require_clock(clock: Clock) -> None:
+    """Refuse a clock that cannot run here.
 
     Raises:
         SettingsError: the clock cannot run here; the message names what is lacking.
@@ -141,8 +140,6 @@ def require_clock(clock: Clock, core: Core = "auto") -> None:
     reason = real_clock_obstacle() if clock == "real" else None
     if reason is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
-    if clock == "virtual" and core == "auto" and (slow := missing()) is not None:
-        print(f"minitopo-dc: {slow}: using the Python core", file=sys.stderr)  # noqa: T201
 
 
 def require_real(what: str) -> None:
@@ -171,17 +168,23 @@ def real_clock_obstacle() -> str | None:
 
 Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
 """A function that says why a part cannot be used, and one that builds it."""
+NATIVE, PICOQUIC = "the native core", "picoquic"
 PARTS: dict[str, Part] = {
-    "the native core": (native.missing, build_native),
-    "picoquic": (picoquic.missing, build_picoquic),
+    NATIVE: (native.missing, build_native),
+    PICOQUIC: (picoquic.missing, build_picoquic),
 }
+WITHOUT = {
+    NATIVE: "Python computes the same, several times as slowly",
+    PICOQUIC: "what needs it is unsupported here",
+}
+"""What is so where a part cannot be built (docs/virtual-clock.md)."""
 
 
 def build_missing(scenarios: Iterable[Scenario]) -> None:
     """Build the native core and picoquic where scenarios use them and they are not here.
 
-    Each is tried once in this process' life; a line on standard error says so. What cannot be
-    built is said with what to install, and runs without it are slower, or unsupported.
+    Each is tried once in this process' life; lines on standard error say what is done. What cannot
+    be built is said with what to install, and runs without it are slower, or unsupported.
     """
     for name in dict.fromkeys(name for scenario in scenarios for name in _used(scenario)):
         if PARTS[name][0]() is not None:
@@ -190,16 +193,16 @@ def build_missing(scenarios: Iterable[Scenario]) -> None:
 
 def _used(scenario: Scenario) -> Iterator[str]:
     if scenario.clock == "virtual" and scenario.virtual.core != "python":
-        yield "the native core"
+        yield NATIVE
     if any(flow.transport.endswith("-picoquic") for flow in scenario.resolved_flows):
-        yield "picoquic"
+        yield PICOQUIC
 
 
 @cache
 def _build_once(name: str) -> None:
     say = partial(print, file=sys.stderr, flush=True)
-    say(f"minitopo-dc: {name} is not here yet: building it, once (half a minute)")
+    say(f"minitopo-dc: {name} is not here yet: building it, once")
     try:
-        PARTS[name][1](lambda _: None)
+        PARTS[name][1](lambda step: say(f"minitopo-dc: {step}"))
     except BuildError as error:
-        say(f"minitopo-dc: {name} cannot be built: {error}")
+        say(f"minitopo-dc: {name} cannot be built: {error}: {WITHOUT[name]}")

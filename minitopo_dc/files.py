@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,9 +22,12 @@ MAX_DIGITS = 20
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Open a temporary file for writing, which takes the name `path` only when it is complete."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)  # it may be a link that somebody has put there
+    """Open a temporary file for writing, which takes the name `path` only when it is complete.
+
+    Each writer has its own, as several may write the same file of a cache, and nobody may have put
+    a link there.
+    """
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
         partial.replace(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     def lacking(name: str) -> Any:
-        def build(_say: object) -> Path:
+        def build(say: Callable[[str], None]) -> Path:
             names.append(name)
+            say("getting the sources")
             raise BuildError("no cc; Debian: apt-get install gcc")
 
         return (lambda: "not built"), build
@@ -58,9 +60,11 @@ def test_each_part_is_tried_once_and_a_line_says_what_to_install(
     build_missing([BASE])
     assert builds == ["the native core", "picoquic"]
     lines = capsys.readouterr().err.splitlines()
-    assert lines[2:] == [
-        "minitopo-dc: picoquic is not here yet: building it, once (half a minute)",
-        "minitopo-dc: picoquic cannot be built: no cc; Debian: apt-get install gcc",
+    assert lines[3:] == [
+        "minitopo-dc: picoquic is not here yet: building it, once",
+        "minitopo-dc: getting the sources",
+        "minitopo-dc: picoquic cannot be built: no cc; Debian: apt-get install gcc: what needs it "
+        "is unsupported here",
     ]
 
 

@@ -21,7 +21,7 @@ from minitopo_dc.advice.neighbours import neighbours_of
 from minitopo_dc.advice.sequence import Progress, Runs, decide
 from minitopo_dc.advice.verdict import Advice
 from minitopo_dc.campaign.executors import local
-from minitopo_dc.clocks import chosen_jobs, require_clock
+from minitopo_dc.clocks import build_missing, chosen_jobs
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.fields import SettingsError, defaults
 from minitopo_dc.scenario import Scenario
@@ -63,11 +63,12 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged, stack = criterion(base.workload, margin_percent), candidates_of(base, transports, xn_ms)
+    judged = criterion(base.workload, margin_percent)
+    build_missing(base.model_copy(update={"transport": name}) for name in transports)
+    stack = candidates_of(base, transports, xn_ms)
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
-    require_clock("virtual", base.virtual.core)
     with nullcontext(output) if output is not None else TemporaryDirectory() as name:
         scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
         comparison = RowCampaign(Path(name), scenarios, variants=variants)

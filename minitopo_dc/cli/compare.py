@@ -26,7 +26,7 @@ from minitopo_dc.cli.screen import (
     saved,
     say,
 )
-from minitopo_dc.clocks import chosen_jobs, require_clock, unavailable_reason
+from minitopo_dc.clocks import build_missing, chosen_jobs, require_clock, unavailable_reason
 from minitopo_dc.comparison import ASKED, RowCampaign, scenario_of_row, variants_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
@@ -44,6 +44,8 @@ from minitopo_dc.scenario import Scenario
 
 MAX_REPETITIONS = 10_000
 """The most repetitions of a comparison, which lists them all; a campaign may have more."""
+DEFAULT_TRANSPORTS = ("quic-picoquic", "tcp")
+"""One of each stack that a comparison has unless transports are named."""
 HELP = "compare transports over one leg, Dual Connectivity and several paths"
 
 
@@ -79,12 +81,15 @@ def execute(arguments: argparse.Namespace) -> int:
     base = base_scenario(arguments)
     check_capture(arguments, base.clock)
     jobs = chosen_jobs(arguments.jobs, base.clock)
+    require_clock(base.clock)
+    if not arguments.dry_run:  # the default rows depend on what is built
+        transports = options.listed(arguments.transports or DEFAULT_TRANSPORTS)
+        build_missing(base.model_copy(update={"transport": name}) for name in transports)
     compared = rows(arguments, base)
     if arguments.leg is None:
         compared = over_each_leg(compared, base)
     scenarios = [scenario_of_row(base, row) for row in compared]
     check_rows(scenarios)
-    require_clock(base.clock, base.virtual.core)
     if arguments.dry_run:
         return _dry_run(scenarios, len(scenarios) * arguments.repetitions)
     root = new_directory(arguments.output, "compare", ASKED)

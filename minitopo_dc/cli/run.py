@@ -21,7 +21,13 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.cli.screen import Progress, new_directory, note, print_runs, save_figure, say
-from minitopo_dc.clocks import attempt, default_clock, require_clock, require_real
+from minitopo_dc.clocks import (
+    attempt,
+    build_missing,
+    default_clock,
+    require_clock,
+    require_real,
+)
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
@@ -70,7 +76,8 @@ def execute(arguments: argparse.Namespace) -> int:
     if interactive:
         check_command_line(scenario, clock)
         return open_command_line(scenario, new_directory(arguments.output, "run"))
-    require_clock(clock, scenario.virtual.core)
+    require_clock(clock)
+    build_missing([scenario])
     directory = new_directory(arguments.output, "run")
     watched = None if arguments.json else directory
     with Progress([scenario], watched=watched) as progress:

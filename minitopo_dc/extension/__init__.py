@@ -13,6 +13,10 @@ from typing import Any
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.installation import checkout
 
+CACHE_HOME = "XDG_CACHE_HOME"
+NO_HOME = Path("/nonexistent")
+"""Stands for the home of a user who has none, as in Debian's /etc/passwd."""
+
 
 class NotBuiltError(MinitopoDcError, RuntimeError):
     """Error: the extension is not here; the text says how to get it."""
@@ -48,8 +52,10 @@ class Extension:
         return build_directory(self.name)
 
     def find(self) -> Path | None:
-        """Return its file, None when it is not here."""
-        return find_file(self.name, self.file_name())
+        """Return its file, in a cache or else in the installed package; None: it is in none."""
+        name = self.file_name()
+        installed = self.folder / name
+        return find_file(self.name, name) or (installed if installed.exists() else None)
 
     def file_name(self) -> str:
         """Return its file's name, which changes with its sources and with the Python it is for."""
@@ -84,9 +90,15 @@ class Extension:
 def build_directory(name: str) -> Path:
     """Return where a thing is to be: in a writable checkout its `.cache`, else the user's."""
     root = checkout()
-    if root is not None and os.access(root, os.W_OK):
+    if root is not None and _is_writable(_of_checkout(root, name)):
         return _of_checkout(root, name)
     return _of_user(name)
+
+
+def _is_writable(directory: Path) -> bool:
+    """Return whether this user may write there; of a new one its nearest existing parent counts."""
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    return os.access(existing, os.W_OK)
 
 
 def find_file(name: str, file: str) -> Path | None:
@@ -102,5 +114,8 @@ def _of_checkout(root: Path, name: str) -> Path:
 
 
 def _of_user(name: str) -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "minitopo-dc" / name
+    try:
+        home = Path.home()
+    except RuntimeError:  # a container may run as a user whom it does not know
+        home = NO_HOME
+    return Path(os.environ.get(CACHE_HOME) or home / ".cache", "minitopo-dc", name)

@@ -15,6 +15,7 @@ import sys
 import sysconfig
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from pathlib import Path
 from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.extension import Extension
+from minitopo_dc.extension import CACHE_HOME, Extension
 
 COMPILER = "cc"
 PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"
@@ -67,7 +68,7 @@ def _make(
     target = cache / extension.file_name()
     if target.exists() and loading_error(extension.module, target) is None:
         return target  # made by another while we waited
-    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
         made = compile_into(cache, Path(scratch))
         reason = loading_error(extension.module, made)
         if reason is not None:
@@ -79,6 +80,11 @@ def _make(
 
 
 LOCK = "lock"
+SCRATCH = "scratch-"
+"""The beginning of the names of folders that a build removes at its end."""
+KEPT_S = 30 * 24 * 3600
+"""How long the cache keeps what is of other sources (s): our choice; a campaign that began before
+an upgrade, or another environment of the user, may still load it."""
 
 
 @contextlib.contextmanager
@@ -90,17 +96,22 @@ def build_lock(cache: Path) -> Iterator[Path]:
     """
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        with (cache / LOCK).open("w") as lock:
+        lock = os.open(cache / LOCK, os.O_CREAT, 0o644)  # it may be root's: it is only read
+        try:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield cache
+        finally:
+            os.close(lock)
     except OSError as error:
-        raise BuildError(str(error)) from error
+        raise BuildError(f"{error} (${CACHE_HOME} names another folder)") from error
 
 
 def remove_others(cache: Path, kept: set[Path]) -> None:
-    """Remove extensions of other sources, and what killed builds have left."""
+    """Remove old extensions of other sources (`KEPT_S`), and what killed builds have left."""
+    oldest = time.time() - KEPT_S
     for path in cache.iterdir():
-        if path in kept:
+        is_left = path.name.startswith(SCRATCH) or path.stat().st_mtime < oldest
+        if path in kept or not is_left:
             continue
         if path.is_dir():
             shutil.rmtree(path)

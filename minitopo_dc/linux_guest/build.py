@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory
-from minitopo_dc.extension.make import LOCK, BuildError, build_lock, remove_others, run
+from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,
@@ -190,7 +190,7 @@ TOOLS = {
 }
 """Programs, and the packages of Debian and Ubuntu that have them."""
 C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall")
-WORK = "work"
+WORK = f"{SCRATCH}kernel"
 """Sources and objects of a kernel that is not finished: kept, so that an ended build goes on."""
 UNPACKED = "unpacked.json"
 COMPILED_FILES = 630
@@ -243,7 +243,7 @@ def _make_programs(cache: Path, say: Say) -> None:
     if made.exists():
         return
     say("compiling agent and controller")
-    scratch = _empty(cache / "programs")
+    scratch = _empty(cache / f"{SCRATCH}programs")
     agent = [str(file) for file in agent_sources() if file.suffix == ".c"]
     controller = [str(file) for file in controller_sources() if file.suffix == ".c"]
     static = ["cc", *C_FLAGS, "-static", "-o", str(scratch / AGENT), *agent]

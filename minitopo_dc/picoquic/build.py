@@ -51,11 +51,16 @@ CIFRA = (
     *("modes", "poly1305", "sha256", "sha512"),
 )
 
+SORT = (
+    "void picoquic_sort_available_paths(picoquic_cnx_t *, uint64_t, uint64_t *, "
+    "picoquic_path_t **, uint64_t, picoquic_tuple_t **);"
+)
+"""The declaration for a call in the same file: no header has it."""
 RENAMED = {
     "quicctx.c": (("void picoquic_demote_path(", "void own_demote_path("),),
     "paths.c": (
         ("void picoquic_select_next_path_tuple(", "void own_select_next_path_tuple("),
-        ("void picoquic_sort_available_paths(", "void own_sort_available_paths("),
+        ("void picoquic_sort_available_paths(", f"{SORT}\nvoid own_sort_available_paths("),
     ),
     "streams.c": (
         (

@@ -44,7 +44,7 @@ class RadioSettings:
     # Table 1: "a low, 10% load in order to study higher peak data rates".
     load: float = 0.10
     # Formula (1) as it is printed; with `carrier` table 3 is impossible
-    # (docs/measurements/cellular.md).
+    # (studies/cellular/measured.md).
     interferers: Interferers = "all"
     # Multiplies all capacities: the calibration of a segment (docs/cellular.md), else 1.
     scale: float = 1.0

@@ -8,7 +8,7 @@ mean capacity (docs/cellular.md). The delay curve, the queues and the handover r
 paper; the sensitivity experiments vary them. The paper's BBR is compared with picoquic's bbr1: its
 bbr, version 3, has a window that grows without limit on these drives in cases 3 and 4. MPTCP has
 the kernel's own windows; the paper's were iperf's, 85.3 kB and 5 MB. The paper's picoquic is of
-2022. What was found out about the differences is in docs/measurements/cellular.md.
+2022. What was found out about the differences is in studies/cellular/measured.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The clients RP1 to RP7 of "QUIC in wireless mesh networks". Used are TCP's throughput (table 2) and
 the round-trip times that the study tells, no number of QUIC's: what QUIC makes of the legs is a
-prediction. docs/measurements/mesh.md#the-fit-of-the-legs has method and residuals. With
+prediction. studies/mesh/measured.md#the-fit-of-the-legs has method and residuals. With
 `--write DIRECTORY` it writes a scenario for each. With `--growing NAME ...` it prints what TCP has
 over the hops of these clients if its window grows, in place of 1,000 segments from the end of slow
 start on. With `--spread NAME ...` it prints rates over which TCP's throughput varies as much as the
@@ -71,7 +71,7 @@ CONNECTIONS, STUDENT_95 = 200, 1.97
 SPREAD_LEGS = 10
 SCENARIO = """\
 # Client {name} of "QUIC in wireless mesh networks": {hops}, TCP's {tcp:g} Mbit/s (table 2).
-# Made by studies/mesh/fit.py; docs/measurements/mesh.md has the method and what is ours.
+# Made by studies/mesh/fit.py; studies/mesh/measured.md has the method and what is ours.
 transport: quic
 mode: sc
 congestion_control: cubic      # the study's server, section 3.1

@@ -20,7 +20,12 @@ from tests import REPOSITORY
 
 README = REPOSITORY / "README.md"
 DOCS = REPOSITORY / "docs"
-PAGES = sorted({*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")})
+PAGES = sorted(
+    {
+        *(*REPOSITORY.glob("*.md"), *DOCS.rglob("*.md"), *REPOSITORY.glob("[!.]*/README.md")),
+        *REPOSITORY.glob("studies/*/measured.md"),
+    }
+)
 
 DATA = ("examples", "studies", "topologies", "traces")
 """What a user finds where he is: in a checkout."""

@@ -47,7 +47,8 @@ REASONS = {
     "sh": (
         *("sets a machine up", "changes the machine", "takes ten minutes", "opens a shell"),
         *("needs a Minitopo checkout", "needs a measured trace", "needs a browser"),
-        "needs a cluster",
+        *("needs a cluster", "needs the guest", "changes the checkout", "takes long"),
+        "like a command that is run",
     ),
 }
 """Why a block is not run. Imports of Python are, and a command's options are checked."""

@@ -11,6 +11,7 @@ import pytest
 from tests import REPOSITORY
 from tests.docs.pages import (
     NOT_RUN,
+    PAGES,
     RUN_AS_ROOT,
     RUN_WITH,
     Block,
@@ -69,6 +70,13 @@ def run(page: Path, home: Path, *, root: bool) -> None:
         if (block.mark or "").startswith(RUN_WITH):
             WITH[(block.mark or "").removeprefix(RUN_WITH)](home)
         run_script(block.code, home, PATIENCE_S)
+
+
+def test_a_command_of_any_other_page_says_why_it_is_not_run() -> None:
+    run_here = {*BLOCKS, *(REPOSITORY / place for place in ELSEWHERE)}
+    others = {*PAGES, *(REPOSITORY / "studies").rglob("*.md")} - run_here
+    commands = [block for page in others for block in blocks(page) if block.language == "sh"]
+    assert [str(block) for block in commands if not (block.mark or "").startswith(NOT_RUN)] == []
 
 
 @pytest.mark.parametrize("page", of(root=False), ids=name)

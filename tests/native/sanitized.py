@@ -9,7 +9,7 @@ from minitopo_dc.native.build import compile_core
 
 OPTIONS = (
     *("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"),
-    "-fno-sanitize-recover=all",
+    *("-fno-sanitize-recover=all", "-Werror"),
 )
 
 

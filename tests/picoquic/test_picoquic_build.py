@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,16 +133,65 @@ def test_an_extension_that_cannot_be_loaded_has_its_reason(tmp_path: Path) -> No
     assert "ImportError" in str(make.loading_error(library.EXTENSION.module, spoilt))
 
 
-def test_what_older_and_killed_builds_have_left_is_removed(tmp_path: Path) -> None:
-    kept = {tmp_path / "new", tmp_path / "sources.tar.gz", tmp_path / "lock"}
-    for name in ("new", "old", "killed"):
+def test_what_killed_builds_and_those_of_a_month_ago_have_left_is_removed(tmp_path: Path) -> None:
+    kept = {tmp_path / "new", tmp_path / "before-the-upgrade", tmp_path / "sources.tar.gz"}
+    for name in ("new", "before-the-upgrade", "old", f"{make.SCRATCH}killed"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
-    for name in ("sources.tar.gz", "lock", "requirements.txt"):
-        (tmp_path / name).touch()
-    make.remove_others(tmp_path, kept)
+    (tmp_path / "sources.tar.gz").touch()
+    for name in ("sources.tar.gz", "old"):
+        os.utime(tmp_path / name, (0, 0))
+    make.remove_others(tmp_path, {tmp_path / "new", tmp_path / "sources.tar.gz"})
     assert set(tmp_path.iterdir()) == kept
     assert (tmp_path / "new" / "file").exists()
+
+
+def test_of_two_builds_at_once_one_compiles_and_the_other_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.setenv(place, str(tmp_path))
+    monkeypatch.setattr(extension, "checkout", lambda: None)
+    monkeypatch.setattr(make, "loading_error", lambda _module, _path: None)
+    compiled: list[Path] = []
+
+    def compile_slowly(_cache: Path, scratch: Path) -> Path:
+        compiled.append(scratch)
+        time.sleep(0.1)
+        (made := scratch / "made.so").touch()
+        return made
+
+    own = replace(library.EXTENSION, salt="of this test")
+    with ThreadPoolExecutor() as pool:
+        builds = [pool.submit(make.make, own, compile_slowly) for _ in range(3)]
+    assert {build.result() for build in builds} == {own.find()}
+    assert len(compiled) == 1
+
+
+def test_a_user_without_a_home_is_told_of_another_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(extension, "checkout", lambda: None)
+    monkeypatch.setattr(extension, "NO_HOME", tmp_path / "file")
+    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert "not built" in str(library.missing())
+    with pytest.raises(BuildError, match=r"\$XDG_CACHE_HOME names another folder"):
+        build.build(silent)
+
+
+def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".cache").mkdir()
+    monkeypatch.setattr(extension, "checkout", lambda: tmp_path)
+    monkeypatch.setattr(os, "access", lambda path, _mode: path == tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    assert library.EXTENSION.build_directory() == tmp_path / "own" / "minitopo-dc" / "picoquic"
 
 
 @pytest.mark.parametrize("flags", [(), ("-mno-such-instructions",)])

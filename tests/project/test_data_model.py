@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from minitopo_dc.campaign.executors import local
+from minitopo_dc.cli import main
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.results import leg_series, load_results
+from minitopo_dc.results import leg_series, load_results, load_series
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result, save, save_element
@@ -24,6 +25,8 @@ DOWNLOAD: dict[str, Any] = {
     "legs": [{"downlink": {"rate_mbps": 20}}],
     "workload": {"size_mb": 0.05},
 }
+OF_0_2 = Path(__file__).parent / "data" / "results-0.2"
+"""What a development version 0.2 of 27 November 2026 has left, without its figures."""
 
 
 def set_version(directory: Path, version: object) -> None:
@@ -72,6 +75,21 @@ def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
     ):
         pass
     assert json.loads((tmp_path / FILE).read_text())["data_model"] == VERSION + 1
+
+
+def test_a_comparison_that_version_0_2_has_made_is_read_and_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = load_results(OF_0_2)
+    assert table["goodput_mbps"].round(2).tolist() == [3.56, 4.05]  # as that version printed them
+    assert set(table["congestion_control"]) == {"cubic-picoquic"}
+    legs = load_series(OF_0_2, "legs")
+    assert legs.groupby("id")["delivered_bytes"].max().to_dict() == {
+        "quic-picoquic-sc-1": 54_385,
+        "mpquic-picoquic-multipath-1": 38_991,
+    }
+    assert main(["show", str(OF_0_2)]) == 0
+    assert "mpquic-picoquic" in capsys.readouterr().out
 
 
 def test_an_old_runs_columns_get_the_names_of_today(tmp_path: Path) -> None:

@@ -19,10 +19,13 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import __version__
+from minitopo_dc.native.library import EXTENSION
 from minitopo_dc.results.run_result import NOTHING_RAN
 from tests import REPOSITORY
 
 pytestmark = pytest.mark.slow
+NATIVE = f"minitopo_dc/native/{EXTENSION.file_name()}"
+NO_COMPILER = {"PATH": "/nonexistent"}
 OWN = ("PYTHONPATH", "XDG_CACHE_HOME")
 """Of the environment of who runs the tests."""
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet")
@@ -43,11 +46,13 @@ workload: {size_mb: 0.5}
 """
 
 
-def build(source: Path, directory: Path) -> Path:
-    """A wheel of what is in a directory."""
+def build(source: Path, directory: Path, **variables: str) -> Path:
+    """A wheel of what is in a directory, made with additions to the environment."""
     offline = ("--no-index", "--no-deps", "--no-build-isolation")
     subprocess.run(
-        [*PIP, "wheel", *offline, "--wheel-dir", str(directory), str(source)], check=True
+        [*PIP, "wheel", *offline, "--wheel-dir", str(directory), str(source)],
+        env=os.environ | variables,
+        check=True,
     )
     (wheel,) = directory.glob("*.whl")
     return wheel
@@ -101,20 +106,22 @@ class User:
         self.home = home
         self._programs = environment / "bin"
 
-    def runs(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def runs(
+        self, program: str, *arguments: str, **variables: str
+    ) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if name not in OWN}
         return subprocess.run(
             [str(self._programs / program), *arguments],
             cwd=self.home,
-            env=kept | {"HOME": str(self.home), "COLUMNS": "200"},
+            env=kept | {"HOME": str(self.home), "COLUMNS": "200"} | variables,
             capture_output=True,
             text=True,
             check=False,
         )
 
-    def gets(self, *arguments: str) -> str:
+    def gets(self, *arguments: str, **variables: str) -> str:
         """The standard output of `minitopo-dc`, which must end well."""
-        done = self.runs("minitopo-dc", *arguments)
+        done = self.runs("minitopo-dc", *arguments, **variables)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -138,7 +145,7 @@ def test_the_wheel_has_every_file_of_the_package_and_no_other(wheel: Path) -> No
         if not folder.endswith("__pycache__")
     }
     packed = {name for name in names(wheel) if name.startswith("minitopo_dc/")}
-    assert packed == ours
+    assert packed == {*ours, NATIVE}
     assert {
         "minitopo_dc/py.typed",
         "minitopo_dc/report/page.html.j2",
@@ -172,7 +179,7 @@ def test_the_classifiers_are_of_the_pythons_that_it_takes(wheel: Path) -> None:
     assert metadata["Requires-Python"] == f">=3.{minors[0]}"
 
 
-def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
+def test_without_links_beside_an_older_build_the_wheel_is_the_same_and_without_compiler_in_python(
     wheel: Path, tmp_path: Path
 ) -> None:
     source = tmp_path / "source"
@@ -186,7 +193,7 @@ def test_without_links_and_beside_an_older_build_the_wheel_is_the_same(
     old = source / "build" / "lib" / "minitopo_dc"
     old.mkdir(parents=True)
     (old / "gone.py").touch()
-    assert names(build(source, tmp_path / "wheels")) == names(wheel)
+    assert names(build(source, tmp_path / "wheels", **NO_COMPILER)) == names(wheel) - {NATIVE}
 
 
 def test_the_package_that_runs_is_the_installed_one(user: User, environment: Path) -> None:
@@ -196,11 +203,11 @@ def test_the_package_that_runs_is_the_installed_one(user: User, environment: Pat
     assert user.runs("python", "-c", code).stdout == "None\n"
 
 
-def test_a_comparison_leaves_its_results_with_the_user_whatever_lies_there(user: User) -> None:
+def test_without_a_compiler_a_comparison_leaves_its_results_whatever_lies_there(user: User) -> None:
     for name in ("types", "random", "minitopo_dc"):
         (user.home / f"{name}.py").write_text("raise SystemExit('of the user')")
     options = ("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "2", "--json")
-    results = json.loads(user.gets("compare", *options))
+    results = json.loads(user.gets("compare", *options, **NO_COMPILER))
     statuses = [each["status"] for each in results]
     assert statuses == ["unsupported"] * 5 + ["ok"] * 4 + ["unsupported"]
     assert "minitopo-dc build linux" in results[0]["reason"]
@@ -211,7 +218,8 @@ def test_a_comparison_leaves_its_results_with_the_user_whatever_lies_there(user:
 
 def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
     few = ("--only", "experiment=batch-size", "--only", "way=quic_bm", "--only", "batch=100")
-    get_for(user, "aioquic-2020")
+    give_sources(user, "aioquic-2020")
+    user.gets("build", "aioquic-2020")
     user.gets("campaign", "run", "thesis/throughput", *few, "--sample", "--seeds", "1")
     report = user.home / "results/thesis-throughput-sample/report/report.html"
     assert "Table 5.3" in report.read_text(encoding="utf-8")
@@ -220,23 +228,25 @@ def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
 def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
     cache = user.home / ".cache" / "minitopo-dc" / "picoquic"
     (user.home / "multipath.yaml").write_text(MULTIPATH)
-    done = user.runs("minitopo-dc", "run", "multipath.yaml", "--json")
+    done = user.runs("minitopo-dc", "run", "multipath.yaml", "--json", **NO_COMPILER)
     assert done.returncode == NOTHING_RAN
+    assert "no C compiler" in done.stderr
     assert "get it: minitopo-dc build picoquic" in json.loads(done.stdout)["reason"]
-    assert get_for(user, "picoquic").is_relative_to(cache)
-    assert json.loads(user.gets("run", "multipath.yaml", "--json"))["status"] == "ok"
+    give_sources(user, "picoquic")
+    result = json.loads(user.gets("run", "multipath.yaml", "--json"))
+    assert (result["status"], result["details"]["core"]) == ("ok", "native")
+    assert list(cache.glob("*/*.so"))
 
 
-def get_for(user: User, name: str) -> Path:
-    """Build something for the user, from the sources that this checkout has kept: no network."""
+def give_sources(user: User, name: str) -> None:
+    """Give the user the sources that this checkout has kept, so that a build needs no network."""
     sources = list((REPOSITORY / ".cache" / name).glob("*.tar.gz"))
     if not sources:
         reason = f"{name} is not built here (minitopo-dc build {name})"
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
     cache = user.home / ".cache" / "minitopo-dc" / name
-    cache.mkdir(parents=True)
+    cache.mkdir(parents=True, exist_ok=True)
     shutil.copy(sources[0], cache)
-    return Path(user.gets("build", name).strip())
 
 
 def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:

@@ -148,7 +148,7 @@ def test_dense_stretches_have_more_cells() -> None:
 
 
 def test_the_fitted_drive_is_near_the_published_numbers() -> None:
-    """Two hours scatter; docs/measurements/cellular.md has the fit over 33."""
+    """Two hours scatter; studies/cellular/measured.md has the fit over 33."""
     log = synthesise_drive(1, 7200, replace(ENVIRONMENTS["entire"], speed_kmh=90.0))
     statistics = channel_statistics(channels_of(log), log)
     assert statistics.available_mean == pytest.approx(2.97, abs=0.25)

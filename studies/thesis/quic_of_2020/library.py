@@ -17,7 +17,14 @@ from pathlib import Path
 from types import ModuleType
 
 from minitopo_dc.extension import NotBuiltError, build_directory, find_file
-from minitopo_dc.extension.make import BuildError, SourceDistribution, build_lock, remove_others
+from minitopo_dc.extension.make import (
+    LOCK,
+    SCRATCH,
+    BuildError,
+    SourceDistribution,
+    build_lock,
+    remove_others,
+)
 
 NAME = "aioquic-2020"
 """Of its folder in the cache, and what `minitopo-dc build` is told."""
@@ -83,12 +90,12 @@ def build(say: Callable[[str], None]) -> Path:
         return found.parent
     with build_lock(build_directory(NAME)) as cache:
         target = cache / _folder() / PACKAGE
-        with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
             made = _rewritten(SOURCE.unpack(SOURCE.fetch(cache, say), Path(scratch)))
             target.parent.mkdir(exist_ok=True)
             shutil.rmtree(target, ignore_errors=True)
             made.replace(target)
-        remove_others(cache, {target.parent, cache / "lock", cache / SOURCE.archive})
+        remove_others(cache, {target.parent, cache / LOCK, cache / SOURCE.archive})
         return target
 
 
