@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import make_capacity
@@ -74,7 +74,6 @@ def test_a_view_never_touches_the_leg() -> None:
     assert all(shown(view, 1, SIZE) for view in policy.views)
 
 
-@settings(deadline=None, max_examples=25)
 @given(
     st.sampled_from(["down", "slower", "faster"]),
     st.integers(0, 60 * MS),
