@@ -63,7 +63,7 @@ def test_a_campaign_says_once_why_its_runs_are_unsupported(
 ) -> None:
     path, output = tmp_path / "mine.py", tmp_path / "out"
     path.write_text(HEAD + FOUR, encoding="utf-8")
-    command = ["campaign", "run", str(path), "--output", str(output)]
+    command = ["campaign", "run", str(path), "--jobs", "1", "--output", str(output)]
     assert cli.main([*command, "--dry-run"]) == 0
     assert not output.exists()
     for again in (command, ["campaign", "status", str(output)]):

@@ -11,7 +11,7 @@ import pytest
 
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.campaign.designs import spread
-from minitopo_dc.campaign.plan import Plan
+from minitopo_dc.campaign.plan import Case, Plan
 from minitopo_dc.campaign.program import Program, load_program, studies
 from minitopo_dc.installation import PACKAGE
 from tests import REPOSITORY
@@ -59,11 +59,8 @@ def test_runs_have_the_identity_that_recorded_ones_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_quick_runs_are_fewer_and_a_report_needs_no_run(name: str, tmp_path: Path) -> None:
-    found = study(name)
+def test_quick_runs_are_fewer(name: str) -> None:
     assert len(plan(name, "quick").rows) < len(plan(name, "full").rows)
-    campaign = Campaign(tmp_path, found.cases("quick"), found.seeds("quick"))
-    found.try_report(campaign.empty_table(), campaign.label_values)
 
 
 def test_a_report_of_a_quick_version_judges_each_environment() -> None:
@@ -154,25 +151,27 @@ def test_recorded_runs_stay_joined_and_can_be_planned(study: str, file: str, ver
 EXAMPLES = (REPOSITORY / "examples/campaigns").glob("*.py")
 FILES = studies() | {f"examples/{path.stem}": path for path in EXAMPLES}
 DIGESTS: dict[str, str] = json.loads(Path(__file__).with_name("digests.json").read_text())
-"""By campaign: what `digest_of` returns. Whoever edits a scenario makes other runs."""
+"""By campaign: of the identities of some quick runs. Whoever edits a scenario makes other runs."""
 MOST = 40
 """The most cases that are planned: of thousands some, evenly chosen."""
 
 
-def digest_of(path: Path) -> str:
-    """Return a digest of the identities of some runs of a campaign's quick version."""
-    program = load_program(path)
-    plan = Plan(spread(program.cases("quick"), MOST), program.seeds("quick"))
-    return hashlib.sha256(" ".join(sorted(plan.scenarios)).encode()).hexdigest()[:16]
+@pytest.fixture(scope="module", params=FILES)
+def quick(request: pytest.FixtureRequest) -> tuple[str, Program, list[Case]]:
+    """A campaign's name, its program, and some cases of its quick version."""
+    program = load_program(FILES[request.param])
+    return request.param, program, spread(program.cases("quick"), MOST)
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_campaign_has_the_runs_that_it_had(name: str) -> None:
-    assert digest_of(FILES[name]) == DIGESTS[name]
+def test_a_campaign_has_the_runs_that_it_had(quick: tuple[str, Program, list[Case]]) -> None:
+    name, program, cases = quick
+    identities = " ".join(sorted(Plan(cases, program.seeds("quick")).scenarios))
+    assert hashlib.sha256(identities.encode()).hexdigest()[:16] == DIGESTS[name]
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_campaign_s_report_asks_for_columns_of_its_table(name: str, tmp_path: Path) -> None:
-    program = load_program(FILES[name])
-    campaign = Campaign(tmp_path, spread(program.cases("quick"), MOST), [1])
+def test_a_campaign_s_report_asks_for_columns_of_its_table(
+    quick: tuple[str, Program, list[Case]], tmp_path: Path
+) -> None:
+    _, program, cases = quick
+    campaign = Campaign(tmp_path, cases, [1])
     program.try_report(campaign.empty_table(), campaign.label_values)
