@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from minitopo_dc.router.drivers import PduOnLeg, TransmitDriver
+import pytest
+
+from minitopo_dc.router.drivers import PduOnLeg, ReportSender, TransmitDriver
 
 
 class HeldPdu(PduOnLeg):
@@ -55,3 +57,25 @@ def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
     Sender(1, entity, [Queue(own, other, plain)], loop).handle(5)
     assert taken == [(0, [7], 5)]
     assert (own.dropped, other.dropped) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("up", "every_leg", "taken"),
+    [
+        ([False, True], False, [2]),
+        ([True, True], False, [1]),
+        ([True, False, True], True, [1, 3]),
+        ([False, False], False, [1]),
+    ],
+)
+def test_a_report_takes_the_first_leg_that_is_up_or_all_of_them_or_where_none_is_the_first(
+    up: list[bool], every_leg: bool, taken: list[int]
+) -> None:
+    sent: list[int] = []
+    ways: list[Any] = [
+        (SimpleNamespace(is_up=is_up), lambda report, now, leg=leg: sent.append(leg))  # noqa: ARG005
+        for leg, is_up in enumerate(up, start=1)
+    ]
+    maker: Any = SimpleNamespace(poll=lambda _: b"report", next_timeout=None, start=None)
+    ReportSender(maker, ways, every_leg=every_leg).handle(5)
+    assert sent == taken

@@ -190,3 +190,18 @@ def test_with_early_numbering_an_sdu_waits_with_its_number_and_leaves_a_gap_if_i
     counts = [count for _, count, _ in bearer.sent]
     assert counts == [sdu for _, _, sdu in bearer.sent]
     assert 40 in counts and len(counts) < 20
+
+
+@pytest.mark.parametrize(("losses", "dropped"), [((1, 0), []), ((1, 1), ["sdu"])])
+def test_an_sdu_is_dropped_when_every_backhaul_that_has_a_copy_loses_it(
+    losses: tuple[float, float], dropped: list[str]
+) -> None:
+    entity = TransmittingEntity[str](
+        sn_format(18),
+        make_policy("duplicate", legs=2),
+        legs=2,
+        states=(WrittenLeg(), WrittenLeg()),
+        flow_control=[FlowControl(interval=5 * MS, delay=XN, loss=loss) for loss in losses],
+    )
+    assert entity.push("sdu", SIZE, 0)
+    assert entity.dropped() == dropped
