@@ -45,7 +45,7 @@ BLOCKS = {
     if place not in ELSEWHERE
 }
 OPTIONS = {
-    "advise": "--time 12",
+    "advise": "--time 20",
     "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
     "compare": "--transports mpquic-picoquic quic-picoquic --size 0.5 --repetitions 1",
@@ -89,7 +89,7 @@ def test_the_commands_of_a_page_for_root_end_well(page: Path, tmp_path: Path) ->
 
 
 PAGES = ("first-scenario.md", "your-two-links.md")
-SHORT = {"advise --legs mine.csv": "--time 12", "advise": "--time 600"}
+SHORT = {"advise --legs mine.csv": "--time 60", "advise": "--time 600"}
 """Beside other work the time must not be up before the verdict, where the page shows one."""
 
 
