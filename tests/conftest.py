@@ -15,9 +15,9 @@ from minitopo_dc.results.trust import LIMITS_VARIABLE
 
 NOT_ROOT = "needs root: sudo make test"
 
-# A busy machine takes its time: no test is about how long an example takes. Half of Hypothesis'
-# 100 examples: each run of the tests draws others.
-settings.register_profile("minitopo-dc", deadline=None, max_examples=50)
+# A busy machine takes its time: no test is about how long an example takes. A quarter of
+# Hypothesis' 100 examples: each run of the tests draws others. The twins in C have more (EXAMPLES).
+settings.register_profile("minitopo-dc", deadline=None, max_examples=25)
 settings.load_profile("minitopo-dc")
 
 

@@ -1,11 +1,14 @@
-"""Who is set against whom, and what is judged."""
+"""What is set against what, and the study's nearest networks."""
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +16,14 @@ from hypothesis import strategies as st
 from minitopo_dc.advice import advise, base_of
 from minitopo_dc.advice.candidates import candidates_of
 from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.advice.neighbours import (
+    COLUMNS,
+    NEIGHBOURS,
+    neighbours_of,
+    places,
+    position_of,
+    read_networks,
+)
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.workloads import parse_workload
@@ -101,3 +112,77 @@ def test_a_run_that_failed_has_no_score() -> None:
 def test_no_time_at_all_is_one_error() -> None:
     with pytest.raises(SettingsError, match="--time: 0; allowed: 1 to 86400 s"):
         advise(LEGS, seconds=0)
+
+
+def near(
+    legs: list[dict[str, Any]] = LEGS, stack: str = "picoquic", **fields: Any
+) -> dict[str, Any] | None:
+    base = base_of(legs, **fields)
+    return neighbours_of(base, stack, 0.05)
+
+
+def test_a_network_has_numbers_without_a_unit() -> None:
+    legs = [
+        {"downlink": {"rate_mbps": 10, "queue_packets": 100}, "delay_ms": 40},
+        {"downlink": {"rate_mbps": 30}, "delay_ms": 10, "loss_percent": 0.1},
+    ]
+    found = position_of(base_of(legs))
+    assert found == pytest.approx({
+        "share": 0.75,
+        "delay_ratio": 4,
+        "windows": 80 / (40 * 0.035),
+        "queueing": (0.75 * 40 + 0.25 * 120) / 35,
+        "lost_per_window": 0.00075 * 40e6 * 0.035 / 12000,
+    })  # fmt: skip
+    assert math.isnan(position_of(base_of(LEGS, workload="realtime"))["windows"])
+
+
+def test_the_place_of_a_network_of_the_study_is_that_of_its_line() -> None:
+    legs = [  # the first line of the file, with its legs the other way round
+        {"downlink": {"rate_mbps": 10.0486 * share, "delay_ms": trip / 2, "queue_ms": queue,
+                      "loss_percent": loss}, "uplink": {"delay_ms": trip / 2}}
+        for share, trip, queue, loss in (
+            (1 - 0.573186, 73.9739 * 0.503525 / 1.503525, 192.993, 0),
+            (0.573186, 73.9739 / 1.503525, 56.9906, 0.01),
+        )
+    ]  # fmt: skip
+    found = position_of(base_of(legs, workload={"kind": "download", "size_mb": 9.69411}))
+    here = places(pd.DataFrame([found])).to_numpy()[0]
+    assert here == pytest.approx(read_networks("download")[COLUMNS].to_numpy()[0], rel=1e-3)
+
+
+def test_neighbours_have_the_same_congestion_control() -> None:
+    found = near(congestion_control="reno")
+    assert found is not None
+    assert (found["near"]["tie"]["points"], found["all"]["tie"]["points"]) == (NEIGHBOURS, 128)
+    assert "Of the 20 networks of the study with reno that are most like" in found["sentence"]
+    assert json.loads(json.dumps(found, allow_nan=False))["stack"] == "picoquic"
+
+
+def test_a_congestion_control_that_the_study_lacks_has_neighbours_with_any() -> None:
+    found = near(congestion_control="fast")
+    assert found is not None
+    assert (found["congestion_control"], found["all"]["tie"]["points"]) == (None, 512)
+
+
+@pytest.mark.parametrize(
+    ("legs", "fields"),
+    [
+        (LEGS, {"workload": "realtime"}),
+        ([*LEGS, LEGS[0]], {}),
+        ([LEGS[0], {"downlink": {"rate_mbps": 10}, "delay_ms": 0}], {}),
+        (LEGS, {"stack": "tquic"}),
+    ],
+)
+def test_what_the_study_has_no_networks_of_has_no_neighbours(
+    legs: list[dict[str, Any]], fields: dict[str, Any]
+) -> None:
+    assert near(legs, **fields) is None
+
+
+def test_a_position_outside_the_study_is_said_to_be() -> None:
+    lossy = {"downlink": {"rate_mbps": 50, "loss_percent": 30}, "delay_ms": 100}
+    found = near([lossy, LEGS[1]])
+    assert found is not None
+    assert found["is_outside"]
+    assert found["sentence"].endswith("outside their range, so none is near.")

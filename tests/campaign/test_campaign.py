@@ -159,6 +159,15 @@ def test_a_wrong_scenario_is_refused_before_anything_is_run(
     assert not (tmp_path / "c").exists()
 
 
+def test_a_malformed_trace_is_refused_before_anything_is_run(tmp_path: Path) -> None:
+    trace = tmp_path / "trace.csv"
+    trace.write_text("0,20\n1,fast\n")
+    legs = [{"trace": str(trace), "uplink": {"rate_mbps": 1}}]
+    with pytest.raises(InputError, match=r"case batch 2: .*trace\.csv:2: "):
+        Campaign(tmp_path / "c", [(scenario(mode="sc", legs=legs), {"batch": 2})])
+    assert not (tmp_path / "c").exists()
+
+
 @pytest.mark.parametrize(
     ("labels", "words"),
     [

@@ -32,6 +32,7 @@ def cases(version):
 def seeds(version):
     return (1, 2)
 '''
+QUICK = ("--quick", "--jobs", "1")
 Write = Callable[..., Path]
 
 
@@ -166,7 +167,7 @@ def test_reading_results_never_runs_the_file(
 ) -> None:
     path = write()
     root = tmp_path / "c"
-    assert main(["campaign", "run", str(path), "--quick", "--output", str(root)]) == 0
+    assert main(["campaign", "run", str(path), *QUICK, "--output", str(root)]) == 0
     assert json.loads((root / "campaign.json").read_text())["version"] == "quick"
     path.write_text("raise SystemExit('it was run')\n")
     (root / "campaign.py").write_text("raise SystemExit('it was run')\n")
@@ -212,7 +213,7 @@ def test_a_wrong_choice_is_one_line(
 @pytest.mark.usefixtures("reports")
 def test_a_hostile_table_leads_nowhere(write: Write, tmp_path: Path) -> None:
     root = tmp_path / "c"
-    assert main(["campaign", "run", str(write()), "--quick", "--output", str(root)]) == 0
+    assert main(["campaign", "run", str(write()), *QUICK, "--output", str(root)]) == 0
     table = load(root)
     table["status"], table["run"] = "missing", "../../elsewhere"
     table.to_parquet(root / "runs.parquet")
@@ -231,7 +232,7 @@ def test_show_compares_two_campaigns_by_labels(
 ) -> None:
     roots = [str(tmp_path / name) for name in ("one", "two")]
     for root in roots:
-        assert main(["campaign", "run", str(write()), "--quick", "--output", root]) == 0
+        assert main(["campaign", "run", str(write()), *QUICK, "--output", root]) == 0
     capsys.readouterr()
     assert main(["show", roots[0]]) == 0
     assert f"{roots[0]}: 2 runs, 2 ok" in capsys.readouterr().out

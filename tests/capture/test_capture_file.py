@@ -1,20 +1,36 @@
-"""Capture files, read by scapy; and the clock they are dated by."""
+"""Captures: their files, frames, layers and options."""
 
 from __future__ import annotations
 
+import argparse
 import time
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.layers.inet import IP
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.packet import Packet, Padding, Raw
 from scapy.utils import rdpcap
 
-from minitopo_dc.capture import CaptureFile, layers, pdu_framing, read_capture, wall_clock_offset
-from minitopo_dc.pdcp import append_trailer, sn_format
-from tests.capture.packets import datagram
+from minitopo_dc import cli
+from minitopo_dc.capture import (
+    CaptureFile,
+    frame_start,
+    layers,
+    pdu_framing,
+    read_capture,
+    wall_clock_offset,
+)
+from minitopo_dc.cli import compare
+from minitopo_dc.cli.options.rows import base_scenario
+from minitopo_dc.pdcp import PduError, append_trailer, sn_format, split_trailer
+from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
+from minitopo_dc.scenario import Scenario
+from tests.capture.packets import datagram, datagrams, recomputed
 
 DAY_NS = 86_400_000_000_000
 
@@ -91,3 +107,210 @@ def test_the_offset_turns_the_monotonic_clock_into_the_wall_clock() -> None:
     offset = wall_clock_offset()
     dated = time.monotonic_ns() + offset
     assert before - 1_000_000 <= dated <= time.time_ns() + 1_000_000
+
+
+def on_leg(sdu: bytes, bits: int, sn: int) -> bytes:
+    return append_trailer(sdu, sn_format(bits).encode(sn))
+
+
+identities = st.fixed_dictionaries(
+    {
+        "leg": st.integers(1, 255),
+        "bearer": st.integers(1, 32),
+        "direction": st.sampled_from(("downlink", "uplink")),
+        "sn_bits": st.sampled_from((12, 18)),
+    }
+)
+
+
+@given(identities, st.integers(0, 4095), datagrams)
+def test_a_framed_pdu_tells_number_leg_bearer_and_direction(
+    identity: dict[str, Any], sn: int, sdu: Packet
+) -> None:
+    captured = IP(pdu_framing(**identity)(on_leg(bytes(sdu), identity["sn_bits"], sn)))
+    tags = captured[layers.PdcpNrUdp]
+    assert identity == {
+        "leg": tags.ueid,
+        "bearer": tags.bearer_id,
+        "direction": tags.sprintf("%PdcpNrUdp.direction%"),
+        "sn_bits": tags.sn_length,
+    }
+    assert tags.payload.sn == sn
+    assert bytes(tags.payload.payload) == bytes(sdu)
+
+
+@given(st.sampled_from((12, 18)), datagrams)
+def test_the_outer_datagram_has_right_lengths_and_header_checksum(bits: int, sdu: Packet) -> None:
+    frame = pdu_framing(leg=1, bearer=1, direction="uplink", sn_bits=bits)
+    captured = frame(on_leg(bytes(sdu), bits, 0))
+    outer = IP(captured)
+    assert recomputed(outer) == captured
+    assert outer.len == len(captured) == outer[UDP].len + 20
+
+
+def test_each_direction_has_its_own_addresses() -> None:
+    frames = [
+        IP(pdu_framing(leg=1, bearer=1, direction=direction, sn_bits=18)(on_leg(datagram(), 18, 0)))
+        for direction in ("downlink", "uplink")
+    ]
+    down, up = frames
+    assert (down.src, down.dst) == (up.dst, up.src)
+    assert down.src != down.dst
+
+
+def test_a_16_bit_number_follows_the_datagram_of_the_end_host() -> None:
+    frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=16)
+    captured = frame(on_leg(datagram(), 16, 40_000))
+    assert captured == datagram() + (40_000).to_bytes(2, "big")
+    assert layers.PdcpData16(IP(captured)[Padding].load).sn == 40_000
+
+
+def test_a_pdu_that_leaves_no_room_for_its_frame_is_captured_as_it_is() -> None:
+    frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=18)
+    fits, too_long = (on_leg(datagram(size), 18, 0) for size in (65_484, 65_485))
+    assert len(frame(fits)) == 65_535
+    assert frame(too_long) == too_long
+
+
+@given(identities)
+def test_a_frame_without_a_pdu_is_whole_by_its_lengths_and_checksum(
+    identity: dict[str, Any],
+) -> None:
+    start = frame_start(**identity)
+    outer = IP(start)
+    assert recomputed(outer) == start
+    assert outer.len == len(start) == outer[UDP].len + 20
+    assert pdu_framing(**identity)(on_leg(datagram(), identity["sn_bits"], 1))[28:].startswith(
+        start[28:]
+    )
+
+
+def test_with_16_bits_nothing_is_before_a_pdu() -> None:
+    assert frame_start(leg=1, bearer=1, direction="downlink", sn_bits=16) == b""
+
+
+def test_what_is_no_pdu_is_captured_as_it_is() -> None:
+    cut = datagram()[:100]
+    for bits in (12, 16, 18):
+        frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=bits)
+        assert frame(cut) == cut
+
+
+DATA: dict[int, type[Packet]] = {
+    12: layers.PdcpData12,
+    16: layers.PdcpData16,
+    18: layers.PdcpData18,
+}
+TRAILER: dict[int, type[Packet]] = {
+    12: layers.PdcpTrailer12,
+    16: layers.PdcpTrailer16,
+    18: layers.PdcpTrailer18,
+}
+numbers = st.sampled_from((12, 16, 18)).flatmap(
+    lambda bits: st.tuples(st.just(bits), st.integers(0, 2**bits - 1))
+)
+
+
+@given(numbers, datagrams)
+def test_a_built_pdu_has_the_codec_s_header(number: tuple[int, int], sdu: Packet) -> None:
+    bits, sn = number
+    assert bytes(DATA[bits](sn=sn) / sdu) == sn_format(bits).encode(sn) + bytes(sdu)
+
+
+@given(numbers, datagrams)
+def test_the_codec_s_pdu_is_dissected(number: tuple[int, int], sdu: Packet) -> None:
+    bits, sn = number
+    pdu = DATA[bits](sn_format(bits).encode(sn) + bytes(sdu))
+    assert pdu.sn == sn
+    assert bytes(pdu[IP]) == bytes(sdu)
+
+
+@given(numbers, datagrams)
+def test_a_built_trailer_is_the_codec_s(number: tuple[int, int], sdu: Packet) -> None:
+    bits, sn = number
+    built = bytes(TRAILER[bits](sn=sn) / sdu)
+    assert built == append_trailer(bytes(sdu), sn_format(bits).encode(sn))
+    header, datagram_again = split_trailer(built, sn_format(bits).size)
+    assert (sn_format(bits).decode(header), datagram_again) == (sn, bytes(sdu))
+
+
+@given(numbers, datagrams)
+def test_a_trailer_is_dissected_and_built_again(number: tuple[int, int], sdu: Packet) -> None:
+    bits, sn = number
+    on_leg = append_trailer(bytes(sdu), sn_format(bits).encode(sn))
+    pdu = TRAILER[bits](on_leg)
+    assert (pdu.sn, bytes(pdu[IP]), bytes(pdu)) == (sn, bytes(sdu), on_leg)
+
+
+@given(numbers, datagrams)
+def test_a_datagram_with_a_trailer_has_the_length_and_checksum_of_ip(
+    number: tuple[int, int], sdu: Packet
+) -> None:
+    bits, sn = number
+    on_leg = IP(append_trailer(bytes(sdu), sn_format(bits).encode(sn)))
+    assert on_leg.len == len(bytes(on_leg))
+    assert recomputed(on_leg) == bytes(on_leg)
+
+
+def test_the_first_bit_tells_a_control_pdu() -> None:
+    control = layers.PdcpData18(b"\x00\x00\x07" + datagram())
+    assert control.sprintf("%PdcpData18.dc%") == "control"
+    with pytest.raises(PduError, match="control PDU"):
+        sn_format(18).decode(bytes(control))
+
+
+def test_a_pdu_may_carry_ipv6() -> None:
+    sdu = bytes(IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP() / Raw(b"six"))
+    assert layers.PdcpData12(sn_format(12).encode(5) + sdu)[IPv6].dst == "2001:db8::2"
+
+
+def test_what_is_no_ip_stays_bytes() -> None:
+    assert layers.PdcpData12(sn_format(12).encode(5) + b"\x00\x01")[Raw].load == b"\x00\x01"
+
+
+def test_bytes_that_end_too_early_are_no_trailer() -> None:
+    with pytest.raises(PduError, match="truncated"):
+        layers.PdcpTrailer18(datagram()[:100])
+
+
+LEG = {"downlink": {"rate_mbps": 20}}
+
+
+def compared(*arguments: str) -> Scenario:
+    parser = argparse.ArgumentParser()
+    compare.add(parser)
+    return base_scenario(parser.parse_args(arguments))
+
+
+def scenario(**more: object) -> Scenario:
+    values = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG], "real": {"backhaul": [LEG]}}
+    return Scenario.check(values | more, "test")
+
+
+def test_captures_are_off_unless_asked_for(tmp_path: Path) -> None:
+    assert compared().real.capture == ()
+    assert compared("--pcap").real.capture == ("legs",)
+    wanted = scenario()
+    elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    assert [each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))] == [None] * 4
+
+
+def test_each_host_is_told_the_direction_that_leaves_it(tmp_path: Path) -> None:
+    wanted = scenario(real={"capture": ["legs"], "backhaul": [LEG]})
+    elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    assert {each.host: each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))} == {
+        "gnb": "downlink",
+        "ue": "uplink",
+        "edge": "downlink",
+        "agg": "uplink",
+    }
+
+
+def test_the_virtual_clock_refuses_captures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "s.yaml"
+    scenario(transport="quic", real={}).save(path)
+    arguments = ["run", str(path), "--pcap", "--clock", "virtual"]
+    assert cli.main([*arguments, "--output", str(tmp_path / "result")]) == 2
+    assert "--pcap: needs --clock real" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
 ) -> None:
     legs = SMALL[1:-2]  # without the time
     asked = [*legs, "--dc", "papers", "deployable", "ideal", "--transports", "quic-picoquic"]
-    more = ["--modes", "dc", "--clock", "virtual", "--repetitions", "1"]
+    more = ["--modes", "dc", "--clock", "virtual", "--repetitions", "1", "--jobs", "1"]
     assert cli.main(["compare", *asked, *more, "--output", str(tmp_path / "out")]) == 0
     compared, advised = (
         load_results(root).query("mode == 'dc' and seed == 1").set_index("variant")["goodput_mbps"]

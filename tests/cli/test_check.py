@@ -1,21 +1,25 @@
-"""`minitopo-dc check` as a person reads it, in a terminal of 80 columns."""
+"""`check`, `build` and `explore`."""
 
 from __future__ import annotations
 
 import io
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from minitopo_dc import cli
+from minitopo_dc.cli import build, explore, main
 from minitopo_dc.cli import check as check_command
-from minitopo_dc.cli import main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
 from minitopo_dc.real.machine import Finding, check
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runners.tquic import CACHE
 from minitopo_dc.scenario import Scenario
 
 WIDTH = 80
@@ -29,6 +33,22 @@ MPQUIC = Finding(
 BBR = Finding(
     "kernel: bbr", "optional-missing", "No such file", "congestion control bbr", "modprobe tcp_bbr"
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_run_of_a_transfer() -> Iterator[None]:
+    """Let the tests share the runs of small transfers, those of guests take seconds."""
+    run, results = check_command._run, dict[tuple[str, str], RunResult]()
+
+    def run_once(scenario: Scenario) -> RunResult:
+        key = guest.MEMORY, scenario.model_dump_json()
+        if key not in results:
+            results[key] = run(scenario)
+        return results[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(check_command, "_run", run_once)
+        yield
 
 
 def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
@@ -137,3 +157,77 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
     assert outcome["tcp on the virtual clock"].status == "optional-missing"
     assert "the guest kernel has ended" in outcome["tcp on the virtual clock"].detail
     assert outcome["quic on the virtual clock"].status == "ok"
+
+
+SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
+
+
+def checkout(root: Path, rest: str) -> Path:
+    script = root / "scripts" / "tquic.sh"
+    script.parent.mkdir()
+    script.write_text(SCRIPT.format(folder=root / CACHE / "bin", rest=rest))
+    script.chmod(0o755)
+    return root
+
+
+def test_what_was_built_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, ""))
+    assert cli.main(["build", "tquic"]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / ".cache/tquic/bin")
+
+
+def test_a_reason_of_the_script_is_the_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = f"echo cargo is too old > {tmp_path / CACHE / 'unavailable'}"
+    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, rest))
+    assert cli.main(["build", "tquic"]) == 1
+    assert capsys.readouterr().err == "minitopo-dc: cargo is too old\n"
+
+
+def test_a_script_that_fails_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, "exit 3"))
+    assert cli.main(["build", "tquic"]) == 1
+    assert "scripts/tquic.sh ended with 3" in capsys.readouterr().err
+
+
+def test_without_a_checkout_cargo_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(build, "checkout", lambda: None)
+    assert cli.main(["build", "tquic"]) == 1
+    assert "cargo install tquic_tools" in capsys.readouterr().err
+
+
+def test_a_missing_package_is_one_line_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(explore, "find_spec", lambda name: None if name == "voila" else object())
+    assert main(["explore", "--no-browser", "--port", str(_free_port())]) == 2
+    words = 'minitopo-dc: explore needs voila: pip install "minitopo-dc[notebooks]"\n'
+    assert capsys.readouterr().err == words
+
+
+def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert main(["explore", "--no-browser", "--port", str(port)]) == 2
+    words = f"minitopo-dc: --port: {port}: Address already in use; give another\n"
+    assert capsys.readouterr().err == words
+
+
+def test_a_port_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--port", "70000"]) == 2
+    assert "--port: 70000; allowed: 1 to 65535" in capsys.readouterr().err
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -30,7 +30,7 @@ RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_is_malformed_is_refused_in_a_message_that_names_it(kind: str) -> None:
-    examples = settings(max_examples=20, derandomize=True)
+    examples = settings(max_examples=10, derandomize=True)
     examples(given(seed=st.integers(0, 2**32))(_tried))(kind=kind)
 
 
@@ -40,7 +40,7 @@ def _tried(kind: str, seed: int) -> None:
     assert case.outcome not in FAULTS, (seed, case)
 
 
-@settings(max_examples=60, derandomize=True)
+@settings(derandomize=True)
 @given(value=st.sampled_from(HOSTILE), field=st.sampled_from(sorted(LegSettings.model_fields)))
 def test_no_value_of_a_leg_raises_anything_but_a_settings_error(value: Any, field: str) -> None:
     given_fields = {"rate_mbps": 1} if field != "trace" else {}

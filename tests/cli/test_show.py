@@ -1,15 +1,29 @@
-"""`minitopo-dc show`: what was printed once, from files alone; and two of them side by side."""
+"""`show`, and the tables that it prints."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
+from hypothesis import strategies as st
+from rich.console import Console, RenderableType
 
 from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
+from minitopo_dc.cli import calibrate, run, show, template
+from minitopo_dc.numbers import significant
+from minitopo_dc.results import compare_table, render_table, results_table
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.sheet import Head, Sheet
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save
 
@@ -23,7 +37,7 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-def show(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def shown_by(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     capsys.readouterr()
     assert cli.main(["show", *map(str, arguments)]) == 0
     return capsys.readouterr().out
@@ -36,12 +50,12 @@ def test_a_comparison_is_printed_as_it_was(
     assert cli.main([*TINY, "--output", str(output)]) == 0
     printed = capsys.readouterr().out
     assert "at random" in printed
-    assert show(capsys, output) == printed
-    rows = json.loads(show(capsys, output, "--json"))
+    assert shown_by(capsys, output) == printed
+    rows = json.loads(shown_by(capsys, output, "--json"))
     assert [row["repetition"] for row in rows] == [1, 1, 1, 2, 2, 2]
-    once = show(capsys, output / "quic-sc-1")
+    once = shown_by(capsys, output / "quic-sc-1")
     assert "quic (aioquic)  sc    1 ok" in once
-    assert json.loads(show(capsys, output / "quic-sc-1", "--json"))["mode"] == "sc"
+    assert json.loads(shown_by(capsys, output / "quic-sc-1", "--json"))["mode"] == "sc"
 
 
 def test_a_campaign_is_printed_as_its_status(
@@ -50,9 +64,9 @@ def test_a_campaign_is_printed_as_its_status(
     output = make_store(tmp_path)
     assert cli.main(["campaign", "status", str(output)]) == 0
     printed = capsys.readouterr().out
-    assert show(capsys, output) == printed
-    assert json.loads(show(capsys, output, "--json"))["missing"] == 0
-    beside = json.loads(show(capsys, "--compare", output, output, "--json"))
+    assert shown_by(capsys, output) == printed
+    assert json.loads(shown_by(capsys, output, "--json"))["missing"] == 0
+    beside = json.loads(shown_by(capsys, "--compare", output, output, "--json"))
     assert {row["difference"] for row in beside["rows"]} == {0}
     assert beside["differ"] == {}
 
@@ -76,7 +90,7 @@ def test_two_comparisons_stand_side_by_side_with_what_sets_them_apart(
     (first / "tcp-dc-1" / "scenario.yaml").write_bytes(
         (first / "quic-dc-1" / "scenario.yaml").read_bytes()
     )
-    lines = show(capsys, "--compare", first, second).splitlines()
+    lines = shown_by(capsys, "--compare", first, second).splitlines()
     (row,) = (line for line in lines if line.startswith("quic dc batch"))
     assert row.split()[3:] == ["20.0", "21.3", "1.33", "-0.101", "to", "2.77", "3"]
     assert f"First: {first}; 1 runs that are not ok are left out" in lines
@@ -88,7 +102,9 @@ def test_another_measure_can_be_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = comparison(tmp_path / "a", 10, 20)
-    shown = json.loads(show(capsys, "--compare", root, root, "--measure", "completion_s", "--json"))
+    shown = json.loads(
+        shown_by(capsys, "--compare", root, root, "--measure", "completion_s", "--json")
+    )
     assert (shown["measure"], shown["rows"][0]["first"]) == ("completion_s", 4.0)
     assert cli.main(["show", "--compare", str(root), str(root), "--measure", "joy"]) == 2
     assert (
@@ -133,3 +149,142 @@ def test_a_broken_result_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[
     replace(result("quic", "dc"), goodput_mbps=-1.0).save(root / "quic-dc-1")
     assert cli.main(["show", str(root)]) != 0
     assert "quic-dc-1/result.json: malformed result" in capsys.readouterr().err
+
+
+WIDTH = 80
+WIDE = 2000
+OF_NAMES = {
+    *("transport", "mode", "runs", "flow", "capacity", "cells", "configuration", "experiment"),
+    *("measure", "clock"),
+}
+"""Heads of what a record's name is made of, which it does not repeat."""
+LABELS = {runner.name: runner.label for runner in all_runners()}
+LONG = "reports-of-every-leg-by-a-policy-with-a-long-name, t-Reordering 1500 ms"
+
+
+def rendered(shown: RenderableType, width: int) -> str:
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(shown)
+    return capture.get()
+
+
+def words(text: str) -> Counter[str]:
+    """What stands there, without what frames it."""
+    return Counter(re.findall(r"[^\s,─]+", text))
+
+
+def check(narrow: str, wide: str) -> None:
+    """Each word of a table with all the room that it wants is there, in lines of 80 characters."""
+    assert wide.strip()
+    assert max(map(len, narrow.splitlines())) <= WIDTH
+    assert not (words(wide) - words(narrow)).keys() - OF_NAMES
+    assert "…" not in narrow
+
+
+WORDS = st.text("abcdefgh-", min_size=1, max_size=24)
+NUMBERS = st.floats(1e-3, 1e9).map(significant)
+
+
+@st.composite
+def sheets(draw: st.DrawFn) -> Sheet:
+    """Tables of some columns of words, then numbers, as commands make them."""
+    words, numbers = draw(st.integers(1, 3)), draw(st.integers(0, 12))
+    heads = [Head(draw(WORDS), text=True) for _ in range(words)]
+    heads += [Head(f"{draw(WORDS)}\n{draw(WORDS)}", "Mbit/s") for _ in range(numbers)]
+    sheet = Sheet(heads, notes=[" ".join(draw(st.lists(WORDS, min_size=1, max_size=30)))])
+    for _ in range(draw(st.integers(1, 3))):
+        names = (" ".join(draw(st.lists(WORDS, min_size=1, max_size=8))) for _ in range(words))
+        sheet.add(*names, *(draw(NUMBERS) for _ in range(numbers)))
+    return sheet
+
+
+def test_a_comparison_of_many_legs_and_splits_is_not_cut() -> None:
+    rows = [("mpquic-picoquic", "multipath"), ("quic-ngtcp2", "dc-duplicate"), ("tcp", "dc")]
+    runs: list[RunResult] = []
+    for (transport, mode), number in product(rows, range(1, 4)):
+        named: dict[str, Any] = {"variant": f"{LONG} {number}", "repetition": 1, "seed": 1}
+        legs = [123_456_789 // 10**leg for leg in range(9)]
+        runs += [
+            result(transport, mode, goodput_mbps=1234.5, leg_bytes=legs, **named),
+            no_result(transport, mode, "disturbed", "this machine: busy", **named),
+        ]
+    sheet = render_table(compare_table(results_table(runs)), LABELS)
+    check(rendered(sheet, WIDTH), rendered(sheet, WIDE))
+
+
+def round_trips() -> Sheet:
+    trip = {"leg": 12, "backhaul": 11, "sent": 10_000, "received": 10_000, "minimum_ms": 1234.5}
+    times = {"mean_ms": 2345.6, "maximum_ms": 34567.8, "serialisation_ms": None}
+    return run._round_trips({"round_trips": [trip | times] * 2})
+
+
+def quantities() -> Sheet:
+    pytest.importorskip("mininet.net")
+    from minitopo_dc.real.run.calibration import Losses, Quantity
+
+    lost = Losses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
+    return calibrate._table([Quantity(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
+
+
+def limits() -> Sheet:
+    shares = {"told_share": 0.99, "told_low": 0.96, "told_high": 1.0}
+    counts = {"runs": 10_000, "wrong": 1380, "told": 1370, "alarms": 540, "worst_untold": 0.0563}
+    return calibrate._detection_sheet([{"disturbance": "all disturbances"} | counts | shares])
+
+
+@pytest.mark.parametrize("made", [round_trips, quantities, limits])
+def test_nothing_of_what_needs_the_real_clock_is_cut(made: Callable[[], Sheet]) -> None:
+    check(rendered(made(), WIDTH), rendered(made(), WIDE))
+
+
+def printed(
+    tell: Callable[[], object],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> tuple[str, str]:
+    texts = []
+    for width in (WIDTH, WIDE):
+        monkeypatch.setenv("COLUMNS", str(width))
+        tell()
+        texts.append(capsys.readouterr().out)
+    return texts[0], texts[1]
+
+
+def beside() -> None:
+    rows = pd.DataFrame(
+        [(f"an-experiment-with-a-long-name {LONG}", 1.23e3, 2.34e-4, -1e3, -2e3, 3e3, 99)],
+        columns=["row", "first", "second", "difference", "low", "high", "pairs"],
+    )
+    Console().print(show._sheet(rows, "delay_median_ms"))
+
+
+@pytest.mark.parametrize("tell", [beside, template._list])
+def test_nothing_of_what_a_command_prints_is_cut(
+    tell: Callable[[], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check(*printed(tell, capsys, monkeypatch))
+
+
+def test_flows_have_jains_index_below_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flow = {"mode": "dc", "transport": "quic", "goodput_mbps": 12.0, "completion_s": 4.0}
+    several = result(mode="flows", details={"flows": [flow, flow], "jain_index": 1.0})
+    run.tell_run(several, tmp_path, as_json=False)
+    assert "Jain's fairness index of the flows: 1.000" in capsys.readouterr().out
+
+
+def test_what_does_not_fit_is_a_record_with_units() -> None:
+    heads = [
+        Head("mode", text=True),
+        Head("runs", text=True),
+        *(Head(f"leg {n}", "MB") for n in range(9)),
+    ]
+    sheet = Sheet(heads)
+    sheet.add("dc", "3 ok", *("12.3",) * 8, "48.2 kB")
+    lines = [line.rstrip() for line in rendered(sheet, 40).splitlines()]
+    assert lines[:2] == ["dc 3 ok", "    leg 0 12.3 MB, leg 1 12.3 MB, leg 2"]
+    assert lines[-1].endswith("leg 8 48.2 kB")

@@ -1,15 +1,21 @@
-"""The commands of the Start and How-to pages are run, each page in its order."""
+"""Commands of the Start and How-to pages do what they say, and campaigns have the named runs."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from minitopo_dc.campaign.program import load_program, studies
+from minitopo_dc.runs.identity import run_id
 from tests import REPOSITORY
 from tests.docs.pages import (
+    DOCS,
     NOT_RUN,
     PAGES,
     RUN_AS_ROOT,
@@ -29,7 +35,7 @@ PLACES = [
     "docs/element.md",  # its captures
 ]
 ELSEWHERE = ("docs/first-scenario.md", "docs/your-two-links.md", "docs/your-own.md")
-"""Of `test_docs_start` and `test_docs_your_own`, which also look at what the commands print."""
+"""Of tests below and `test_docs_your_own`, which also look at what the commands print."""
 BLOCKS = {
     REPOSITORY / place: [
         block
@@ -88,3 +94,92 @@ def test_the_commands_of_a_page_end_well(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", of(root=True), ids=name)
 def test_the_commands_of_a_page_for_root_end_well(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, root=True)
+
+
+SHOWN = ("first-scenario.md", "your-two-links.md")
+SHORT = {"advise --legs mine.csv": "--time 60", "advise": "--time 600"}
+"""Beside other work the time must not be up before the verdict, where the page shows one."""
+
+
+def said(page: Path, home: Path) -> list[str]:
+    """Return the lines that the page's commands print, one command after the other."""
+    user_home(home, SHORT)
+    save_files(page, home)
+    return [line for script in scripts(page) for line in printed(script, home)]
+
+
+def shown(page: Path) -> Iterator[str]:
+    """Yield the lines that the page says are printed."""
+    for block in blocks(page):
+        if block.language == "text" and block.file is None:
+            yield from map(str.rstrip, block.code.splitlines())
+
+
+def scripts(page: Path) -> Iterator[str]:
+    """Yield the commands of a page."""
+    return (block.code for block in blocks(page) if block.language == "sh")
+
+
+def printed(script: str, home: Path) -> list[str]:
+    """Return what a script prints on a screen of 80 columns."""
+    done = run_script(script, home, 600, COLUMNS="80")
+    return [line.rstrip() for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_commands_say_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    lines = said(DOCS / name, tmp_path)
+    assert [line for line in shown(DOCS / name) if line not in lines] == []
+
+
+ROW = re.compile(r"\| `(?P<name>[a-z_/.-]+)` \|.*\| (?P<full>\d+) \((?P<quick>\d+)\)[^|]*\|")
+EXAMPLES = REPOSITORY / "examples" / "campaigns"
+MOST = 700
+"""Versions with more runs are not counted, as making their cases takes seconds."""
+
+
+class Row(NamedTuple):
+    """What is said of an example or a study."""
+
+    name: str
+    full: str
+    quick: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return studies().get(self.name, EXAMPLES / self.name)
+
+
+def rows() -> Iterator[Row]:
+    for line in (DOCS / "campaigns.md").read_text(encoding="utf-8").splitlines():
+        if (found := ROW.fullmatch(line)) is not None:
+            yield Row(**found.groupdict())
+
+
+def test_every_example_and_every_study_is_in_the_tables() -> None:
+    files = {path.name for path in EXAMPLES.glob("*.py")}
+    assert sorted(row.name for row in rows()) == sorted(files | studies().keys())
+
+
+@pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)
+def test_a_campaign_has_as_many_runs_as_its_table_says(row: Row) -> None:
+    program = load_program(row.path)
+    known = {"quick": int(row.quick), "full": int(row.full)}
+    for version, runs in known.items():
+        if runs <= MOST:
+            cases, seeds = program.cases(version), program.seeds(version)
+            made = (
+                one.model_copy(update={"seed": n}) for one, _ in cases for n in seeds or [one.seed]
+            )
+            assert len(set(map(run_id, made))) == runs
+
+
+def test_the_rules_of_the_study_are_those_that_were_fixed() -> None:
+    page = (DOCS / "study.md").read_text(encoding="utf-8")
+    fixed = dict(re.findall(r"\| `(rule-[a-z_-]+\.json)` \|.*\| `([0-9a-f]{64})` \|", page))
+    folder = DOCS.parent / "studies/which_is_better/reference"
+    files = {each.name: each for each in folder.glob("rule-*.json")}
+    assert set(fixed) == set(files)
+    for rule, digest in fixed.items():
+        assert hashlib.sha256(files[rule].read_bytes()).hexdigest() == digest, rule

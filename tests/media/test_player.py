@@ -1,11 +1,32 @@
+"""The player of videos, its algorithms, and the frames of a call."""
+
 from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrError, AbrView, Download, Progress
-from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.video import Video
+from minitopo_dc.media.abr import (
+    AbrAlgorithm,
+    AbrChoice,
+    AbrError,
+    AbrView,
+    Download,
+    Progress,
+    abr_algorithm,
+    abr_names,
+    make_abr,
+)
+from minitopo_dc.media.frames import FramesError, even_frames, freezes_s, read_frames
+from minitopo_dc.media.player import Cancel, End, Estimate, Player, PlayerSettings, Request, Wait
+from minitopo_dc.media.quality import Session
+from minitopo_dc.media.video import Video, VideoError, parse_video
+from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads.video import EMBEDDED, read_video
 
 VIDEO = Video("test", 2 * NS_PER_S, (400.0, 800.0), ((100_000, 200_000),) * 10)
 
@@ -161,3 +182,209 @@ def test_too_small_a_buffer_and_too_many_segments_are_refused() -> None:
         player(buffer_ns=3 * NS_PER_S)
     with pytest.raises(ValueError, match="segments: 11 of 10"):
         player(segments=11)
+
+
+LADDER = Video("test", 2_000_000_000, (500.0, 1000.0, 2000.0), ((1, 2, 4),) * 100)
+
+
+def view(buffer_s: float, kbps: float = 1e6) -> AbrView:
+    return AbrView(50, 50, buffer_s, kbps, 0.0)
+
+
+def test_the_algorithms_are_those_of_the_documentation() -> None:
+    assert abr_names()[:5] == ("throughput", "bba", "bola", "bola-e", "dynamic")
+
+
+@pytest.mark.parametrize("name", ["throughput", "bba", "bola", "bola-e", "dynamic"])
+@pytest.mark.parametrize("video", EMBEDDED)
+def test_more_throughput_and_buffer_is_never_a_lower_first_choice(name: str, video: str) -> None:
+    read = read_video(video)
+    chosen = [
+        make_abr(name, read, 25.0).choose(view(buffer_s, kbps)).quality
+        for kbps, buffer_s in ((200, 3), (1000, 8), (3000, 15), (40_000, 22))
+    ]
+    assert chosen == sorted(chosen)
+    assert chosen[-1] > chosen[0]
+
+
+def test_bba_asks_for_the_least_below_the_reservoir_and_for_the_most_above_the_upper_one() -> None:
+    abr = make_abr("bba", LADDER, 22.0)  # 20 s at most when a segment is asked for
+    assert abr.choose(view(18.0)) == AbrChoice(2)
+    assert abr.choose(view(7.4)) == AbrChoice(0)
+
+
+def test_bba_stays_at_a_quality_until_the_line_has_reached_the_next_one() -> None:
+    abr = make_abr("bba", LADDER, 22.0)  # the line: 500 at 7.5 s, 2,000 at 18 s
+    assert [abr.choose(view(level)).quality for level in (10.9, 11.1, 8.0, 7.5)] == [0, 1, 1, 0]
+
+
+def test_bola_does_not_go_more_than_one_above_what_the_throughput_carries() -> None:
+    video = read_video("movie")
+    assert make_abr("bola", video, 25.0).choose(view(22.0, 700.0)).quality == 4
+    assert video.bitrates_kbps[3:5] == (688, 991)
+
+
+def test_a_video_of_one_quality_can_be_played_by_each_algorithm() -> None:
+    one = Video("one", 2_000_000_000, (500.0,), ((1,),) * 100)
+    for name in abr_names()[:5]:
+        abr = make_abr(name, one, 20.0)
+        assert [abr.choose(view(level, 600.0)).quality for level in (2.0, 10.0)] == [0, 0]
+
+
+def test_the_estimate_is_the_lower_of_a_quick_and_a_slow_average() -> None:
+    estimate = Estimate(2.0)
+    estimate.add(8000, 1.0, 0.01)
+    assert estimate.throughput_kbps == pytest.approx(8000)
+    estimate.add(1000, 1.0, 0.05)
+    quick = (0.5 ** (1 / 3) * 8000 + 1000) / (0.5 ** (1 / 3) + 1)
+    assert estimate.throughput_kbps == pytest.approx(quick)
+    quick_latency = (0.5 ** (2 / 3) * 0.01 + 0.05) / (0.5 ** (2 / 3) + 1)
+    assert estimate.latency_s == pytest.approx(quick_latency)
+
+
+def test_a_users_algorithm_is_known_by_its_name() -> None:
+    @abr_algorithm("highest-of-test")
+    class Highest(AbrAlgorithm):
+        def choose(self, view: AbrView) -> AbrChoice:  # noqa: ARG002
+            return AbrChoice(self.video.qualities - 1)
+
+    assert "highest-of-test" in abr_names()
+    assert make_abr("highest-of-test", LADDER, 20.0).choose(view(3.0)) == AbrChoice(2)
+
+
+def test_an_unknown_algorithm_is_told_with_those_that_are() -> None:
+    with pytest.raises(UnknownNameError, match=r"no ABR algorithm 'mpc'.*bola-e"):
+        make_abr("mpc", LADDER, 20.0)
+
+
+PICOQUIC = even_frames(150, 33_333_333, bytes_per_s=78_000, gop=30, key_ratio=10)
+"""Of picoquic's media test: 2,000 bytes, every 30th frame 20,000."""
+EVEN = [(number, number / 30) for number in range(60)]
+
+
+def test_a_group_has_the_mean_rate_and_begins_with_a_key_frame() -> None:
+    assert PICOQUIC.sizes_bytes[:3] == (20_000, 2_000, 2_000)
+    assert PICOQUIC.sizes_bytes[30] == 20_000
+    assert sum(PICOQUIC.keys) == 5
+
+
+def test_a_file_of_sizes_is_repeated_and_names_its_key_frames() -> None:
+    frames = read_frames("# bytes\n5000 key\n\n1000\n", 5, 40_000_000)
+    assert frames.sizes_bytes == (5000, 1000, 5000, 1000, 5000)
+    assert frames.keys == (True, False, True, False, True)
+    assert frames.due_ns(2) == 80_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1000\nfast\n", r"line 2: 'fast'; allowed: BYTES or BYTES key"),
+        ("1000 1\n", r"line 1: '1000 1'; allowed: BYTES or BYTES key"),
+        ("10\n", r"line 1: 10 bytes; allowed: 24 to 10,000,000"),
+        ("# nothing\n", "no frame in it"),
+    ],
+)
+def test_a_wrong_line_is_told_with_its_number(text: str, words: str) -> None:
+    with pytest.raises(FramesError, match=words):
+        read_frames(text, 5, 40_000_000)
+
+
+def test_frames_at_their_pace_never_freeze() -> None:
+    assert freezes_s(EVEN) == []
+
+
+def test_a_gap_of_150_ms_more_than_the_mean_is_a_freeze() -> None:
+    """Three times 33 ms is less than that: the larger one counts."""
+    gap = 1 / 30 + 0.150
+    late = [(60, 59 / 30 + gap + 1e-9), (61, 59 / 30 + gap + 1 / 30)]
+    assert freezes_s([*EVEN, *late]) == [pytest.approx(gap)]
+    shorter = [(60, 59 / 30 + gap - 0.001)]
+    assert freezes_s([*EVEN, *shorter]) == []
+
+
+def test_with_few_frames_a_second_three_times_the_mean_is_a_freeze() -> None:
+    slow = [(number, number / 2) for number in range(10)]
+    assert freezes_s([*slow, (10, 4.5 + 1.4)]) == []
+    assert freezes_s([*slow, (10, 4.5 + 1.5)]) == [pytest.approx(1.5)]
+
+
+def test_a_frame_that_another_has_overtaken_is_not_shown() -> None:
+    """So what comes in a burst behind a gap, the newest first, ends the freeze once."""
+    burst = [(63, 2.5), (60, 2.51), (61, 2.52), (64, 2.53)]
+    assert freezes_s([*EVEN, *burst]) == [pytest.approx(2.5 - 59 / 30)]
+
+
+def test_lost_frames_are_a_gap() -> None:
+    lost = [(number, time) for number, time in EVEN if not 40 <= number < 46]
+    assert freezes_s(lost) == [pytest.approx(7 / 30)]
+
+
+SEEN = Session(2.0, (1000.0, 3000.0, 3000.0, 1000.0), least_kbps=1000.0, startup_s=0.5, stall_s=1.5)
+
+
+def test_the_linear_qoe_is_bitrate_less_changes_and_3000_for_each_second_of_waiting() -> None:
+    assert SEEN.linear_qoe_kbps == pytest.approx((8000 - 4000 - 3000 * 2.0) / 4)
+
+
+def test_the_stall_ratio_is_of_the_time_behind_the_first_picture() -> None:
+    assert SEEN.stall_ratio == pytest.approx(1.5 / 9.5)
+
+
+def test_changes_are_counted_where_the_bitrate_changes() -> None:
+    assert SEEN.changes_kbps == [2000.0, 2000.0]
+
+
+def test_the_score_weighs_utility_in_time_and_stalls() -> None:
+    assert SEEN.score == pytest.approx((2 * math.log(3) * 2.0 - 5 * 1.5) / 10.0)
+
+
+GOOD = {
+    "segment_duration_ms": 2000,
+    "bitrates_kbps": [400, 800],
+    "segment_sizes_bits": [[800_000, 1_600_000], [720_000, 1_700_000]],
+}
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_the_embedded_videos_have_199_segments_of_3_s(name: str) -> None:
+    video = read_video(name)
+    assert (len(video.sizes_bytes), video.segment_s) == (199, 3.0)
+
+
+def test_a_file_of_the_users_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(GOOD), encoding="utf-8")
+    video = read_video(str(path))
+    assert video.bitrates_kbps == (400, 800)
+    assert video.sizes_bytes == ((100_000, 200_000), (90_000, 212_500))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"segment_sizes_bits": [[1, 2], [3]]}, r"segment_sizes_bits\[1\] has 1 sizes; allowed: 2"),
+        ({"segment_sizes_bits": [[1, None]]}, r"segment_sizes_bits\[0\]\[1\] is None; allowed"),
+        ({"segment_sizes_bits": [[1, 0]]}, r"segment_sizes_bits\[0\]\[1\] is 0; allowed"),
+        ({"segment_sizes_bits": [7]}, r"segment_sizes_bits\[0\] has 7; allowed: 2"),
+        ({"segment_sizes_bits": []}, "a list with a list for each segment"),
+        ({"bitrates_kbps": [800, 400]}, "ascends"),
+        ({"bitrates_kbps": "fast"}, "a list of numbers above 0"),
+        ({"segment_duration_ms": -1}, "segment_duration_ms is -1; allowed: a number above 0"),
+        ({"more": 1}, "allowed: an object with segment_duration_ms, bitrates_kbps"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_place(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(VideoError, match=words):
+        parse_video("mine.json", GOOD | change)
+
+
+def test_a_file_that_is_not_there_is_told_with_the_embedded_videos() -> None:
+    with pytest.raises(VideoError, match=r"video no\.json: there is no such file; allowed: movie"):
+        read_video("no.json")
+
+
+def test_a_file_that_is_no_json_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(VideoError, match=r"mine\.json: "):
+        read_video(str(path))

@@ -1,4 +1,4 @@
-"""Both entities of a bearer with legs between them."""
+"""A bearer with both its entities, and its timers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.pdcp import (
+    DISCARD_TIMER_MS,
+    INFINITE,
+    T_REORDERING_MS,
     ReceivingEntity,
     Timer,
     TransmittingEntity,
@@ -20,6 +23,36 @@ from minitopo_dc.pdcp import (
 )
 
 MS = 1_000_000
+
+
+def test_values_of_the_standard_become_nanoseconds() -> None:
+    for value in T_REORDERING_MS:
+        assert Timer.t_reordering(value) == Timer.t_reordering(float(value)) == Timer(value * MS)
+    for value in DISCARD_TIMER_MS:
+        assert Timer.discard(value) == Timer(value * MS)
+    assert Timer.t_reordering("infinity") == Timer.discard("infinity") == INFINITE == Timer(None)
+    assert Timer.t_reordering("adaptive") == Timer(is_adaptive=True) != INFINITE
+
+
+@pytest.mark.parametrize("value", [-1, 3, 199, 0.5, "200", "inf"])
+def test_a_t_reordering_of_no_standard_value_is_refused(value: float | str) -> None:
+    words = r"t-Reordering .* ms: must be one of 0, 1, 2, .*, 3000, infinity, or adaptive"
+    with pytest.raises(ValueError, match=words):
+        Timer.t_reordering(value)
+
+
+@pytest.mark.parametrize("value", [0, 11, 1501, -1, "adaptive"])
+def test_a_discard_timer_of_no_standard_value_is_refused(value: float | str) -> None:
+    words = r"discardTimer .* ms: must be one of 10, 20, .*, 1500, infinity$"
+    with pytest.raises(ValueError, match=words):
+        Timer.discard(value)
+
+
+def test_a_negative_timer_is_refused() -> None:
+    with pytest.raises(ValueError, match="a timer of -1 ns; allowed: 0 or more"):
+        Timer(-1)
+
+
 T_REORDERING = 200 * MS
 
 # How long an example takes depends on what else the machine does.

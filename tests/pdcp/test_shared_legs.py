@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import (
@@ -123,7 +123,6 @@ def play(shared: SharedLegs, actions: list[tuple[str, int, int]]) -> None:
             shared.set_up(which, action == "up")
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(kinds, min_size=1, max_size=2),
     st.tuples(st.sampled_from(["steady", "pauses"]), st.sampled_from(["steady", "pauses", "ends"])),

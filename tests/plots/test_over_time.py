@@ -1,27 +1,26 @@
-"""Runs over time show what their files hold, on one axis."""
+"""Figures of a run over time, and the theme of all."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 import pytest
-from matplotlib import pyplot
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 from minitopo_dc import Scenario, plots
+from minitopo_dc.plots.theme import legend
 from minitopo_dc.results import ResultError
 from minitopo_dc.results.measures.packet_delays import FILE, NETWORK
 from minitopo_dc.trace import Capacities
 from tests.results.synthetic_runs import result, save, save_element, save_rate
 
 MS = 1_000_000
-
-
-@pytest.fixture(autouse=True)
-def _closed() -> object:
-    yield
-    pyplot.close("all")
 
 
 def run_of(root: Path, mode: str, transport: str = "quic", legs: int = 2) -> Path:
@@ -129,3 +128,43 @@ def test_a_drive_has_its_strongest_channels_and_how_many_there_are() -> None:
     assert list(one.lines[0].get_ydata()) == [10.0] * 5 + [20.0] * 5
     assert [list(line.get_ydata()) for line in five.lines] == [[10.0, 20.0], [4.0, 0.0]]
     assert list(available.lines[0].get_ydata()) == [0.0, 0.5, 1.0]
+
+
+NAMES = ["MP-QUIC", "DC least delay", "leg 1", "DC 1:1", "mpquic-lia", "dc-credit", "MPTCP", "mine"]
+
+
+def test_ways_are_in_the_order_one_leg_dc_multipath_others() -> None:
+    assert plots.ordered(["mine", "MP-QUIC", "DC b", "leg 2", "DC a", "MP-QUIC"]) == [
+        *("leg 2", "DC b", "DC a", "MP-QUIC", "mine"),
+    ]
+
+
+@given(st.sets(st.sampled_from(NAMES), min_size=1))
+def test_a_known_way_has_one_look_whatever_is_beside_it(names: set[str]) -> None:
+    assert plots.looks(names) == {name: plots.looks(NAMES)[name] for name in plots.ordered(names)}
+
+
+@given(st.lists(st.text(max_size=8), max_size=20, unique=True))
+def test_no_two_ways_of_a_figure_look_alike(names: list[str]) -> None:
+    looks = [(look.colour, look.marker, str(look.dash)) for look in plots.looks(names).values()]
+    assert len(set(looks)) == len(looks)
+
+
+@pytest.mark.parametrize("layout", ["constrained", "none"])
+def test_a_figure_has_one_legend_of_all_its_axes_in_the_order_of_ways(layout: Any) -> None:
+    figure = Figure(layout=layout)
+    for axes, ways in zip(figure.subplots(1, 2), (["MP-QUIC", "DC"], ["leg 1", "DC"]), strict=True):
+        for way in ways:
+            axes.plot([1, 2], label=way)
+        legend(axes)
+    (names,) = [*figure.legends, *filter(None, [figure.axes[1].get_legend()])]
+    assert [text.get_text() for text in names.get_texts()] == ["leg 1", "DC", "MP-QUIC"]
+
+
+def test_a_notebook_stays_interactive_though_pyplot_was_first_imported_in_the_style(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(mpl.rcParams, "interactive", False)
+    with plots.style():
+        mpl.interactive(True)  # as the first import of pyplot does there
+    assert mpl.is_interactive()

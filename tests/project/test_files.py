@@ -1,16 +1,22 @@
-"""The files about the project agree with it: version, workflows, container."""
+"""Text files, the data of an installation, and names that may be meant."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
-from minitopo_dc import __version__
+from minitopo_dc import __version__, cli
+from minitopo_dc import installation as module
+from minitopo_dc.errors import did_you_mean, similar
+from minitopo_dc.files import UnreadableError, read_text
+from minitopo_dc.installation import Kind, checkout, module_command, safe_path, shipped
 from tests import REPOSITORY
 from tests.docs.test_docs_commands import check, commands
 
@@ -78,3 +84,104 @@ def test_the_commands_of_the_containerfile_exist() -> None:
 def load_list(line: str) -> list[str]:
     """The words of a CMD, which is a list in JSON."""
     return [str(word) for word in yaml.safe_load(line.removeprefix("CMD "))]
+
+
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(UnreadableError, match="no regular file"):
+        read_text(pipe, 100)
+
+
+def test_a_device_is_refused() -> None:
+    with pytest.raises(UnreadableError, match="no regular file"):
+        read_text(Path("/dev/zero"), 100)
+
+
+def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\ufeffa line\n", encoding="utf-8")
+    assert read_text(tmp_path / "file", 100) == "a line\n"
+    with pytest.raises(UnreadableError, match="longer than 3 bytes"):
+        read_text(tmp_path / "file", 3)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "PIPE", "--clock", "virtual"],
+        ["campaign", "run", "PIPE"],
+        ["trace", "info", "PIPE"],
+        ["compare", "--clock", "virtual", "--legs", "PIPE", "20"],
+        ["run", "-t", "PIPE", "-x", "PIPE", "--clock", "virtual"],
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_a_command_with_a_pipe_ends_with_one_error(
+    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / ("pipe.py" if words[0] == "campaign" else "pipe")
+    os.mkfifo(pipe)
+    assert cli.main([str(pipe) if word == "PIPE" else word for word in words]) == 2
+    assert "regular file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_in_a_checkout_the_data_are_the_top_level_folders(kind: Kind) -> None:
+    own = kind == "videos"  # another project's files, with their notice
+    assert shipped(kind) == (REPOSITORY / "minitopo_dc" / "data" if own else REPOSITORY) / kind
+    assert any(shipped(kind).iterdir())
+
+
+def test_this_is_a_checkout() -> None:
+    assert checkout() == REPOSITORY
+
+
+def test_an_installed_copy_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PACKAGE", tmp_path / "site-packages" / "minitopo_dc")
+    assert checkout() is None
+
+
+@pytest.mark.parametrize("before", [None, "", "1"])
+def test_spawned_processes_do_not_look_in_the_user_s_directory_either(
+    before: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    if before is not None:
+        monkeypatch.setenv("PYTHONSAFEPATH", before)
+    with safe_path():
+        flags = subprocess.check_output([sys.executable, "-c", "import sys; print(sys.flags)"])
+    assert b"safe_path=True" in flags
+    assert os.environ.get("PYTHONSAFEPATH") == before
+
+
+def test_a_module_runs_whatever_the_user_s_directory_holds(tmp_path: Path) -> None:
+    for name in ("minitopo_dc", "dataclasses"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('of the user')")
+    command = module_command("minitopo_dc.trace.embedded")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith("usage: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "told"),
+    [
+        ("gian", ["gain", "level"], "did you mean gain?"),
+        ("--Splitt", ["--split", "--legs"], "did you mean --split?"),
+        ("rate", ["trace", "rate_mbps"], "did you mean rate_mbps?"),
+        (
+            "delay",
+            ["delay_p50_ms", "delay_p95_ms", "delay_mean_ms"],
+            "delay_p50_ms or delay_p95_ms?",
+        ),
+        ("level", ["gain"], ""),
+        ("level", [], ""),
+    ],
+)
+def test_a_similar_name_is_suggested(name: str, known: list[str], told: str) -> None:
+    assert did_you_mean(name, known).endswith(told)
+    assert bool(did_you_mean(name, known)) == bool(told)
+
+
+def test_a_name_with_the_word_is_suggested_but_is_no_misspelling() -> None:
+    assert similar("rate", ["trace", "rate_mbps"]) == []
+    assert similar("rat", ["rate", "trace"]) == ["rate"]

@@ -1,7 +1,9 @@
-"""What a scenario needs by arithmetic, against numbers by hand."""
+"""What a run needs, how it is identified, tried, shown and performed."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +11,17 @@ import pytest
 
 from minitopo_dc import Download, Leg, Scenario
 from minitopo_dc.cli import entry
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.errors import InputError
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import load_to_run
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runs import live
 from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.runs.identity import run_id
+from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.plan import needs
+from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 LEG = Leg(rate_mbps=20, delay_ms=10)
@@ -72,3 +82,187 @@ def test_the_examples_have_what_they_need(path: Path, capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert lines
     assert all(line.startswith("✓ ") for line in lines)
+
+
+UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
+LEGS = [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2
+SYSTEM = {"receive_buffer_bytes": None}
+LARGE = {"receive_buffer_bytes": 33_554_432}
+RENO = {"legs": LEGS, "congestion_control": "reno"}
+FLOWS = [
+    {"mode": "dc"},
+    {"mode": "multipath", "transport": "mpquic-picoquic", "options": SYSTEM},
+    {"mode": "sc", "transport": "tcp"},
+]
+OF_VERSION_0_1: dict[str, dict[str, Any]] = {
+    "10e989aff135cf69": {"transport": "quic", "mode": "dc", "options": SYSTEM} | RENO,
+    "1d6818170b1e98f1": {"transport": "tcp", "mode": "sc", "legs": LEGS},
+    "f9ee19df1e32b9e9": {"transport": "quic-picoquic", "mode": "sc", "options": LARGE} | RENO,
+    "bb054076a13bac15": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
+    | {"congestion_control": "cubic-picoquic"},
+    "29b186cbf322ee67": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
+    | {"congestion_control": "cubic"},
+    "5d0b5780d24733e1": {"transport": "quic", "mode": "flows", "flows": FLOWS, "options": SYSTEM}
+    | RENO,
+}
+"""Identities that the first version gave to these, some of which were its defaults; its `cubic` of
+picoquic was picoquic's own, and RFC 9438's `cubic-rfc9438`."""
+
+
+@pytest.mark.parametrize("identity", OF_VERSION_0_1)
+def test_a_run_of_the_first_version_has_the_identity_that_it_had(identity: str) -> None:
+    assert run_id(Scenario.check(OF_VERSION_0_1[identity], "test")) == identity
+
+
+def test_what_is_not_named_has_another_identity_than_the_first_version_s_default() -> None:
+    for fields in OF_VERSION_0_1.values():
+        named = ("legs", "congestion_control", "options")
+        bare = {name: value for name, value in fields.items() if name not in named}
+        legs = [{"downlink": {"rate_mbps": 20}}] * 2
+        assert run_id(Scenario.check({**bare, "legs": legs}, "test")) not in OF_VERSION_0_1
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"transport": "quicc"}, "transport: quicc; allowed: "),
+        (
+            {"legs": [{"downlink": {"trace": "no.csv"}}]},
+            r"legs\.0\.downlink\.trace: no\.csv: No such",
+        ),
+        (
+            {"legs": LEGS, "real": {"backhaul": [{"trace": "no.csv"}]}},
+            r"real\.backhaul\.0\.downlink\.trace: no\.csv: No such",
+        ),
+    ],
+)
+def test_what_cannot_be_identified_is_an_error_of_the_input(
+    fields: dict[str, Any], words: str
+) -> None:
+    scenario = Scenario(**{"transport": "tcp", "mode": "sc", "legs": LEGS, **fields})
+    with pytest.raises(InputError, match=words):
+        run_id(scenario)
+
+
+MS = 1_000_000
+
+
+def write_series(path: Path, key: str, rates: dict[int, int], seconds: float) -> None:
+    """A series of 100 ms with a rate (bytes/s) of each source, and a row that is being written."""
+    rows = [
+        f"{7 + step * 100 * MS},{number},{step * rate // 10}"
+        for step in range(round(10 * seconds) + 1)
+        for number, rate in rates.items()
+    ]
+    path.write_text("\n".join([f"time_ns,{key},delivered_bytes", *rows, "99"]), encoding="utf-8")
+
+
+def test_a_line_has_the_rates_of_the_last_second(tmp_path: Path) -> None:
+    write_series(tmp_path / "gnb-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
+    write_series(tmp_path / "ue-receive.csv", "bearer", {1: 300_000, 3: 50_000}, 6)
+    expected = "flow 1 2.4, flow 2 0.4, leg 1 1.0, leg 2 2.0 Mbit/s down"
+    assert live.line_of(tmp_path, ("downlink",)) == expected
+
+
+def test_without_a_bearer_the_flow_is_the_sum_of_the_legs(tmp_path: Path) -> None:
+    write_series(tmp_path / "ue-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
+    expected = "flow 1 3.0, leg 1 1.0, leg 2 2.0 Mbit/s up"
+    assert live.line_of(tmp_path, ("uplink",)) == expected
+
+
+def test_a_run_that_carries_nothing_has_no_line(tmp_path: Path) -> None:
+    assert live.line_of(tmp_path, ("downlink",)) == ""
+    write_series(tmp_path / "gnb-legs.csv", "leg", {1: 0}, 6)
+    assert live.line_of(tmp_path, ("downlink",)) == ""
+
+
+def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "BEGIN_S", 0.02)
+    (tmp_path / "run-1").mkdir()
+    said: list[str] = []
+    with live.Live(tmp_path, ("downlink",), said.append):
+        until, size = time.monotonic() + 5, 1
+        while not said and time.monotonic() < until:
+            write_series(tmp_path / "run-1" / "gnb-legs.csv", "leg", {1: 100_000 * size}, 1)
+            size += 1
+            time.sleep(0.1)
+    assert said
+    assert said[0].partition(": ")[2].startswith("flow 1 ")
+
+
+def outcome(
+    statuses: Sequence[str], directory: Path, retries: Retries
+) -> tuple[str, dict[str, list[str]]]:
+    left = iter(statuses)
+
+    def once() -> RunResult:
+        status = next(left)
+        if status == "ok":
+            return result()
+        return no_result("tcp", "sc", status, f"why {status}")
+
+    got = tried(once, directory, retries)
+    kept = {name: got.details[name] for name in got.details if name.endswith("_attempts")}
+    return got.status, kept
+
+
+@pytest.mark.parametrize(
+    ("statuses", "retries", "status", "kept"),
+    [
+        (["ok"], Retries(), "ok", {}),
+        (["disturbed", "ok"], Retries(), "ok", {"disturbed_attempts": ["why disturbed"]}),
+        (
+            ["disturbed", "disturbed"],
+            Retries(),
+            "disturbed",
+            {"disturbed_attempts": ["why disturbed"]},
+        ),
+        (["disturbed"], Retries(disturbed=0), "disturbed", {}),
+        (["failed"], Retries(), "failed", {}),
+        (
+            ["failed", "disturbed", "ok"],
+            Retries(failed=1),
+            "ok",
+            {"failed_attempts": ["why failed"], "disturbed_attempts": ["why disturbed"]},
+        ),
+        (["unsupported"], Retries(failed=3, disturbed=3), "unsupported", {}),
+    ],
+)
+def test_a_run_is_tried_as_often_as_allowed(
+    statuses: list[str],
+    retries: Retries,
+    status: str,
+    kept: dict[str, list[str]],
+    tmp_path: Path,
+) -> None:
+    assert outcome(statuses, tmp_path / "run", retries) == (status, kept)
+
+
+def test_each_attempt_has_an_empty_directory(tmp_path: Path) -> None:
+    seen: list[bool] = []
+
+    def once() -> RunResult:
+        seen.append(tmp_path.joinpath("run").exists())
+        (tmp_path / "run" / "left").mkdir(parents=True)
+        return no_result("quic", "sc", "disturbed", "this machine: paused")
+
+    tried(once, tmp_path / "run", Retries(disturbed=2))
+    assert seen == [False] * 3
+
+
+SCENARIO = Scenario.check(
+    {
+        **{"transport": "quic", "mode": "sc", "clock": "virtual"},
+        "legs": [{"downlink": {"rate_mbps": 20}}],
+        "workload": {"size_mb": 0.01},
+    },
+    "test",
+)
+
+
+def test_an_earlier_run_is_not_overwritten(tmp_path: Path) -> None:
+    assert run_scenario(SCENARIO, tmp_path).status == "ok"  # an empty directory is taken
+    before = (tmp_path / "result.json").read_bytes()
+    with pytest.raises(SettingsError, match="exists; give a new directory or an empty one"):
+        run_scenario(SCENARIO, tmp_path)
+    assert (tmp_path / "result.json").read_bytes() == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.campaign.campaign import Campaign
-from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.campaign.program import Program, load_program
+from tests.studies.digests import digest, runs_of
 
 STUDY = Path(__file__).parents[2] / "studies" / "thesis"
 DIGESTS = {  # of the sorted identities of all runs: recorded results are joined by them
@@ -60,10 +58,8 @@ def recorded() -> pd.DataFrame:
 @pytest.mark.usefixtures("modules")
 @pytest.mark.parametrize(("name", "version"), DIGESTS)
 def test_runs_keep_their_identities(name: str, version: str) -> None:
-    made = program(name)
-    plan = Plan(made.cases(version), made.seeds(version))
-    runs = "".join(sorted(plan.scenarios))
-    assert hashlib.sha256(runs.encode()).hexdigest()[:16] == DIGESTS[name, version]
+    _, identities = digest(runs_of("thesis", name, version))
+    assert identities == DIGESTS[name, version]
 
 
 @pytest.mark.usefixtures("modules")
@@ -94,14 +90,6 @@ def _check_point(scenario: Any, row: pd.Series[Any]) -> None:
 
 
 @pytest.mark.usefixtures("modules")
-@pytest.mark.parametrize("name", ["throughput", "fairness", "behaviour"])
-def test_a_report_needs_no_runs(name: str, tmp_path: Path) -> None:
-    made = program(name)
-    campaign = Campaign(tmp_path, made.cases("quick"), made.seeds("quick"))
-    made.try_report(campaign.empty_table(), campaign.label_values)
-
-
-@pytest.mark.usefixtures("modules")
 def test_all_numbers_of_the_thesis_tables_have_recorded_runs(recorded: pd.DataFrame) -> None:
     comparison, items = module("comparison"), module("published").ITEMS
     published = {item.item: len(comparison.theirs(item.table)) for item in items}
@@ -112,11 +100,10 @@ def test_all_numbers_of_the_thesis_tables_have_recorded_runs(recorded: pd.DataFr
 
 @pytest.mark.usefixtures("modules")
 def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> None:
-    made = program("throughput")
-    plan = Plan(made.cases("full"), made.seeds("full"))
-    mine = recorded[recorded["campaign"] == "throughput"]
-    known = {(run.id, run.seed, run.labels["experiment"]) for run in plan.rows}
-    assert set(zip(mine["run"], mine["seed"], mine["experiment"], strict=True)) <= known
+    joined = ["run", "seed", "experiment"]
+    mine = recorded[recorded["campaign"] == "throughput"][joined]
+    known = runs_of("thesis", "throughput", "full")[joined]
+    assert set(mine.itertuples(index=False)) <= set(known.itertuples(index=False))
 
 
 @pytest.mark.usefixtures("modules")

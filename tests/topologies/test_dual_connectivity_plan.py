@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
@@ -192,7 +192,6 @@ ANY_VALUE = st.one_of(
 @pytest.mark.parametrize(
     ("topology", "name"), [(TwoPath, "legs"), (TwoPath, "backhaul"), (ManyClients, "ip")]
 )
-@settings(max_examples=50, deadline=None)
 @given(value=ANY_VALUE)
 def test_any_count_of_a_topology_is_read_or_refused_by_name(
     topology: Any, name: str, value: Any

@@ -1,4 +1,4 @@
-"""Whole runs on the virtual clock: what they give, and that they give it again."""
+"""Runs on the virtual clock, over IPv6 and from Minitopo's files, too."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 
+from minitopo_dc import cli
 from minitopo_dc.capture import read_capture
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields import IpVersion, SettingsError
+from minitopo_dc.results import compare_table, load_results, path_rates
 from minitopo_dc.results.logs.quic import quic_log, server_recovery
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.scenario.addresses import client_address, server_address
+from minitopo_dc.scenario.element import Match
 from minitopo_dc.virtual.loop import START_NS
+from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
+from tests.picoquic.extension import needs_picoquic
 from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
@@ -310,3 +316,86 @@ def test_a_run_with_a_guest_keeps_to_one_processor_and_gives_the_others_back() -
     assert len(during) == 1
     assert during <= before
     assert os.sched_getaffinity(0) == before
+
+
+def downlink(version: IpVersion) -> Flow:
+    return Flow((server_address(1, version), 4433), (client_address(1, version), 50_000))
+
+
+@pytest.mark.parametrize(("version", "size"), [(4, 1228), (6, 1248)])
+def test_a_packet_is_as_long_as_its_version_makes_it(version: IpVersion, size: int) -> None:
+    assert Packet(downlink(version), bytes(1200)).size == size
+
+
+@pytest.mark.parametrize(
+    ("match", "versions"),
+    [
+        ({}, {4, 6}),
+        ({"protocol": "udp", "source_port": 4433}, {4, 6}),
+        ({"source": "10.0.0.0/16"}, {4}),
+        ({"source": "fd00:10::2", "destination": "fd00:10:2:1::2"}, {6}),
+        ({"destination": "fd00:10:2:2::2"}, set()),
+    ],
+)
+def test_a_filter_takes_the_packets_of_its_networks_only(
+    match: dict[str, Any], versions: set[int]
+) -> None:
+    both: tuple[IpVersion, ...] = (4, 6)
+    wanted = Match.check(match, "test")
+    assert {version for version in both if downlink(version).belongs_to(wanted)} == versions
+
+
+@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
+def test_a_download_takes_the_legs_of_its_mode(mode: str, tmp_path: Path) -> None:
+    result = run_virtual(scenario(mode=mode, ip_version=6), tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.leg_bytes is not None
+    used = {"sc": (True, False), "dc": (True, True), "dc-duplicate": (True, True)}[mode]
+    assert tuple(each > 0 for each in result.leg_bytes) == used
+
+
+def test_flows_have_a_bearer_each(tmp_path: Path) -> None:
+    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
+    result = run_virtual(scenario(mode="flows", flows=flows, ip_version=6), tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    assert [flow["bytes_received"] for flow in result.details["flows"]] == [10**6, 10**6]
+
+
+def run_files(directory: Path, name: str, *values: str, **experiment: str) -> Path:
+    """Render a topology and a download over it, and run them; where the results are."""
+    given = {"type": "mpquic-picoquic", "clock": "virtual"} | experiment
+    words = [f"{key}={value}" for key, value in given.items()]
+    topo, xp = (str(directory / file) for file in ("topo", "xp"))
+    results = directory / "results" / "-".join([name, *values])
+    assert cli.main(["template", "render", name, *values, "-o", topo]) == 0
+    assert cli.main(["template", "render", "download.xp", *words, "-o", xp]) == 0
+    assert cli.main(["run", "-t", topo, "-x", xp, "--output", str(results)]) == 0
+    return results
+
+
+@needs_picoquic
+def test_figure_6_as_minitopo_files(tmp_path: Path) -> None:
+    """Electronics 11 (2022) 1492, figure 6: 8 Mbit/s from 2 to 4 s and from 6 to 8 s beside 4."""
+    results = run_files(tmp_path, "reachable.topo", duration="8")
+    rates = path_rates(results, 1.0).groupby("time_s")["rate_mbps"].sum()
+    for second, capacity in ((1, 4), (3, 12), (5, 4), (7, 12)):
+        assert rates[second] >= 0.85 * capacity
+    paths = json.loads((results / "result.json").read_text())["details"]["paths"]
+    (revived,) = (path for path in paths if path["leg"] == 2)
+    assert 2 < revived["opened_s"] < 2.2
+    assert revived["closed_s"] is None
+
+
+@needs_picoquic
+def test_a_drive_s_files_give_logs_and_a_table(tmp_path: Path) -> None:
+    values = ("drive=residential", "start=100", "seconds=9")
+    results = [
+        run_files(tmp_path, "drive.topo", *values, case, size="2000")
+        for case in ("case=1", "case=2")
+    ]
+    for directory in results:
+        assert (directory / "paths.csv").is_file()
+    table = compare_table(load_results(tmp_path / "results"))
+    assert list(table["runs"]) == [2]
+    one, two = load_results(tmp_path / "results").sort_values("directory")["goodput_mbps"]
+    assert two > one

@@ -1,18 +1,28 @@
-"""Programs as a workload: words, placeholders, measures, and what is refused."""
+"""A user's own: commands, a workload, a file of a path."""
 
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import minitopo_dc
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.measures import named
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.workloads import Command, parse_workload
 from minitopo_dc.workloads.base import workload_values
 from minitopo_dc.workloads.command import RESERVED, filled, placeholders
+from minitopo_dc.workloads.path_reports import (
+    COLUMNS,
+    PathFile,
+    PathReport,
+    PathSample,
+    bytes_of_legs,
+)
 
 VALUES = {"server": "10.0.0.2", "leg_2": "10.2.2.2"}
 
@@ -91,3 +101,60 @@ def test_its_values_make_the_same_workload_again() -> None:
 def test_no_measure_takes_the_name_of_another_number() -> None:
     taken = {field.name for field in fields(RunResult)} | {"client_cpu_s", "server_cpu_s"}
     assert taken | set(named.FROM_FILES) | set(named.SENDER_MEASURES) <= RESERVED
+
+
+PLUGIN = Path(minitopo_dc.__file__).parents[1] / "examples" / "polling.py"
+TRANSPORTS = ("quic-picoquic", "mpquic-picoquic", "quic", "tcp", "mptcp")
+COUNT, SIZE = 10, 30_000
+
+
+def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.results.RunResult:
+    """The result of a run; a test is skipped where the transport is not."""
+    values: dict[str, Any] = {
+        "legs": 2 * [{"rate_mbps": 20, "delay_ms": 10}],
+        "transport": transport,
+        "mode": "multipath" if transport.startswith("mp") else "dc",
+        "workload": {"kind": "polling", "count": COUNT, "message_bytes": SIZE},
+        "clock": clock,
+        "plugins": [str(PLUGIN)],
+    }
+    result = run_scenario(minitopo_dc.Scenario.check(values, "test"), directory)
+    if result.status == "unsupported":
+        pytest.skip(result.reason)
+    return result
+
+
+@pytest.mark.parametrize("clock", ["virtual", pytest.param("real", marks=pytest.mark.root)])
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_every_transport_carries_it_on_both_clocks(
+    transport: str, clock: str, tmp_path: Path
+) -> None:
+    result = polled(transport, clock, tmp_path / "run")
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["bytes_received"] == COUNT * SIZE
+    # A round trip takes 20 ms; slow start takes two for the first messages.
+    assert 20 < result.details["wait_ms"] < (200 if clock == "virtual" else 2000)
+
+
+def test_a_file_of_paths_has_a_row_per_flow_path_and_sample(tmp_path: Path) -> None:
+    samples = [
+        PathSample(0.1, leg=1, path=0, state="open", cwnd_bytes=14480, smoothed_rtt_ms=20.5),
+        PathSample(0.2, leg=2, path=1, state="backup", bytes_sent=7),
+    ]
+    with PathFile(tmp_path / "paths.csv") as file:
+        file.write(1, samples)
+        file.write(2, samples[:1])
+    header, *rows = (tmp_path / "paths.csv").read_text().splitlines()
+    assert header == ",".join(COLUMNS)
+    assert header.startswith("time_s,flow,leg,path,state,cwnd_bytes,in_flight_bytes,")
+    assert rows == [
+        "0.1000,1,1,0,open,14480,,20.5,,,",
+        "0.2000,1,2,1,backup,,,,7,,",
+        "0.1000,2,1,0,open,14480,,20.5,,,",
+    ]
+
+
+def test_a_leg_that_was_opened_twice_has_carried_what_both_paths_did() -> None:
+    paths = [PathReport(1, 0.1, 2.0, 500), PathReport(2, 1.0, None, 30), PathReport(1, 3, None, 8)]
+    details = {"paths": [path.values() for path in paths]}
+    assert bytes_of_legs(details, 3) == [508, 30, 0]

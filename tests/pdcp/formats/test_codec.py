@@ -1,10 +1,25 @@
+"""Headers of data PDUs, and which bytes are one."""
+
 from __future__ import annotations
+
+import struct
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.pdcp import PduError, SnFormat, sn_format
+from minitopo_dc.pdcp import (
+    PacketFacts,
+    PacketKind,
+    PduError,
+    Segment,
+    SnFormat,
+    classify_datagram,
+    classify_udp,
+    flow_id,
+    sn_format,
+)
+from minitopo_dc.pdcp.formats.classify import ACK, FIN, RST, SYN, TCP, UDP
 
 formats = st.sampled_from([sn_format(12), sn_format(16), sn_format(18)])
 
@@ -77,3 +92,140 @@ def test_an_sn_out_of_range_is_not_encoded(bits: int) -> None:
 def test_another_sn_size_is_refused_with_the_allowed_ones() -> None:
     with pytest.raises(ValueError, match="SN size 7 bits: must be one of 12, 16, 18"):
         sn_format(7)
+
+
+ADDRESSES = {4: bytes(range(8)), 6: bytes(range(32))}
+PORTS = struct.pack("!HH", 80, 40_000)
+INITIAL = b"\xc3\0\0\0\x01\x08" + bytes(8) + b"\x05" + bytes(5) + bytes(50)
+SHORT = b"\x43" + bytes(40)
+
+
+def ipv4(protocol: int, payload: bytes, *, dscp: int = 0, fragment: int = 0) -> bytes:
+    head = struct.pack(
+        "!BBHHHBBH", 0x45, dscp << 2 | 1, 20 + len(payload), 0, fragment, 64, protocol, 0
+    )
+    return head + ADDRESSES[4] + payload
+
+
+def ipv6(protocol: int, payload: bytes, *, dscp: int = 0) -> bytes:
+    head = struct.pack("!IHBB", 6 << 28 | dscp << 22, len(payload), protocol, 64)
+    return head + ADDRESSES[6] + payload
+
+
+def tcp(flags: int, data: bytes = b"", *, options: bytes = b"", sequence: int = 7) -> bytes:
+    offset = (20 + len(options)) // 4 << 4
+    fields = struct.pack("!IIBBHHH", sequence, 0, offset, flags, 0, 0, 0)
+    return PORTS + fields + options + data
+
+
+def udp(payload: bytes) -> bytes:
+    return PORTS + struct.pack("!HH", 8 + len(payload), 0) + payload
+
+
+@pytest.mark.parametrize("ip", [ipv4, ipv6])
+@pytest.mark.parametrize(
+    ("flags", "data", "kind"),
+    [
+        (SYN, b"", PacketKind.HANDSHAKE),
+        (SYN | ACK, b"", PacketKind.HANDSHAKE),
+        (FIN | ACK, b"last", PacketKind.HANDSHAKE),
+        (RST, b"", PacketKind.HANDSHAKE),
+        (ACK, b"", PacketKind.ACK),
+        (ACK, b"x", PacketKind.OTHER),
+        (0, b"", PacketKind.OTHER),
+    ],
+)
+def test_tcp_is_told_by_its_flags_and_whether_it_has_data(
+    ip: object, flags: int, data: bytes, kind: PacketKind
+) -> None:
+    datagram = (ipv4 if ip is ipv4 else ipv6)(TCP, tcp(flags, data, options=bytes(12)), dscp=46)
+    facts = classify_datagram(datagram)
+    assert (facts.kind, facts.dscp) == (kind, 46)
+
+
+@pytest.mark.parametrize(("make", "version"), [(ipv4, 4), (ipv6, 6)])
+def test_a_segment_has_its_flow_its_number_and_its_length(make: object, version: int) -> None:
+    ip = ipv4 if make is ipv4 else ipv6
+    facts = classify_datagram(ip(TCP, tcp(ACK, b"data", sequence=2**32 - 1)))
+    assert facts.segment == Segment(ADDRESSES[version] + PORTS, 2**32 - 1, 4)
+    synchronised = classify_datagram(ip(TCP, tcp(SYN))).segment
+    assert synchronised is not None
+    assert synchronised.length == 1
+
+
+def test_bytes_behind_the_datagram_s_length_are_no_data() -> None:
+    padded = ipv4(TCP, tcp(ACK)) + bytes(6)  # as Ethernet pads to 60 bytes
+    assert classify_datagram(padded).kind is PacketKind.ACK
+
+
+@pytest.mark.parametrize(
+    ("payload", "kind"),
+    [
+        (INITIAL, PacketKind.HANDSHAKE),
+        (INITIAL[:1] + bytes(4) + INITIAL[5:], PacketKind.HANDSHAKE),  # version negotiation
+        (SHORT, PacketKind.UDP),
+        (b"\x80" + INITIAL[1:], PacketKind.UDP),  # RTP, version 2
+        (INITIAL[:5] + b"\x15" + INITIAL[6:], PacketKind.UDP),  # a connection ID of 21 bytes
+        (INITIAL[:14] + b"\x14" + bytes(19), PacketKind.UDP),  # one that is cut
+        (INITIAL[:6], PacketKind.UDP),
+        (b"", PacketKind.UDP),
+    ],
+)
+def test_a_long_header_of_quic_is_a_handshake_with_and_without_headers(
+    payload: bytes, kind: PacketKind
+) -> None:
+    assert classify_udp(payload) == PacketFacts(kind=kind)
+    assert classify_udp(payload, 46) == PacketFacts(46, kind)
+    for ip in (ipv4, ipv6):
+        assert classify_datagram(ip(UDP, udp(payload))) == PacketFacts(kind=kind)
+
+
+def test_extension_headers_of_ipv6_are_skipped() -> None:
+    options = bytes((TCP, 1)) + bytes(14)
+    routing = bytes((60, 0)) + bytes(6)
+    assert classify_datagram(ipv6(43, routing + options + tcp(SYN))).kind is PacketKind.HANDSHAKE
+
+
+def test_a_later_fragment_tells_its_code_point_only() -> None:
+    assert classify_datagram(ipv4(TCP, tcp(SYN), fragment=8, dscp=10)) == PacketFacts(dscp=10)
+    assert classify_datagram(ipv6(44, tcp(SYN), dscp=10)) == PacketFacts(dscp=10)
+
+
+@pytest.mark.parametrize("make", [ipv4, ipv6])
+@pytest.mark.parametrize("protocol", [TCP, UDP])
+def test_of_a_cut_datagram_nothing_is_told(make: object, protocol: int) -> None:
+    ip = ipv4 if make is ipv4 else ipv6
+    whole = ip(protocol, tcp(SYN) if protocol == TCP else udp(INITIAL), dscp=46)
+    for length in range(len(whole)):
+        assert classify_datagram(whole[:length]) == PacketFacts()
+
+
+@given(st.binary(max_size=120))
+def test_no_bytes_are_an_error(data: bytes) -> None:
+    assert 0 <= classify_datagram(data).dscp <= 63
+    assert classify_udp(data).kind in (PacketKind.HANDSHAKE, PacketKind.UDP)
+
+
+@given(st.sampled_from([0x45, 0x4F, 0x60, 0x6F]), st.integers(0, 255), st.binary(max_size=120))
+def test_nor_are_bytes_that_begin_like_a_datagram(first: int, protocol: int, rest: bytes) -> None:
+    data = bytearray((first, *rest))
+    for at in (6, 9):
+        if at < len(data):
+            data[at] = protocol
+    data[2:4] = len(data).to_bytes(2, "big") if first < 0x60 else data[2:4]
+    assert classify_datagram(bytes(data)).kind in PacketKind
+
+
+@pytest.mark.parametrize("ip", [ipv4, ipv6])
+def test_a_flow_is_addresses_protocol_and_ports(ip: object) -> None:
+    made = ipv4 if ip is ipv4 else ipv6
+    first = flow_id(made(UDP, udp(b"some"), dscp=46))
+    assert first == flow_id(made(UDP, udp(b"other")))
+    other_ports = made(UDP, PORTS[2:] + PORTS[:2] + udp(b"some")[4:])
+    others = {first, flow_id(made(TCP, tcp(ACK))), flow_id(other_ports), flow_id(b"")}
+    assert len(others) == 4
+
+
+def test_a_later_fragment_has_no_ports() -> None:
+    fragment = flow_id(ipv4(UDP, udp(b"some"), fragment=100))
+    assert fragment == flow_id(ipv4(TCP, tcp(ACK), fragment=200))

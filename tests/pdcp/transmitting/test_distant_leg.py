@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.link import make_capacity
@@ -74,7 +74,6 @@ def test_a_view_never_touches_the_leg() -> None:
     assert all(shown(view, 1, SIZE) for view in policy.views)
 
 
-@settings(deadline=None, max_examples=25)
 @given(
     st.sampled_from(["down", "slower", "faster"]),
     st.integers(0, 60 * MS),
@@ -191,3 +190,18 @@ def test_with_early_numbering_an_sdu_waits_with_its_number_and_leaves_a_gap_if_i
     counts = [count for _, count, _ in bearer.sent]
     assert counts == [sdu for _, _, sdu in bearer.sent]
     assert 40 in counts and len(counts) < 20
+
+
+@pytest.mark.parametrize(("losses", "dropped"), [((1, 0), []), ((1, 1), ["sdu"])])
+def test_an_sdu_is_dropped_when_every_backhaul_that_has_a_copy_loses_it(
+    losses: tuple[float, float], dropped: list[str]
+) -> None:
+    entity = TransmittingEntity[str](
+        sn_format(18),
+        make_policy("duplicate", legs=2),
+        legs=2,
+        states=(WrittenLeg(), WrittenLeg()),
+        flow_control=[FlowControl(interval=5 * MS, delay=XN, loss=loss) for loss in losses],
+    )
+    assert entity.push("sdu", SIZE, 0)
+    assert entity.dropped() == dropped

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,8 @@ from minitopo_dc.pdcp import (
     Recovery,
     SduBuffer,
     SplitPolicy,
+    TransmittingEntity,
+    sn_format,
 )
 from minitopo_dc.pdcp.formats.report import StatusReport
 from tests.pdcp.late_bearer import MS, SIZE, Bearer, Waits, endless
@@ -71,6 +75,26 @@ def test_a_policy_may_wait_and_is_asked_again_when_a_leg_serves() -> None:
     assert [leg for leg, _, _ in bearer.sent] == [1, 1]
     assert not policy.shown[1].takes(now=bearer.now, size=SIZE)
     assert policy.shown[0].takes(now=bearer.now, size=SIZE)
+
+
+@pytest.mark.parametrize(("waited_ms", "marked"), [(9, 0), (11, 1)])
+def test_an_sdu_is_marked_for_what_it_waited_before_its_leg_took_it(
+    waited_ms: int, marked: int
+) -> None:
+    policy, marks = Waits(), list[int]()
+    entity = TransmittingEntity[Any](
+        sn_format(18),
+        policy,
+        legs=1,
+        states=Bearer(policy, 12).legs,
+        waiting=SduBuffer(None, None),
+        mark_above=10 * MS,
+    )
+    entity.push(SimpleNamespace(ecn=1, mark=lambda: marks.append(1)), SIZE, 0)
+    assert entity.poll(0) == []
+    policy.answer = (0,)
+    assert len(entity.poll(waited_ms * MS)) == 1
+    assert (entity.statistics().marked_sdus, len(marks)) == (marked, marked)
 
 
 def test_a_leg_that_is_down_is_not_used() -> None:

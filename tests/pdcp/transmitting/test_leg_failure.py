@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from minitopo_dc.link import make_capacity
 from minitopo_dc.pdcp import (
@@ -47,7 +47,6 @@ def only(leg: int) -> SplitPolicy:
     return BatchPolicy(2, batch=1, ratio=[1 - leg, leg])
 
 
-@settings(max_examples=60)
 @given(
     delays=DELAYS,
     arrivals=st.lists(st.sampled_from([0, 1, 2, 10, 50, 400]), min_size=1, max_size=40),
@@ -72,7 +71,6 @@ def test_a_leg_that_delivers_never_fails(
     assert bearer.delivered == list(range(len(arrivals)))
 
 
-@settings(max_examples=40)
 @given(
     arrives=st.integers(1, 8), gap=st.integers(2, 5), after=st.integers(70, 200), late=st.booleans()
 )
@@ -88,7 +86,6 @@ def test_nor_one_that_delivers_one_in_several(
     assert bearer.failures.failures == (0, 0)
 
 
-@settings(max_examples=60)
 @given(
     died=st.integers(0, 300),
     gap=GAPS,
@@ -115,7 +112,6 @@ def test_a_dead_leg_has_failed_when_its_silence_has_been_told(
     assert at <= (begin + interval + gap + 1 + told) * MS
 
 
-@settings(max_examples=60)
 @given(
     died=st.integers(0, 300),
     gap=GAPS,
@@ -143,7 +139,6 @@ def test_nothing_is_lost_that_the_other_leg_can_deliver_and_all_is_in_order(
     assert bearer.carried(0, failed_from) <= bearer.carried(1, 0)
 
 
-@settings(max_examples=40)
 @given(
     lasts=st.integers(300, 800),
     gap=GAPS,

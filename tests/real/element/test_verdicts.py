@@ -1,4 +1,4 @@
-"""Whatever a packet is, it gets one verdict, and what is no IP datagram is counted."""
+"""Verdicts of an element on packets, hostile and with options, too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.link import (
@@ -28,6 +28,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.real.element import drivers as drivers_module
 from minitopo_dc.real.element.drivers import Held, LegDriver, Sdu, TransmitDriver
+from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.loop import Loop
 from tests.real.element.fakes import (
     JUMBOGRAM,
@@ -41,6 +42,7 @@ from tests.real.element.fakes import (
     receiver,
     transmitter,
 )
+from tests.real.element.options import FORWARDED, REFUSED
 
 MALFORMED = {
     "empty": b"",
@@ -255,3 +257,68 @@ def test_every_pdu_has_one_verdict_in_the_end_and_goes_up_once(
         up = [len(packet.payload) for packet in packets if packet.verdict == "accept"]
         assert len(set(up)) == len(up) == driver.statistics().delivered
         assert driver.malformed == len(noise)
+
+
+PDU = append_trailer(datagram_ipv6(60), sn_format(18).encode(5))
+WHOLE = st.sampled_from([datagram(60), datagram_ipv6(60), JUMBOGRAM, PDU, datagram_ipv6(40)])
+DUPLICATION = {"packets": ["handshake", "ack"], "dscp": [1], "retransmissions": True}
+
+
+@st.composite
+def hostile(draw: st.DrawFn) -> bytes:
+    """A packet with some bytes of its headers changed, and its end cut."""
+    packet = bytearray(draw(WHOLE))
+    changes = st.tuples(st.integers(0, len(packet) - 1), st.integers(0, 255))
+    for place, value in draw(st.lists(changes, max_size=6)):
+        packet[place] = value
+    return bytes(packet[: draw(st.integers(0, len(packet)))])
+
+
+@pytest.mark.parametrize(
+    "pdcp", [{}, {"numbering": "late"}, {"duplication": DUPLICATION}, {"report_ms": 20}]
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(packets=st.lists(st.one_of(st.binary(max_size=80), hostile()), min_size=1, max_size=5))
+def test_no_packet_ends_an_element(
+    packets: list[bytes],
+    pdcp: dict[str, Any],
+    clock: Clock,
+    legs: tuple[Loop, list[LegDriver]],
+) -> None:
+    loop, drivers = legs
+    bearer, other_end = transmitter(loop, drivers, **pdcp), receiver(loop)
+    for packet in packets:
+        clock.now += MS
+        for take in (bearer.on_packet, other_end.on_packet, drivers[0].on_packet):
+            take(FakePacket(packet, indev=11))
+        loop.serve(clock.now)
+
+
+@pytest.mark.parametrize("options", FORWARDED.values(), ids=FORWARDED)
+def test_options_that_a_router_forwards_pass(options: bytes) -> None:
+    assert may_be_forwarded(datagram(options=options))
+
+
+@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
+def test_options_that_a_router_refuses_do_not_pass(options: bytes) -> None:
+    assert not may_be_forwarded(datagram(options=options))
+
+
+@given(st.binary(min_size=4, max_size=40).map(lambda raw: raw[: len(raw) // 4 * 4]))
+def test_any_bytes_pass_or_do_not(options: bytes) -> None:
+    assert may_be_forwarded(datagram(options=options)) in (True, False)
+
+
+@pytest.mark.usefixtures("clock")
+@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
+def test_what_the_kernel_would_drop_behind_the_queue_leaves_no_gap(
+    options: bytes, legs: tuple[Loop, list[LegDriver]]
+) -> None:
+    driver = transmitter(*legs)
+    packets = [FakePacket(each) for each in (datagram(), datagram(options=options), datagram())]
+    for packet in packets:
+        driver.on_packet(packet)
+    assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
+    assert [driver.refused_options, driver.malformed, driver.entity.statistics().sdus] == [1, 0, 2]
+    numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
+    assert numbers == [sn_format(18).encode(number) for number in (0, 1)]

@@ -169,7 +169,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     changes=st.dictionaries(st.integers(0, 800), st.integers(0, 255), min_size=1, max_size=3),
     end=st.one_of(st.none(), st.integers(0, 2000)),
 )
-@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_of_a_damaged_capture_there_is_a_log_or_an_error_of_results(
     whole: Path, host: str, changes: dict[int, int], end: int | None
 ) -> None:

@@ -1,17 +1,28 @@
+"""Summaries of a table of runs: columns, labels, means, Markdown."""
+
 from __future__ import annotations
 
+import json
 import math
 import statistics
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from minitopo_dc.results import compare_table, load_results, render_table, results_table
+from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.results.tables.columns import main_measure, setting_of, value_name
+from minitopo_dc.results.tables.markdown import as_markdown
+from minitopo_dc.results.tables.summary import mean_tables
+from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save
 
 DIED = no_result("quic", "dc", "failed", "it died", repetition=2)
@@ -132,3 +143,96 @@ def test_what_users_programs_measure_is_in_the_table(tmp_path: Path) -> None:
     assert "rtt ms" in head
     assert "answers" in head + unit
     assert "35.0 ± 7.1" in shown
+
+
+def test_a_setting_is_a_factor_with_its_value_and_unit() -> None:
+    assert setting_of("loss_percent", 0.1) == "loss 0.1 %"
+    assert setting_of("control", "cubic") == "cubic"
+    assert value_name((1.0, 2)) == "1:2"
+
+
+@pytest.mark.parametrize(
+    ("columns", "main"),
+    [
+        ({"goodput_mbps": 5.0, "completion_s": 1.0}, "goodput_mbps"),
+        ({"goodput_mbps": None, "delay_p95_ms": 30.0, "answered": 5}, "delay_p95_ms"),
+        ({"goodput_mbps": None, "frame_delay_p95_ms": 80.0}, "frame_delay_p95_ms"),
+        ({"bitrate_mbps": 4.0, "linear_qoe_mbps": 3.5}, "linear_qoe_mbps"),
+        ({"seed": 1, "words": 7}, "words"),
+        ({"completion_s": 1.0, "leg_bytes_1": 9, "handshake_s": 0.1, "page_ms": 7}, "page_ms"),
+        (
+            {"completion_s": 1.0, "flow_1_goodput_mbps": 5, "flow_2_delay_p95_ms": 9},
+            "flow_2_delay_p95_ms",
+        ),
+        ({"flow_1_goodput_mbps": 5.0, "flow_2_goodput_mbps": 4, "jain_index": 0.9}, "jain_index"),
+        ({"seed": 1}, "goodput_mbps"),
+    ],
+)
+def test_the_main_measure_is_that_of_the_workload(columns: dict[str, float], main: str) -> None:
+    assert main_measure(pd.DataFrame([columns])) == main
+
+
+BASE: dict[str, Any] = {"transport": "quic", "legs": [{"downlink": {"rate_mbps": 20}}] * 2}
+
+
+def recorded(root: Path, name: str, **fields: Any) -> RunResult:
+    """A run with its scenario, as a comparison leaves it."""
+    scenario = Scenario.check(BASE | fields, "test")
+    run = root / name
+    run.mkdir(parents=True)
+    saved = replace(blank_result(scenario, run), reason="it broke")
+    scenario.save(run / "scenario.yaml")
+    saved.save(run)
+    return saved
+
+
+def test_a_run_tells_its_leg_split_and_t_reordering_where_its_mode_has_them(tmp_path: Path) -> None:
+    recorded(tmp_path, "single", mode="sc", leg=2)
+    recorded(tmp_path, "dual", mode="dc", pdcp={"t_reordering_ms": 50})
+    recorded(tmp_path, "both", mode="multipath", transport="mptcp")
+    table = load_results(tmp_path).set_index("id")
+    assert table["leg"].to_dict()["single"] == 2
+    assert table["leg"].isna().sum() == 2
+    assert table["pdcp.split"].to_dict() == {"single": "", "dual": "batch", "both": ""}
+    assert table["pdcp.t_reordering_ms"].to_dict()["dual"] == 50
+    assert table["pdcp.t_reordering_ms"].isna().sum() == 2
+
+
+def test_what_differs_between_the_runs_of_a_comparison_is_a_column(tmp_path: Path) -> None:
+    for batch in (2, 100):
+        recorded(tmp_path, f"batch-{batch}", mode="dc", pdcp={"batch": batch})
+    table = load_results(tmp_path).set_index("id")
+    assert table["pdcp.batch"].to_dict() == {"batch-2": 2, "batch-100": 100}
+    assert "pdcp.sn_bits" not in table
+    assert "pdcp.batch" not in load_results(tmp_path / "batch-2")
+
+
+def test_a_run_of_the_first_data_model_has_its_settings_from_its_scenario(tmp_path: Path) -> None:
+    recorded(tmp_path, "old", mode="dc", pdcp={"split": "least-delay"})
+    path = tmp_path / "old" / "result.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"settings": {}}))
+    assert load_results(tmp_path)["pdcp.split"].tolist() == ["least-delay"]
+
+
+def test_a_table_of_means_begins_with_the_main_measure_and_has_intervals() -> None:
+    runs = pd.DataFrame({"way": "DC", "aaa": 1.0, "completion_s": 2.0, "leg_bytes_1": [2e6, 4e6],
+                         "capacity_share": 0.5, "goodput_mbps": [11.0, 12.0]})  # fmt: skip
+    numbers, shown = mean_tables(runs, ["way"])
+    assert list(shown) == [
+        *("way", "n", "goodput (Mbit/s)", "completion (s)", "capacity share", "aaa"),
+        "leg 1 delivered (MB)",
+    ]
+    assert numbers["goodput_mbps_low"][0] == pytest.approx(11.5 - 12.7062 * 0.5, abs=1e-4)
+    assert shown["leg 1 delivered (MB)"][0].startswith("3.00 ±")
+
+
+def test_a_page_of_markdown_has_texts_and_tables_and_no_figures() -> None:
+    table = pd.DataFrame({"way": ["DC | 1:1", "MP-QUIC"], "Mbit/s": [12.3456, float("nan")]})
+    sections = [("First", ["One.\n\nTwo.", table]), ("Drawn", Figure()), ("Last", "Three.")]
+    assert as_markdown("Page", "Of\nit.", sections) == (
+        "# Page\n\nOf it.\n\n## First\n\nOne.\n\nTwo.\n\n"
+        "| way | Mbit/s |\n| --- | --- |\n| DC \\| 1:1 | 12.3 |\n| MP-QUIC |  |\n\n"
+        "## Last\n\nThree.\n"
+    )
+    cases = pd.DataFrame({"n": [1]}, index=pd.Index(["sp"], name="case"))
+    assert "| case | n |\n| --- | --- |\n| sp | 1 |" in as_markdown("P", "", [("S", cases)])

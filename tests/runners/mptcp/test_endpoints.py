@@ -1,4 +1,4 @@
-"""Which endpoints the client's host is told to have: commands only, no kernel."""
+"""MPTCP's endpoints and its scheduler."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 import pytest
 
-from minitopo_dc.fields import PathEvent, PathPlan
+from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.runners.addresses import is_connected
-from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.base import TransferFailed, get_runner
 from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
 from minitopo_dc.runners.mptcp.path_manager import apply_on_time
+from minitopo_dc.runners.processes import kernel_socket
 
 ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")
 SHOWN = "10.2.2.2 id 2 subflow dev eth2 \n192.0.2.9 id 7 signal \n10.2.1.2 id 1 subflow dev eth1 \n"
@@ -120,3 +122,31 @@ def test_a_connection_is_found_once_it_is_established() -> None:
         with socket.create_connection(peer, source_address=("127.0.0.3", 0)):
             assert is_connected("self", "127.0.0.3", peer)
             assert not is_connected("self", "127.0.0.2", peer)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ("default", None),
+        ("bpf_red", None),
+        ("bpf_rr", "options.scheduler: bpf_rr; this machine's kernel has default, bpf_red"),
+    ],
+)
+def test_one_that_the_kernel_has_not_is_unsupported(
+    wanted: str, reason: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "available").write_text("default bpf_red\n")
+    monkeypatch.setattr(kernel_socket, "AVAILABLE_SCHEDULERS", tmp_path / "available")
+    assert get_runner("mptcp").unsupported_options({"scheduler": wanted}, virtual=False) == reason
+
+
+def test_a_kernel_without_a_choice_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_socket, "AVAILABLE_SCHEDULERS", tmp_path / "none")
+    told = get_runner("mptcp").unsupported_options({"scheduler": "default"}, virtual=False)
+    assert told == "options.scheduler: default; this machine's kernel has none to choose"
+    assert get_runner("mptcp").unsupported_options({}, virtual=False) is None
+
+
+def test_a_name_is_one_word() -> None:
+    with pytest.raises(SettingsError, match="option scheduler must be"):
+        get_runner("mptcp").check_options({"scheduler": "x = 1"}, 4)

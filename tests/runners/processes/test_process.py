@@ -1,8 +1,11 @@
-"""A process of a run: its end, its exit code and its times."""
+"""Processes of runners, and what the kernel says of their sockets."""
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.runners.processes import kernel_socket
+from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import Process
 
 
@@ -48,3 +53,20 @@ def test_a_process_that_is_ended_has_its_signal_as_exit_code(
     process = started("import time; time.sleep(60)")
     process.close()
     assert process.exit_code == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [(errno.ENOENT, "modprobe tcp_bbr"), (errno.EPERM, "tcp_allowed_congestion_control")],
+)
+def test_the_advice_for_a_congestion_control_is_that_of_the_error(
+    number: int, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_connection: socket.socket, _name: str) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(kernel_socket, "set_congestion_control", refuse)
+    said = congestion_control_refusal("bbr")
+    assert said is not None
+    assert said.startswith(f"the kernel refuses bbr: {os.strerror(number)} (")
+    assert advice in said

@@ -1,20 +1,30 @@
-"""A kernel queue over a socket that is none: how it is asked for, and what one turn reads."""
+"""Netlink queues: packets, counters, errors."""
 
 from __future__ import annotations
 
 import errno
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minitopo_dc.real.element.kernel import queues
 from minitopo_dc.real.element.kernel import queues as module
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.kernel.queues import HEADER_ONLY, KernelQueue, QueueDrops
+from minitopo_dc.real.element.kernel.queues import (
+    HEADER_ONLY,
+    KernelQueue,
+    QueueDrops,
+    read_refusals,
+    refused_since,
+)
 
 
 class FakeQueue:
@@ -130,3 +140,57 @@ def test_the_state_file_of_the_kernel_is_read_by_its_columns(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "NFQUEUE_STATE", State())
         assert module.read_drops() == drops
+
+
+PROGRAM = """
+from minitopo_dc.real.element.kernel.queues import NetlinkQueues
+queues = NetlinkQueues()
+print(queues.add(64), queues.add(64))
+queues.close()
+"""
+UNSHARE = ("unshare", "--map-root-user", "--net", "--kill-child")
+
+
+def test_queues_open_where_buffers_may_not_exceed_the_machine_s_limit() -> None:
+    if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces for this user on this machine")
+    done = subprocess.run(
+        [*UNSHARE, sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "0 1\n", done.stderr
+
+
+def write(directory: Path, errors: int, checksums: int, discards: int | None) -> None:
+    """The kernel's files, as far as they are read."""
+    (directory / "snmp").write_text(
+        f"Ip: Forwarding InReceives InHdrErrors\nIp: 1 9 {errors}\nIcmp: InErrors\nIcmp: 7\n"
+    )
+    (directory / "netstat").write_text(
+        f"TcpExt: InCsumErrors\nTcpExt: 8\nIpExt: InOctets InCsumErrors\nIpExt: 5 {checksums}\n"
+    )
+    if discards is not None:
+        (directory / "snmp6").write_text(
+            f"Ip6InReceives   \t3\nIp6OutDiscards   \t{discards}\nIcmp6InErrors   \t4\n"
+        )
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(queues, "NET", tmp_path)
+    return tmp_path
+
+
+def test_a_kernel_without_ipv6_has_ipv4_s(files: Path) -> None:
+    write(files, 2, 3, None)
+    assert read_refusals() == {"IPv4 InHdrErrors": 2, "IPv4 InCsumErrors": 3}
+
+
+def test_what_did_not_grow_is_left_out(files: Path) -> None:
+    write(files, 2, 3, 4)
+    before = read_refusals()
+    write(files, 2, 13, 5)
+    assert refused_since(before) == {"IPv4 InCsumErrors": 10, "IPv6 OutDiscards": 1}
+
+
+def test_this_kernel_has_the_counters() -> None:
+    assert {"IPv4 InHdrErrors", "IPv4 OutDiscards", "IPv4 InCsumErrors"} <= read_refusals().keys()
