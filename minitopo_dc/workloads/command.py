@@ -27,7 +27,14 @@ RESERVED = frozenset(
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
-        *("packet_delay_median_ms", "packet_delay_p95_ms"),
+        *(
+            f"{part}_delay_{name}_ms"
+            for part in (
+                *("packet", "split", "queue", "air", "rlc", "propagation", "reordering"),
+                "receive_buffer",
+            )
+            for name in ("median", "p95")
+        ),
         *("smoothed_rtt_median_ms", "smoothed_rtt_p95_ms"),
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),

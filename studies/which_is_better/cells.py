@@ -26,7 +26,7 @@ from minitopo_dc.results.tables.series import element_series
 from minitopo_dc.workloads import UnderLoad
 
 Case = tuple[dc.Scenario, dict[str, Any]]
-POINTS = {"full": 64, "quick": 4, "sample": 4}
+POINTS = {"full": 128, "quick": 4, "sample": 4}
 DESIGN = 128
 """Networks of the design, of which the first are run."""
 FACTORS: dict[str, Any] = {

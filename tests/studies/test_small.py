@@ -119,9 +119,9 @@ def test_a_report_judges_all_experiments_of_a_sample() -> None:
 
 
 IDS: dict[tuple[str, str, str], tuple[int, str]] = {
-    ("mpquic_design", "campaign", "quick"): (512, "a46f0a6443b16b86"),
-    ("mpquic_design", "campaign", "sample"): (1332, "d3a8ad7e29c3d579"),
-    ("mpquic_design", "campaign", "full"): (15300, "5cd5e123b51eff0c"),
+    ("mpquic_design", "campaign", "quick"): (544, "998b841df59c795d"),
+    ("mpquic_design", "campaign", "sample"): (1378, "4faeac26a94b6b92"),
+    ("mpquic_design", "campaign", "full"): (15484, "abcf3e246f3621c0"),
     ("mpquic_design", "tcp", "quick"): (960, "0a5204631ada0375"),
     ("mpquic_design", "tcp", "sample"): (400, "ac5f20cc98868990"),
     ("mpquic_design", "tcp", "full"): (10120, "b33da8fd6ad43fd2"),
@@ -130,9 +130,9 @@ IDS: dict[tuple[str, str, str], tuple[int, str]] = {
     ("mpquic_design", "multipath", "full"): (265, "800493141f28e483"),
     ("mpquic_design", "fairness", "quick"): (7, "50833a589b9f5485"),
     ("mpquic_design", "fairness", "full"): (75, "9ffec48477af64e3"),
-    ("mesh", "campaign", "quick"): (540, "ad5f8b1f95fbdee3"),
-    ("mesh", "campaign", "sample"): (122, "1a65cf12ee35d009"),
-    ("mesh", "campaign", "full"): (9177, "40045300188f15a1"),
+    ("mesh", "campaign", "quick"): (668, "e7679b1bb90e2706"),
+    ("mesh", "campaign", "sample"): (124, "50b96bcc2722c6d1"),
+    ("mesh", "campaign", "full"): (9433, "8134bfa001c4df9a"),
     ("cellular", "campaign", "quick"): (823, "1a4e7b5fc136f18b"),
     ("cellular", "campaign", "sample"): (261, "ff5d2720ff95b59f"),
     ("cellular", "campaign", "full"): (3573, "7bcffa24499ff8a9"),

@@ -31,7 +31,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("policies", "full"): (906, "3b6d9cf2fc14c8bb"),
     ("schedulers", "full"): (2048, "ce13b5d6f330c9be"),
     ("marking", "full"): (896, "52e113c07b1e71eb"),
-    ("cells", "full"): (160, "4c91b535332c7a23"),
+    ("cells", "full"): (288, "69a7dbceb3b648ee"),
     ("grants", "full"): (768, "1cd103e92b159094"),
     ("atsss", "full"): (1088, "a758708edb0b8f82"),
     ("media", "full"): (850, "a3711df0e36587a2"),
