@@ -9,6 +9,7 @@ from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
+from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runners.tcp.virtual import is_of_agent
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
@@ -91,6 +92,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
         allowed = ", ".join(runner.modes()) + ("" if runner.multipath else more)
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
     _check_load(flow, len(scenario.legs), where)
+    _check_both_ends(scenario, flow, where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
         able = _names(lambda other: other.checks_paths)
@@ -155,6 +157,17 @@ def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
     if flow.congestion_control not in known:
         raise SettingsError(
             f"{where}congestion_control: {flow.congestion_control}; allowed: {', '.join(known)}"
+        )
+
+
+def _check_both_ends(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
+    """Refuse DCTCP unless both kernels have it and negotiate ECN (RFC 8257, sections 3.2, 3.4)."""
+    needed = {"net.ipv4.tcp_ecn": "1", "net.ipv4.tcp_congestion_control": DCTCP}
+    given = getattr(scenario, scenario.clock).sysctl
+    if flow.congestion_control == DCTCP and not needed.items() <= given.items():
+        raise SettingsError(
+            f"{where}congestion_control: {DCTCP} needs both ends: {scenario.clock}: {{sysctl: "
+            f"{{{', '.join(f'{name}: {value}' for name, value in needed.items())}}}}}"
         )
 
 

@@ -73,6 +73,10 @@ CURL_REPORT = (
 is three digits, 000 when no answer came, which would be no number of JSON."""
 
 
+DCTCP = "dctcp"
+"""RFC 8257, of the kernel; `runs.check` says what both ends need."""
+
+
 @runner("tcp")
 class TcpRunner(Runner):
     """TCP on one path, with any congestion control of the kernel's."""
@@ -80,7 +84,7 @@ class TcpRunner(Runner):
     stack: ClassVar[str] = "Linux"
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
-    congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr")
+    congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr", DCTCP)
     carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)

@@ -73,6 +73,32 @@ def test_the_server_has_the_congestion_control_that_was_asked_for(
     assert result.details["congestion_control"] == algorithm
 
 
+DCTCP = {"net.ipv4.tcp_ecn": "1", "net.ipv4.tcp_congestion_control": "dctcp"}
+
+
+def test_dctcp_keeps_a_queue_that_marks_short_without_losses(tmp_path: Path) -> None:
+    marking = {"queue_discipline": "step", "queue_parameters": {"threshold_ms": 5}}
+    legs = [{"downlink": {**DIRECTION, **marking}, "uplink": DIRECTION}]
+    fields = {"congestion_control": "dctcp", "options": {"tcp_info": True}}
+    wanted = scenario(legs, virtual={"sysctl": DCTCP}, workload={"size_mb": 4}, **fields)
+    result = run(wanted, tmp_path)
+    assert result.details["congestion_control"] == "dctcp"
+    assert (result.goodput_mbps or 0) > 15
+    summary = json.loads((tmp_path / "gnb-summary.json").read_text())
+    assert summary["legs"]["1"]["marked_packets"] > 10
+    info = rows(tmp_path / "tcp-info.csv")
+    assert int(info[-1]["retransmissions"]) == 0
+    assert float(info[-1]["smoothed_rtt_ms"]) < 20 + 3 * 5
+
+
+@pytest.mark.parametrize("lacking", DCTCP)
+def test_dctcp_without_a_setting_of_both_ends_is_refused(lacking: str, tmp_path: Path) -> None:
+    sysctl = {name: value for name, value in DCTCP.items() if name != lacking}
+    wanted = scenario(congestion_control="dctcp", virtual={"sysctl": sysctl})
+    with pytest.raises(SettingsError, match=r"dctcp needs both ends: virtual: \{sysctl: \{net"):
+        run_scenario(wanted, tmp_path)
+
+
 def test_tls_1_2_takes_a_round_trip_more(tmp_path: Path) -> None:
     result = run(scenario(options={"tls": "1.2"}, workload={"size_mb": 0.05}), tmp_path)
     assert result.details["handshake_s"] == pytest.approx(0.063, abs=0.001)
