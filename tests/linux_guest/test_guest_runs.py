@@ -17,6 +17,7 @@ from minitopo_dc.clocks import run_scenario, unavailable_reason
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest, library
 from minitopo_dc.results.logs import connection_log
+from minitopo_dc.results.measures.packet_delays import packet_delays
 from minitopo_dc.results.run_result import RunResult
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 
@@ -71,6 +72,20 @@ def test_the_server_has_the_congestion_control_that_was_asked_for(
 ) -> None:
     result = run(scenario(congestion_control=algorithm, workload={"size_mb": 0.05}), tmp_path)
     assert result.details["congestion_control"] == algorithm
+
+
+def test_segments_behind_a_lost_one_wait_in_the_receive_buffer(tmp_path: Path) -> None:
+    lossy = [{"downlink": {**DIRECTION, "loss_percent": 1}, "uplink": DIRECTION}]
+    virtual = {"packet_delays": True, "capture": ["client"]}
+    run(scenario(lossy, virtual=virtual, workload={"size_mb": 1}), tmp_path)
+    down = packet_delays(tmp_path).query("direction == 'downlink'")
+    waits = down["receive_buffer_ms"].dropna()
+    assert (waits >= 0).all()
+    # The retransmission comes a round trip later at the earliest, and waits for nothing itself.
+    assert waits.max() > 20
+    assert (waits == 0).any()
+    uplink = packet_delays(tmp_path).query("direction == 'uplink'")
+    assert uplink["receive_buffer_ms"].isna().all()
 
 
 DCTCP = {"net.ipv4.tcp_ecn": "1", "net.ipv4.tcp_congestion_control": "dctcp"}

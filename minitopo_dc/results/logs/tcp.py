@@ -13,7 +13,7 @@ import math
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
@@ -150,8 +150,32 @@ class Segment(NamedTuple):
     (IPv4) and TCP's header with its timestamp (RFC 7323)."""
 
 
-def _segments(run: Path, name: str, client_port: int) -> list[Segment]:
-    """Return the segments of one connection, in the capture's order.
+def received_content(run: Path, role: Literal["client", "server"]) -> list[tuple[int, int, int]]:
+    """Return what the segments of the first flow hold that an end received, by its capture.
+
+    Returns:
+        For each segment, in the order of receipt, the client's port, the segment's first byte in
+        the stream, and that behind its last; equal where it has no data.
+
+    Raises:
+        ResultError: there is no capture, it is broken, or a connection has no beginning there.
+    """
+    received = [
+        one for one in _segments(run, f"{role}.pcap") if one.from_server == (role == "client")
+    ]
+    begins = {one.client_port: one.sequence + 1 for one in received if one.flags & SYN}
+    try:
+        firsts = [(one.sequence - begins[one.client_port]) % 2**32 for one in received]
+    except KeyError as error:
+        raise ResultError(f"{run}/{role}.pcap: no SYN with port {error}") from None
+    return [
+        (one.client_port, first, first + len(one.payload))
+        for first, one in zip(firsts, received, strict=True)
+    ]
+
+
+def _segments(run: Path, name: str, client_port: int | None = None) -> list[Segment]:
+    """Return the segments of one connection, or of all of the flow, in the capture's order.
 
     Raises:
         ResultError: there is no such file, or it is broken.
@@ -168,7 +192,7 @@ def _segments(run: Path, name: str, client_port: int) -> list[Segment]:
         raise
     except (ValueError, struct.error, IndexError) as error:
         raise ResultError(f"{path}: {error}") from None
-    return [one for one in segments if one is not None and one.client_port == client_port]
+    return [one for one in segments if one is not None and client_port in (None, one.client_port)]
 
 
 def _segment(time_ns: int, datagram: bytes) -> Segment | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from heapq import heappop, heappush
 from pathlib import Path
@@ -16,6 +16,7 @@ import pandas as pd
 from minitopo_dc.results.files import ResultError, read_csv, to_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs.quic import PROTECTED, RECEIVED, Event, qlog_events
+from minitopo_dc.results.logs.tcp import received_content
 from minitopo_dc.results.measures.delays import QUANTILES
 from minitopo_dc.results.run_result import of_first_flow
 from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US
@@ -41,7 +42,8 @@ def packet_delays(run: Path | str) -> pd.DataFrame:
     `bytes`, `packet`, `leg`, and in ms `split_ms` (until it joins the leg's queue), `queue_ms`,
     `air_ms`, `rlc_ms`, `propagation_ms`, `reordering_ms`, whose sum is the delay between the end
     hosts. `receive_buffer_ms` comes on top: how long its bytes of streams waited for those before
-    them. It is NaN for what holds none, and where no qlog of the receiver tells.
+    them. It is NaN for what holds none, and where the receiver has neither a qlog nor, of TCP, a
+    capture.
 
     Raises:
         ResultError: the run has no `packet-delays.csv`, or a file is broken.
@@ -77,12 +79,39 @@ def _read(run: Path, _version: int) -> pd.DataFrame:
     table[f"{BUFFER}_ms"] = math.nan
     for direction, role in RECEIVERS.items():
         mine = table[(table["direction"] == direction) & (table["flow"] == 1)]
-        if _has_qlog(run, role) and len(mine):
-            table.loc[mine.index, f"{BUFFER}_ms"] = _buffer_ms(run, role, mine)
+        if len(mine):
+            table.loc[mine.index, f"{BUFFER}_ms"] = _buffer_ms(run, role, mine["time_ns"].tolist())
     parts = {name.replace("_ns", "_ms"): table.pop(name) / NS_PER_MS for name in names}
     waited = table.pop(f"{BUFFER}_ms")
     table.insert(0, "time_s", table.pop("time_ns") / NS_PER_S)
     return table.assign(**parts, **{f"{BUFFER}_ms": waited})
+
+
+def _buffer_ms(
+    run: Path, role: Literal["client", "server"], packets: Sequence[int]
+) -> Sequence[float]:
+    """Return how long what packets hold of streams waited in the receiver (ms), NaN without any.
+
+    A capture of TCP's tells of packets in the order of their receipt (ns); so does a qlog, to the
+    us, whose clock may begin at another moment: both records begin with the same packet.
+    """
+    scenario = load_as_run(run)
+    if scenario.resolved_flows[0].transport == "tcp" and role in scenario.virtual.capture:
+        content = received_content(run, role)
+        if len(content) != len(packets):
+            raise ResultError(f"{run}: {FILE} and {role}.pcap have not the same packets")
+        return _waits(((n, [one]) for n, one in enumerate(content) if one[1] < one[2]), packets)
+    if not _has_qlog(run, role):
+        return [math.nan] * len(packets)
+    try:
+        events = [
+            (round(event["time"] * 1000), event["data"])
+            for event in qlog_events(run, role, several_paths=True)
+            if event["name"] == RECEIVED
+        ]
+        return _waits(_matched(events, packets), packets)
+    except (ValueError, LookupError, TypeError) as error:
+        raise ResultError(f"{run}: malformed qlog of the {role}: {error!r}") from None
 
 
 def _has_qlog(run: Path, role: str) -> bool:
@@ -93,30 +122,11 @@ def _has_qlog(run: Path, role: str) -> bool:
     return logs is not None and any(logs.glob("*qlog"))
 
 
-def _buffer_ms(
-    run: Path, role: Literal["client", "server"], packets: pd.DataFrame
-) -> Sequence[float]:
-    """Return how long what packets hold of streams waited in the receiver (ms), NaN without any.
-
-    The qlog tells of packets in the order of their receipt, to the us. Its clock may begin at
-    another moment; both records begin with the same packet.
-    """
-    try:
-        events = [
-            (round(event["time"] * 1000), event["data"])
-            for event in qlog_events(run, role, several_paths=True)
-            if event["name"] == RECEIVED
-        ]
-        return _waits(events, packets["time_ns"].tolist())
-    except (ValueError, LookupError, TypeError) as error:
-        raise ResultError(f"{run}: malformed qlog of the {role}: {error!r}") from None
-
-
-def _waits(events: Sequence[tuple[int, Event]], packets: Sequence[int]) -> list[float]:
+def _waits(arrivals: Iterable[tuple[int, Iterable[Frame]]], packets: Sequence[int]) -> list[float]:
     waits = [math.nan] * len(packets)
     held: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     complete: dict[int, int] = defaultdict(int)  # the bytes that each stream has from its begin on
-    for position, frames in _matched(events, packets):
+    for position, frames in arrivals:
         for stream, first, end in frames:
             heap = held[stream]
             heappush(heap, (first, end, position))
