@@ -19,9 +19,10 @@ import functools
 import hashlib
 import importlib
 import importlib.util
+import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -30,6 +31,7 @@ from typing import Any, Generic, TypeVar
 from minitopo_dc.errors import InputError, MinitopoDcError
 
 T = TypeVar("T")
+Added = TypeVar("Added")
 MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
 """The end of an error message for a plugin made for an earlier version."""
 _IMPORTLIB = importlib.__file__
@@ -117,6 +119,19 @@ class Registry(Generic[T]):
         """
         enter(self._what, self._found, name, thing)
 
+    def adding(self, name: str) -> Callable[[Added], Added]:
+        """Return a decorator that registers what it gets under a name, and leaves it as it is.
+
+        Raises:
+            ValueError: the name is taken by another thing.
+        """
+
+        def register(thing: Any) -> Any:
+            self.add(name, thing)
+            return thing
+
+        return register
+
     def names(self) -> tuple[str, ...]:
         """Return all registered names, the built-in ones first.
 
@@ -162,6 +177,28 @@ class Registry(Generic[T]):
         if name not in known:
             raise UnknownNameError(f"no {self._what} {name!r} (known: {', '.join(known)})")
         return self._found[name]
+
+    def make(
+        self, name: str, parameters: Mapping[str, Any], refused: Callable[[str], Exception]
+    ) -> Any:
+        """Return what the callable of a name makes of parameters.
+
+        Args:
+            name: as registered.
+            parameters: by keyword.
+            refused: makes the error where one is not the callable's, or is refused by it.
+
+        Raises:
+            UnknownNameError: nothing has this name.
+            PluginError: an entry point of this kind is broken.
+        """
+        factory: Any = self.get(name)
+        try:
+            inspect.signature(factory).bind(**parameters)
+            return factory(**parameters)
+        except (TypeError, ValueError) as error:
+            known = ", ".join(inspect.signature(factory).parameters) or "none"
+            raise refused(f"{self._what} {name!r}: {error}; its parameters: {known}") from None
 
 
 def load_plugins(names: Iterable[str]) -> list[str]:

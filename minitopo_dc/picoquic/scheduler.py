@@ -74,14 +74,9 @@ def path_scheduler(name: str) -> Callable[[SchedulerClass], SchedulerClass]:
     Raises:
         ValueError: the name is taken.
     """
-
-    def register(scheduler: SchedulerClass) -> SchedulerClass:
-        if name in SCHEDULERS:
-            raise ValueError(f"there is an MP-QUIC scheduler {name!r} already")
-        _OWN.add(name, scheduler)
-        return scheduler
-
-    return register
+    if name in SCHEDULERS:
+        raise ValueError(f"there is an MP-QUIC scheduler {name!r} already")
+    return _OWN.adding(name)
 
 
 def known_scheduler(name: str) -> str:

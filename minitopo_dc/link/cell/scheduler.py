@@ -14,7 +14,6 @@ asked of the others. Time is an argument (ns).
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -71,12 +70,7 @@ def cell_scheduler(name: str) -> Callable[[Scheduler], Scheduler]:
     Raises:
         ValueError: the name is taken.
     """
-
-    def register(scheduler: Scheduler) -> Scheduler:
-        _SCHEDULERS.add(name, scheduler)
-        return scheduler
-
-    return register
+    return _SCHEDULERS.adding(name)
 
 
 def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
@@ -87,15 +81,10 @@ def make_scheduler(name: str, parameters: Mapping[str, Any]) -> CellScheduler:
         PluginError: an entry point of this kind is broken.
     """
     try:
-        factory = _SCHEDULERS.get(name)
+        made: CellScheduler = _SCHEDULERS.make(name, parameters, SchedulerError)
     except UnknownNameError as error:
         raise SchedulerError(str(error)) from None
-    try:
-        inspect.signature(factory).bind(**parameters)
-        return factory(**parameters)
-    except (TypeError, ValueError) as error:
-        known = ", ".join(inspect.signature(factory).parameters) or "none"
-        raise SchedulerError(f"cell scheduler {name!r}: {error}; its parameters: {known}") from None
+    return made
 
 
 @cell_scheduler("round-robin")

@@ -17,7 +17,6 @@ question. Time is an argument (ns), and randomness comes from the generator that
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Sequence
 from enum import IntEnum
@@ -125,12 +124,7 @@ def queue_discipline(name: str) -> Callable[[DisciplineClass], DisciplineClass]:
     Raises:
         ValueError: the name is taken.
     """
-
-    def register(discipline: DisciplineClass) -> DisciplineClass:
-        _DISCIPLINES.add(name, discipline)
-        return discipline
-
-    return register
+    return _DISCIPLINES.adding(name)
 
 
 def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
@@ -146,16 +140,10 @@ def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
             raise DisciplineError(f"queue discipline {name!r} has no parameters")
         return None
     try:
-        factory = _DISCIPLINES.get(name)
-        inspect.signature(factory).bind(**parameters)
-        return factory(**parameters)
+        made: QueueDiscipline = _DISCIPLINES.make(name, parameters, DisciplineError)
     except UnknownNameError as error:
         raise DisciplineError(f"{error}, {DROP_TAIL}") from None
-    except (TypeError, ValueError) as error:
-        known = ", ".join(inspect.signature(factory).parameters) or "none"
-        raise DisciplineError(
-            f"queue discipline {name!r}: {error}; its parameters: {known}"
-        ) from None
+    return made
 
 
 def number(name: str, value: object, low: float, high: float = math.inf) -> float:
