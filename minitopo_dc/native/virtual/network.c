@@ -123,14 +123,19 @@ static void flow_free(void *object)
     free(self);
 }
 
+static void pass_after(flow *self, int64_t delay, delay_line *line, packet *what)
+{
+    held whole = {self->of->router.now + delay, what, 0, -1};
+
+    if (delay)
+        delay_line_push(line, whole);
+    else
+        line->take(self, &whole);
+}
+
 static void reach_router(flow *self, held *what)
 {
-    held whole = {self->of->router.now + self->delay, what->what, 0, -1};
-
-    if (self->delay && self->bearer != NULL)
-        delay_line_push(&self->in, whole);
-    else
-        enter(self, &whole);
+    pass_after(self, self->bearer != NULL ? self->delay : 0, &self->in, what->what);
 }
 
 static void reach_destination(flow *self, held *what)
@@ -167,19 +172,9 @@ flow *network_flow(network *self, int headers, int ecn, transmit_driver *bearer,
     return made;
 }
 
-static void by_wire(flow *self, int64_t delay, delay_line *line, packet *what)
-{
-    held whole = {self->of->router.now + delay, what, 0, -1};
-
-    if (delay)
-        delay_line_push(line, whole);
-    else
-        line->take(self, &whole);
-}
-
 void flow_take(flow *self, packet *what)
 {
-    by_wire(self, self->wires[0], &self->sent, what);
+    pass_after(self, self->wires[0], &self->sent, what);
 }
 
 void flow_enter(flow *self, int64_t token, int size, int ecn)
@@ -192,7 +187,7 @@ void flow_enter(flow *self, int64_t token, int size, int ecn)
 
 static void flow_deliver(packet *what)
 {
-    by_wire(what->flow, what->flow->wires[1], &what->flow->left, what);
+    pass_after(what->flow, what->flow->wires[1], &what->flow->left, what);
 }
 
 static void flow_leave(leg_driver *by, carried what)
