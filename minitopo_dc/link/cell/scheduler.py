@@ -96,8 +96,7 @@ class RoundRobin(CellScheduler):
 
     def choose(self, users: Sequence[CellUser], now: int) -> int:  # noqa: ARG002
         """Return the next user behind the one that was served last."""
-        following = (index for index, user in enumerate(users) if user.number > self._last)
-        index = next(following, 0)
+        index = _following(users, range(len(users)), self._last)
         self._last = users[index].number
         return index
 
@@ -112,11 +111,15 @@ class Priority(CellScheduler):
     def choose(self, users: Sequence[CellUser], now: int) -> int:  # noqa: ARG002
         """Return the next user of the best priority."""
         best = min(user.priority for user in users)
-        last = self._last.get(best, 0)
         same = [index for index, user in enumerate(users) if user.priority == best]
-        index = next((index for index in same if users[index].number > last), same[0])
+        index = _following(users, same, self._last.get(best, 0))
         self._last[best] = users[index].number
         return index
+
+
+def _following(users: Sequence[CellUser], turns: Sequence[int], last: int) -> int:
+    """Return the index among `turns` of the first user behind number `last`, else their first."""
+    return next((index for index in turns if users[index].number > last), turns[0])
 
 
 @cell_scheduler("proportional-fair")
