@@ -19,6 +19,7 @@ from minitopo_dc.results.logs.quic import PROTECTED, RECEIVED, Event, qlog_event
 from minitopo_dc.results.logs.tcp import received_content
 from minitopo_dc.results.measures.delays import QUANTILES
 from minitopo_dc.results.run_result import of_first_flow
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.units import NS_PER_MS, NS_PER_S, NS_PER_US
 
 FILE: Final = "packet-delays.csv"
@@ -77,10 +78,12 @@ def _read(run: Path, _version: int) -> pd.DataFrame:
     numbers = ["time_ns", "flow", "bytes", "packet", "leg", *names]
     table = to_numbers(run / FILE, read_csv(run, run / FILE), numbers)
     table[f"{BUFFER}_ms"] = math.nan
+    scenario = load_as_run(run)
     for direction, role in RECEIVERS.items():
         mine = table[(table["direction"] == direction) & (table["flow"] == 1)]
         if len(mine):
-            table.loc[mine.index, f"{BUFFER}_ms"] = _buffer_ms(run, role, mine["time_ns"].tolist())
+            waits = _buffer_ms(run, scenario, role, mine["time_ns"].tolist())
+            table.loc[mine.index, f"{BUFFER}_ms"] = waits
     parts = {name.replace("_ns", "_ms"): table.pop(name) / NS_PER_MS for name in names}
     waited = table.pop(f"{BUFFER}_ms")
     table.insert(0, "time_s", table.pop("time_ns") / NS_PER_S)
@@ -88,20 +91,19 @@ def _read(run: Path, _version: int) -> pd.DataFrame:
 
 
 def _buffer_ms(
-    run: Path, role: Literal["client", "server"], packets: Sequence[int]
+    run: Path, scenario: Scenario, role: Literal["client", "server"], packets: Sequence[int]
 ) -> Sequence[float]:
     """Return how long what packets hold of streams waited in the receiver (ms), NaN without any.
 
     A capture of TCP's tells of packets in the order of their receipt (ns); so does a qlog, to the
     us, whose clock may begin at another moment: both records begin with the same packet.
     """
-    scenario = load_as_run(run)
     if scenario.resolved_flows[0].transport == "tcp" and role in scenario.virtual.capture:
         content = received_content(run, role)
         if len(content) != len(packets):
             raise ResultError(f"{run}: {FILE} and {role}.pcap have not the same packets")
         return _waits(((n, [one]) for n, one in enumerate(content) if one[1] < one[2]), packets)
-    if not _has_qlog(run, role):
+    if not _has_qlog(run, scenario, role):
         return [math.nan] * len(packets)
     try:
         events = [
@@ -114,9 +116,9 @@ def _buffer_ms(
         raise ResultError(f"{run}: malformed qlog of the {role}: {error!r}") from None
 
 
-def _has_qlog(run: Path, role: str) -> bool:
+def _has_qlog(run: Path, scenario: Scenario, role: str) -> bool:
     """Return whether an end that takes no CPU time, which would delay what it logs, has a qlog."""
-    virtual = load_as_run(run).virtual
+    virtual = scenario.virtual
     busy = virtual.cpu_us_per_packet or virtual.client_cpu_us_per_packet
     logs = None if busy else of_first_flow(run, f"qlog/{role}")
     return logs is not None and any(logs.glob("*qlog"))
