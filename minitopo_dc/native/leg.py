@@ -75,7 +75,7 @@ class NativeLeg(AnyLeg[int]):
         self._left_out = {"dropped_mtu"} if parameters.mtu_bytes is None else set()
         if parameters.discipline is None:
             self._left_out |= OF_DISCIPLINE
-        if parameters.discipline is not None:
+        else:
             kind, numbers = native_discipline(parameters.discipline)
             lib.leg_set_discipline(
                 self.pointer, kind, numbers, len(numbers), random_state(queue_rng)

@@ -109,10 +109,8 @@ class BackgroundSettings(Settings):
             assert self.mean_mbps is not None
             bits = round(self.download_mb * 8e6)
             return PoissonDownloads(rng, bits, round(bits / self.mean_mbps * 1000))
-        return RecordedLoad(self._recorded().capacity())
-
-    def _recorded(self) -> LegSettings:
-        return LegSettings(trace=self.trace, trace_column=self.trace_column)
+        recorded = LegSettings(trace=self.trace, trace_column=self.trace_column)
+        return RecordedLoad(recorded.capacity())
 
 
 class CellSettings(Settings):

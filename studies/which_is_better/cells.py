@@ -27,8 +27,6 @@ from minitopo_dc.workloads import UnderLoad
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 128, "quick": 4, "sample": 4}
-DESIGN = 128
-"""Networks of the design, of which the first are run."""
 FACTORS: dict[str, Any] = {
     **{name: levels for name, levels in DOWNLOADS.items() if name not in ("capacity", "start_s")},
     "total_mbps": (4, 40, "log"),
@@ -102,7 +100,7 @@ def others(table: pd.DataFrame) -> dict[str, float]:
 
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with both sides."""
-    for point in dc.campaign.sobol(DESIGN, FACTORS)[: POINTS[version]]:
+    for point in dc.campaign.sobol(POINTS["full"], FACTORS)[: POINTS[version]]:
         labels = {**point, "experiment": "cells"}
         fields = fields_of(point) | {
             "workload": UnderLoad(idle_s=1, warm_up_s=3, interval_s=0.05, duration_s=12),
