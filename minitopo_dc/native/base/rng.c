@@ -1,9 +1,8 @@
 /* As Modules/_randommodule.c and Lib/random.py of CPython 3.11 to 3.13 have it: the Mersenne Twister
  * MT19937 (Matsumoto and Nishimura, 1998), 53 bits a number, and Box-Muller in pairs. */
-#include "rng.h"
+#include "base.h"
 
 #include <math.h>
-#include <string.h>
 
 #define N 624
 #define M 397

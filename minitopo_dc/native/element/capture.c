@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-
 #define WRITE_BYTES (1 << 16) /* as BUFFER of capture/pcap.py, with its reason */
 #define RECORD_HEADER 16
 #define LONGEST_RECORD (RECORD_HEADER + FORM_ROOM + SN_MAX_BYTES + MAX_MESSAGE)

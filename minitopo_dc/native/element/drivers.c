@@ -1,7 +1,6 @@
 /* What is the element's own of legs and bearers: their packets are the kernel's. The twin of real/element/drivers.py. */
 #include "element.h"
 
-
 static element *element_of(router *of)
 {
     return (element *)of;

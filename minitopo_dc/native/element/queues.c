@@ -10,7 +10,6 @@
 #include <linux/netlink.h>
 #include <netinet/in.h>
 
-
 #define MESSAGE_HEADERS (sizeof(struct nlmsghdr) + sizeof(struct nfgenmsg))
 #define ATTRIBUTE sizeof(struct nlattr)
 #define VERDICT_BYTES (MESSAGE_HEADERS + ATTRIBUTE + sizeof(struct nfqnl_msg_verdict_hdr) + 2 * ATTRIBUTE + 4)

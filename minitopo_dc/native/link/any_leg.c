@@ -1,6 +1,4 @@
-#include "leg.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 void leg_begin(leg *self, packet_hooks hooks)
 {

@@ -1,7 +1,4 @@
-#include "capacity.h"
-
-#include "../base/arithmetic.h"
-#include "../base/memory.h"
+#include "link.h"
 
 /* Mahimahi's delivery opportunities. */
 

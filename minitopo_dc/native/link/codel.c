@@ -1,5 +1,5 @@
 /* The twin of link/queue/codel.py. */
-#include "discipline.h"
+#include "link.h"
 
 #include <math.h>
 

@@ -1,8 +1,6 @@
-#include "discipline.h"
+#include "link.h"
 
 #include <math.h>
-
-#include "../base/arithmetic.h"
 
 static int step_dequeue(discipline *self, const at_queue *packet, int64_t now)
 {

@@ -1,9 +1,7 @@
 /* The twin of link/queue/dualpi2.py. */
-#include "discipline.h"
+#include "link.h"
 
 #include <math.h>
-
-#include "../base/arithmetic.h"
 
 #define WEIGHT 16
 #define FEW 1

@@ -1,6 +1,4 @@
-#include "harq.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 void harq_end(harq *self)
 {

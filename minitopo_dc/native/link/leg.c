@@ -1,7 +1,5 @@
 /* A leg that serves packet by packet. */
-#include "leg.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 static void end(leg *self)
 {

@@ -1,9 +1,7 @@
 /* The twin of link/queue/pie.py. */
-#include "discipline.h"
+#include "link.h"
 
 #include <math.h>
-
-#include "../base/arithmetic.h"
 
 #define ALPHA_HZ 0.125
 #define BETA_HZ 1.25

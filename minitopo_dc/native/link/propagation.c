@@ -1,6 +1,4 @@
-#include "propagation.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 int64_t delay_sample(const delay_model *model, rng *random)
 {

@@ -1,8 +1,5 @@
 /* A leg with RLC and HARQ: the twin of link/rlc/leg.py, which has the rules. */
-#include "harq.h"
-#include "sdus.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 struct rlc {
     rlc_parameters is;

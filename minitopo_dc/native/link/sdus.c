@@ -1,6 +1,4 @@
-#include "sdus.h"
-
-#include "../base/arithmetic.h"
+#include "link.h"
 
 void sdus_begin(sdus *self, leg *of, int in_order)
 {

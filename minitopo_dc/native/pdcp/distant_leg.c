@@ -1,4 +1,4 @@
-#include "legs.h"
+#include "pdcp.h"
 
 #define FRAME_BYTES 60
 #define MIN_BYTES INT64_C(3000)

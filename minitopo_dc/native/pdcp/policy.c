@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "pdcp.h"
 
 int view_takes(transmit *of, int leg, int64_t now, int size)
 {

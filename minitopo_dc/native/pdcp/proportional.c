@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "pdcp.h"
 
 #include <math.h>
 

@@ -1,6 +1,4 @@
-#include "receive.h"
-
-#include "../base/arithmetic.h"
+#include "pdcp.h"
 
 #define MS INT64_C(1000000)
 #define INITIAL (200 * MS)

@@ -1,4 +1,4 @@
-#include "policy.h"
+#include "pdcp.h"
 
 void transmit_begin(transmit *self, packet_hooks hooks)
 {

@@ -3,11 +3,7 @@
 #ifndef MINITOPO_ROUTER_H
 #define MINITOPO_ROUTER_H
 
-#include "../base/arithmetic.h"
-#include "../base/declared.h"
-#include "../link/leg.h"
-#include "../pdcp/receive.h"
-#include "../pdcp/transmit.h"
+#include "../pdcp/pdcp.h"
 
 typedef struct router router;
 

@@ -1,9 +1,5 @@
 /* Legs and entities by themselves, made and driven from Python: packets are numbers. */
-#include "../link/leg.h"
-#include "../pdcp/receive.h"
-#include "../pdcp/transmit.h"
-
-#include "../base/arithmetic.h"
+#include "../pdcp/pdcp.h"
 
 static int ecn_of(const void *number)
 {

@@ -3,7 +3,6 @@
 #ifndef MINITOPO_NETWORK_H
 #define MINITOPO_NETWORK_H
 
-#include "../base/memory.h"
 #include "../router/router.h"
 
 #define MAX_BYTES 1600 /* of a datagram that is carried itself: MAX_DATAGRAM of picoquic's helper */

@@ -1,11 +1,66 @@
-/* Memory that is there, and queues in it. Who gets none ends at once: nothing is left to simulate with. */
-#ifndef MINITOPO_MEMORY_H
-#define MINITOPO_MEMORY_H
+/* What all parts of the core share: whole numbers, memory, random numbers, packets. `native.h` is included here only:
+ * cffi, which reads it too, knows no preprocessor. */
+#ifndef MINITOPO_BASE_H
+#define MINITOPO_BASE_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../native.h"
+
+/* Whole numbers as Python has them: divisions round down, and products may be larger than 64 bits. */
+
+__extension__ typedef __int128 wide;
+
+/* A time (ns) that never comes, and the answer "none" of what gives times. */
+#define NEVER INT64_MAX
+#define NBIT INT64_C(1000000000)
+#define NS_PER_S INT64_C(1000000000)
+
+static inline int64_t floor_div(int64_t a, int64_t b)
+{
+    int64_t q = a / b;
+
+    return q - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+static inline wide wide_floor_div(wide a, int64_t b)
+{
+    wide q;
+
+    if (a >= INT64_MIN + 1 && a <= INT64_MAX)
+        return floor_div((int64_t)a, b);
+    q = a / b;
+    return q - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
+
+static inline wide wide_ceil_div(wide a, int64_t b)
+{
+    return -wide_floor_div(-a, b);
+}
+
+/* A wide time as one of 64 bits; what lies beyond any run becomes a moment beyond any run. */
+static inline int64_t narrow(wide value)
+{
+    if (value >= NEVER)
+        return NEVER - 1;
+    return value <= INT64_MIN ? INT64_MIN : (int64_t)value;
+}
+
+static inline int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Memory that is there, and queues in it. Who gets none ends at once: nothing is left to simulate with. */
 
 static inline void *checked(void *got)
 {
@@ -79,5 +134,40 @@ static inline void *resized(void *old, size_t count, size_t size)
         free(ring->values);                                                                        \
         *ring = (name){NULL, 0, 0, 0};                                                             \
     }
+
+/* CPython's random numbers: `random.Random`, from its state on. */
+
+#define RNG_WORDS 625 /* of Random.getstate()[1]: 624 of the Mersenne Twister, and the next one's index */
+
+typedef struct {
+    uint32_t state[RNG_WORDS];
+    double gauss_next;
+    int has_gauss;
+} rng;
+
+void rng_set(rng *self, const uint32_t *state);
+double rng_random(rng *self);
+double rng_gauss(rng *self, double mu, double sigma);
+
+/* A packet as legs and PDCP know it: a pointer that they hand on. Who made it says how it is shared. */
+typedef struct {
+    void (*keep)(void *packet);    /* one more has it; NULL: nobody counts */
+    void (*release)(void *packet); /* one less has it */
+    int (*ecn)(const void *packet); /* its code point, by `link/link.h` */
+    /* Set Congestion Experienced; the packet that has it then: another one where several have it. */
+    void *(*mark)(void *packet);
+} packet_hooks;
+
+static inline void keep_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->keep != NULL)
+        hooks->keep(packet);
+}
+
+static inline void release_packet(const packet_hooks *hooks, void *packet)
+{
+    if (hooks->release != NULL)
+        hooks->release(packet);
+}
 
 #endif
