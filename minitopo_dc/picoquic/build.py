@@ -69,7 +69,7 @@ RENAMED = {
         ),
     ),
 }
-"""Definitions that get another name, as the helper (`demoted.c`, `schedulers.c`, `redundant.c`) has
+"""Definitions that get another name, as the helper (`paths.c`, `schedulers.c`) has
 a function of theirs, which calls them: by file what is replaced, and by what."""
 
 

@@ -26,7 +26,7 @@ typedef struct pattern {
     uint64_t length;
 } pattern;
 
-/* Which packet of one path another one copies next, and from where in it on (redundant.c). */
+/* Which packet of one path another one copies next, and from where in it on (schedulers.c). */
 typedef struct {
     uint64_t from; /* unique identifiers: a leg may have another path by now */
     uint64_t to;
@@ -69,14 +69,12 @@ struct mdc_endpoint {
     int failed; /* out of memory in a callback */
 };
 
-/* events.c, which all others may call; endpoint.c calls them, and none calls that. */
+/* streams.c, which all others may call; endpoint.c calls them, and none calls that. */
 int make_room(void **what, size_t *room, size_t wanted, size_t size);
 void add_event(mdc_endpoint *endpoint, int kind, uint64_t value, size_t offset, size_t length);
 void add_input(mdc_endpoint *endpoint, int kind, uint64_t stream, const uint8_t *bytes, size_t length);
 int is_live(const mdc_endpoint *endpoint);
 void wake(mdc_endpoint *endpoint, uint64_t now);
-
-/* streams.c */
 void fill(mdc_endpoint *endpoint, uint64_t stream, void *context, size_t room);
 void drop_pattern(mdc_endpoint *endpoint, uint64_t stream);
 
@@ -87,16 +85,12 @@ void keep_deleted(mdc_endpoint *endpoint, uint64_t identifier);
 void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);
+int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, const struct sockaddr *local);
 
 /* schedulers.c */
 int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path);
-
-/* redundant.c */
 int has_copies(mdc_endpoint *endpoint, const picoquic_path_t *to);
 void mark_copies(mdc_endpoint *endpoint);
-
-/* demoted.c */
-int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, const struct sockaddr *local);
 
 /* cubic.c */
 extern picoquic_congestion_algorithm_t const cubic_rfc9438;

@@ -16,7 +16,7 @@ enum {
     MDC_DATAGRAM_FRAME  /* `length` bytes at `offset` of the input, of no stream (RFC 9221) */
 };
 
-/* What becomes of a path that is given up (demoted.c); none: what picoquic of today does. */
+/* What becomes of a path that is given up (paths.c); none: what picoquic of today does. */
 enum { MDC_DEMOTED_LINGER = 1, MDC_DEMOTED_REFUSE = 2, MDC_DEMOTED_FALL_BACK = 4 };
 
 /* Which path the next packet takes (schedulers.c). */
@@ -26,8 +26,8 @@ enum {
     MDC_IN_TURN,
     MDC_EARLIEST_COMPLETION_FIRST,
     MDC_BLOCKING_ESTIMATION,
-    MDC_REDUNDANT, /* redundant.c */
-    MDC_PLUGIN     /* the user's own, in Python */
+    MDC_REDUNDANT,
+    MDC_PLUGIN /* the user's own, in Python */
 };
 enum { MDC_PATHS = 8 }; /* of a connection at once: PICOQUIC_NB_PATH_TARGET */
 

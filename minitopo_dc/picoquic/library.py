@@ -19,16 +19,14 @@ SOURCE = SourceDistribution(
 used. It stays in the cache, so that a change of this project's helper needs no network."""
 PICOQUIC_VERSION = "1.1.53.0"
 """As picoquic.h of `SOURCE` says."""
-HELPER = (
-    *("coupled.c", "cubic.c", "demoted.c", "endpoint.c", "events.c", "paths.c", "redundant.c"),
-    *("schedulers.c", "streams.c"),
-)
+_HERE = Path(__file__).parent
+HELPER = tuple(sorted(path.name for path in _HERE.glob("*.c")))
 """The C code of this project's own: what lets Python use picoquic with few calls."""
 EXTENSION = Extension(
     name="picoquic",
     module="minitopo_dc_picoquic",
     title="picoquic",
-    folder=Path(__file__).parent,
+    folder=_HERE,
     made_of=("helper.h", "endpoint.h", *HELPER, "build.py"),
     salt=SOURCE.sha256,
 )

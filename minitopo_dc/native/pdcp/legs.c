@@ -132,31 +132,6 @@ int bearer_leg_is_up(const bearer_leg *self)
     return leg_is_up(self->leg) && self->serves;
 }
 
-int64_t bearer_leg_mean_delay(const bearer_leg *self)
-{
-    return self->distant != NULL ? self->distant->mean_delay : leg_mean_delay(self->leg);
-}
-
-int64_t bearer_leg_backlog(const bearer_leg *self, int64_t now)
-{
-    return self->distant != NULL ? distant_backlog(self->distant, now) : leg_backlog_bytes(self->leg, now);
-}
-
-int bearer_leg_has_room(const bearer_leg *self, int64_t now, int size)
-{
-    return self->distant != NULL ? distant_has_room(self->distant, size) : leg_has_room(self->leg, now, size);
-}
-
-int64_t bearer_leg_drain(const bearer_leg *self, int64_t now, int64_t more)
-{
-    return self->distant != NULL ? distant_drain(self->distant, now, more) : leg_drain_ns(self->leg, now, more);
-}
-
-int64_t bearer_leg_credit(const bearer_leg *self)
-{
-    return self->distant != NULL ? distant_credit(self->distant) : NEVER;
-}
-
 /* What the receiver's reports say of them. */
 
 #define MAX_REMEMBERED (1u << 18) /* PDUs a leg, as in the twin */

@@ -150,16 +150,7 @@ int bearer_leg_send(bearer_leg *self, pdu what, int64_t now);
 void bearer_leg_arrived(bearer_leg *self, pdu_ring *ready, int64_t now);
 /* `more`: more is to be sent. */
 int64_t bearer_leg_next_timeout(const bearer_leg *self, int64_t now, int more);
-
-/* What is known of the leg: LegState of pdcp/policies/view.py. */
-
 int bearer_leg_is_up(const bearer_leg *self);
-int64_t bearer_leg_mean_delay(const bearer_leg *self);
-int64_t bearer_leg_backlog(const bearer_leg *self, int64_t now);
-int bearer_leg_has_room(const bearer_leg *self, int64_t now, int size);
-int64_t bearer_leg_drain(const bearer_leg *self, int64_t now, int64_t more);
-/* NEVER: nobody says. */
-int64_t bearer_leg_credit(const bearer_leg *self);
 
 /* The transmitting PDCP entity (TS 38.323 clause 5.2.1): the twin of pdcp/transmitting/entity.py, which
  * has the rules, without data recovery, selective duplication and leg failures. */

@@ -4,7 +4,7 @@ int view_takes(transmit *of, int leg, int64_t now, int size)
 {
     if (of->waits)
         return bearer_leg_takes(&of->access[leg], now, size);
-    return bearer_leg_has_room(&of->access[leg], now, size);
+    return view_has_room(of, leg, now, size);
 }
 
 int view_is_up(const transmit *of, int leg)
@@ -19,27 +19,37 @@ int view_may_wait(const transmit *of)
 
 int64_t view_backlog(transmit *of, int leg, int64_t now)
 {
-    return bearer_leg_backlog(&of->access[leg], now);
+    const bearer_leg *at = &of->access[leg];
+
+    return at->distant != NULL ? distant_backlog(at->distant, now) : leg_backlog_bytes(at->leg, now);
 }
 
 int view_has_room(transmit *of, int leg, int64_t now, int size)
 {
-    return bearer_leg_has_room(&of->access[leg], now, size);
+    const bearer_leg *at = &of->access[leg];
+
+    return at->distant != NULL ? distant_has_room(at->distant, size) : leg_has_room(at->leg, now, size);
 }
 
 int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)
 {
-    return bearer_leg_drain(&of->access[leg], now, more);
+    const bearer_leg *at = &of->access[leg];
+
+    return at->distant != NULL ? distant_drain(at->distant, now, more) : leg_drain_ns(at->leg, now, more);
 }
 
 int64_t view_mean_delay(const transmit *of, int leg)
 {
-    return bearer_leg_mean_delay(&of->access[leg]);
+    const bearer_leg *at = &of->access[leg];
+
+    return at->distant != NULL ? at->distant->mean_delay : leg_mean_delay(at->leg);
 }
 
 int64_t view_credit(const transmit *of, int leg)
 {
-    return bearer_leg_credit(&of->access[leg]);
+    const distant_leg *distant = of->access[leg].distant;
+
+    return distant != NULL ? distant_credit(distant) : NEVER;
 }
 
 int64_t view_pending_bytes(const transmit *of)

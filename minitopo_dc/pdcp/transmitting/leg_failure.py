@@ -19,7 +19,7 @@ from typing import Final
 from minitopo_dc.pdcp.policies.view import LegReport
 from minitopo_dc.pdcp.transmitting.feedback import Feedback
 
-MAX_REMEMBERED: Final = 1 << 16
+MAX_AWAITED: Final = 1 << 16
 """Arrivals a leg that are waited for at most; the oldest are forgotten, where no reports come."""
 
 
@@ -119,7 +119,7 @@ class _Silence:
         self._before_ns = 0  # of the failures that are over
         self._delivered = 0
         # Expected arrivals that have not come yet, in order: the time (ns) and the highest COUNT.
-        self._due: deque[tuple[int, int]] = deque(maxlen=MAX_REMEMBERED)
+        self._due: deque[tuple[int, int]] = deque(maxlen=MAX_AWAITED)
 
     @property
     def expects(self) -> bool:
