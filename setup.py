@@ -12,8 +12,7 @@ from setuptools.errors import CompileError
 
 sys.path.insert(0, str(Path(__file__).parent))  # a build backend does not look here
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.native.build import FAST, compile_core
-from minitopo_dc.native.library import EXTENSION
+from minitopo_dc.native.library import EXTENSION, FAST, compile_core
 
 # A package index would show the text only: neither pictures nor pages are part of a package.
 README = re.sub(r"!\[[^]]*\]\(docs/[^)]*\)\n+", "", open("README.md", encoding="utf-8").read())

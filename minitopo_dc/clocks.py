@@ -16,9 +16,9 @@ from minitopo_dc.extension.make import BuildError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.native import library as native
-from minitopo_dc.native.build import build as build_native
+from minitopo_dc.native.library import build as build_native
 from minitopo_dc.picoquic import library as picoquic
-from minitopo_dc.picoquic.build import build as build_picoquic
+from minitopo_dc.picoquic.library import build as build_picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason

@@ -16,7 +16,7 @@ from minitopo_dc.fields import PathPlan
 from minitopo_dc.registry import MIGRATION, Registry
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.tools import Tool
+from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.virtual import GuestTransport, VirtualTransport
 from minitopo_dc.workloads import (
     Download,

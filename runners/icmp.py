@@ -19,8 +19,7 @@ from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.processes.start_signal import wait_for_start
-from minitopo_dc.runners.programs import ProgramSettings
-from minitopo_dc.runners.tools import Tool, not_installed
+from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
 from minitopo_dc.workloads import Measurement, Ping, Workload
 
 

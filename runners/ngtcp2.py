@@ -25,9 +25,8 @@ from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
-from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
 from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
-from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload

@@ -13,8 +13,8 @@ from minitopo_dc.runners.addresses import bracketed
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import Options
+from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.quic import downloaded_file, website
-from minitopo_dc.runners.tools import Tool
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.content import content_sha256, file_sha256
 

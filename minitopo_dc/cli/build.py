@@ -32,8 +32,8 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import checkout
 from minitopo_dc.linux_guest.build import SERIES
 from minitopo_dc.linux_guest.build import build as build_linux
-from minitopo_dc.native.build import build as build_native
-from minitopo_dc.picoquic.build import build as build_picoquic
+from minitopo_dc.native.library import build as build_native
+from minitopo_dc.picoquic.library import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
 from minitopo_dc.runners.tquic import CACHE
 

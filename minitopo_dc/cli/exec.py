@@ -20,7 +20,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine import TOOLS, save_facts
-from minitopo_dc.runners.tools import not_installed
+from minitopo_dc.runners.programs import not_installed
 
 if TYPE_CHECKING:
     from minitopo_dc.results.program_result import ProgramResult

@@ -32,7 +32,7 @@ from minitopo_dc.native.models import (
 )
 
 REFUSED, LOST, TAKEN = range(3)
-"""What became of a packet, by the numbers of `link/leg.h`."""
+"""What became of a packet, by the numbers of `link/link.h`."""
 OF_DISCIPLINE = {
     field.name for field in fields(LegStatistics) if field.kw_only and field.name != "dropped_mtu"
 }

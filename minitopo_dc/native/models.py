@@ -33,13 +33,13 @@ NEVER = (1 << 63) - 1
 MOST = 1 << 61
 """The largest number that goes down to C: of ns 73 years, of bytes 2 EB."""
 _DELAYS = (ConstantDelay, NormalDelay, UniformDelay)
-"""By the numbers of `link/propagation.h`."""
+"""By the numbers of `link/link.h`."""
 _AFTER = ("loop", "hold", "stop")
-"""By the numbers of `link/capacity.h`."""
+"""By the numbers of `link/link.h`."""
 
 
 DISCIPLINES = (Step, Red, CoDel, Pie, DualPi2)
-"""By the numbers of `link/discipline.h`."""
+"""By the numbers of `link/link.h`."""
 
 
 class NotNativeError(MinitopoDcError, ValueError):

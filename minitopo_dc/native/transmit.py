@@ -32,7 +32,7 @@ from minitopo_dc.pdcp import (
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS
 
 TAKEN, STALE, IMPOSSIBLE = range(3)
-"""What becomes of a report, by the numbers of `pdcp/feedback.h`."""
+"""What becomes of a report, by the numbers of `pdcp/pdcp.h`."""
 
 
 class NativeTransmitter:

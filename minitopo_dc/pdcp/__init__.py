@@ -11,7 +11,14 @@ from minitopo_dc.pdcp.formats.classify import (
     classify_udp,
     flow_id,
 )
-from minitopo_dc.pdcp.formats.codec import SN_BITS, PduError, SnFormat, sn_format
+from minitopo_dc.pdcp.formats.codec import (
+    SN_BITS,
+    PduError,
+    SnFormat,
+    append_trailer,
+    sn_format,
+    split_trailer,
+)
 from minitopo_dc.pdcp.formats.report import (
     LegReception,
     Report,
@@ -21,7 +28,6 @@ from minitopo_dc.pdcp.formats.report import (
     encode_report,
     encode_status,
 )
-from minitopo_dc.pdcp.formats.trailer import append_trailer, split_trailer
 from minitopo_dc.pdcp.policies.bandit import BanditPolicy
 from minitopo_dc.pdcp.policies.best_leg import (
     SPLIT_THRESHOLDS,
@@ -61,9 +67,8 @@ from minitopo_dc.pdcp.transmitting.duplication import (
     SelectiveDuplication,
 )
 from minitopo_dc.pdcp.transmitting.entity import Pdu, TransmittingEntity
-from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus, FlowControl
-from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from minitopo_dc.installation import checkout, module_command
 from minitopo_dc.runners.base import all_runners
-from minitopo_dc.runners.tools import Tool
+from minitopo_dc.runners.programs import Tool
 
 TOOLS = (
     Tool("mnexec", None, "mininet"),

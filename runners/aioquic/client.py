@@ -31,12 +31,12 @@ from minitopo_dc.runners.aioquic.connection import (
     advance,
     earlier_timer,
     events,
+    make_connection,
     tell,
     to_ns,
     transmit,
 )
 from minitopo_dc.runners.aioquic.runner import ClientSettings, protocols
-from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (

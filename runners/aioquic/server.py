@@ -34,12 +34,12 @@ from minitopo_dc.runners.aioquic.connection import (
     advance,
     earlier_timer,
     events,
+    make_connection,
     tell,
     to_ns,
     transmit,
 )
 from minitopo_dc.runners.aioquic.runner import BARE_STREAMS, ServerSettings, protocols
-from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.processes.udp_socket import (
     StopSignal,
     receive_batch,

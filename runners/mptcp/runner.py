@@ -16,6 +16,7 @@ from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
+    PathsSettings,
     first_endpoints,
     initial_legs,
     max_subflows,
@@ -24,12 +25,11 @@ from minitopo_dc.runners.mptcp.endpoints import (
     path_samples,
     subflow_limit,
 )
-from minitopo_dc.runners.mptcp.path_manager import PathsSettings
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting
+from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow, is_of_agent
-from minitopo_dc.runners.tools import Tool
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement
@@ -191,7 +191,7 @@ class MptcpRunner(TcpRunner):
             server=transfer.server_address,
             port=transfer.port,
         )
-        return settings.command("minitopo_dc.runners.mptcp.path_manager", transfer.paths_settings)
+        return settings.command("minitopo_dc.runners.mptcp.endpoints", transfer.paths_settings)
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""

@@ -23,10 +23,10 @@ from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.runners.programs import Tool, not_installed
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
 from minitopo_dc.runners.tcp.settings import ClientSettings, ServerSettings, TlsVersion
 from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
-from minitopo_dc.runners.tools import Tool, not_installed
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from minitopo_dc.workloads.content import content_sha256, file_sha256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from minitopo_dc.native.build import compile_core
+from minitopo_dc.native.library import compile_core
 
 OPTIONS = (
     *("-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined"),

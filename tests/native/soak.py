@@ -7,8 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from minitopo_dc.native.build import FLAGS, WARNINGS
-from minitopo_dc.native.library import EXTENSION, SOURCES
+from minitopo_dc.native.library import EXTENSION, FLAGS, SOURCES, WARNINGS
 from tests.native.sanitized import OPTIONS
 
 PARTS = ("base/", "link/", "pdcp/", "virtual/alone.c")

@@ -15,7 +15,7 @@ from minitopo_dc import extension
 from minitopo_dc.cli import main
 from minitopo_dc.extension import NotBuiltError, make
 from minitopo_dc.extension.make import BuildError
-from minitopo_dc.picoquic import build, library
+from minitopo_dc.picoquic import library
 from tests.picoquic.extension import needs_picoquic
 
 
@@ -94,9 +94,9 @@ def test_without_a_compiler_the_packages_are_named(
 def test_a_missing_header_is_told_before_anything_is_fetched(
     nowhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "HEADERS", ("no_such_header.h",))
+    monkeypatch.setattr(library, "HEADERS", ("no_such_header.h",))
     with pytest.raises(BuildError, match=r"does not find no_such_header\.h \(Debian .*: .*error"):
-        build.build(silent)
+        library.build(silent)
     assert not list(nowhere.glob("*.tar.gz"))
 
 
@@ -106,7 +106,7 @@ def test_a_cache_that_cannot_be_written_is_told(
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(BuildError, match="Not a directory"):
-        build.build(silent)
+        library.build(silent)
     assert not nowhere.exists()
 
 
@@ -181,7 +181,7 @@ def test_a_user_without_a_home_is_told_of_another_folder(
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert "not built" in str(library.missing())
     with pytest.raises(BuildError, match=r"\$XDG_CACHE_HOME names another folder"):
-        build.build(silent)
+        library.build(silent)
 
 
 def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
@@ -198,5 +198,7 @@ def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
 def test_a_compiler_that_lacks_the_instructions_of_fusion_goes_without(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(build, "FUSION", flags)  # without them AES intrinsics do not compile either
-    assert not build.can_compile_fusion(tmp_path)
+    monkeypatch.setattr(
+        library, "FUSION", flags
+    )  # without them AES intrinsics do not compile either
+    assert not library.can_compile_fusion(tmp_path)

@@ -20,7 +20,7 @@ from minitopo_dc.real import machine
 from minitopo_dc.real.kernel_probes import PROBES
 from minitopo_dc.real.machine import Finding, check, exit_status, facts
 from minitopo_dc.runners.base import get_runner, runner_names
-from minitopo_dc.runners.tools import Tool
+from minitopo_dc.runners.programs import Tool
 
 ORDINARY_USER = 1000
 

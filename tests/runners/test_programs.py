@@ -22,7 +22,7 @@ from tests.runners.told import told
 
 PROGRAMS = (
     *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
-    *("tcp.client", "mptcp.path_manager", "ngtcp2", "icmp"),
+    *("tcp.client", "mptcp.endpoints", "ngtcp2", "icmp"),
 )
 
 

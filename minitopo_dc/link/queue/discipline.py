@@ -38,7 +38,7 @@ class Ecn(IntEnum):
 
 
 class Verdict(IntEnum):
-    """What becomes of a packet, by the numbers of `link/discipline.h`."""
+    """What becomes of a packet, by the numbers of `link/link.h`."""
 
     PASS, MARK, DROP = range(3)
 

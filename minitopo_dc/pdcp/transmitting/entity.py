@@ -25,9 +25,8 @@ from minitopo_dc.pdcp.policies.view import LegQueue, LegView
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics
 from minitopo_dc.pdcp.transmitting.distant_leg import DistantLeg
 from minitopo_dc.pdcp.transmitting.duplication import SelectiveDuplication
-from minitopo_dc.pdcp.transmitting.feedback import Feedback
+from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.flow_control import FlowControl
-from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
 from minitopo_dc.pdcp.transmitting.legs import LEAD_NS, BearerLeg, BearerLegs
 from minitopo_dc.pdcp.transmitting.recovery import Recovery, SentPdu
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer

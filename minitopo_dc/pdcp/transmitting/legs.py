@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from minitopo_dc.pdcp.policies.view import LegQueue, LegReport, LegView
-from minitopo_dc.pdcp.transmitting.feedback import Feedback
-from minitopo_dc.pdcp.transmitting.leg_failure import LegFailures
+from minitopo_dc.pdcp.transmitting.feedback import Feedback, LegFailures
 from minitopo_dc.pdcp.transmitting.waiting import SduBuffer
 from minitopo_dc.units import NS_PER_S
 

@@ -24,7 +24,7 @@ from minitopo_dc.pdcp import (
     flow_id,
     split_trailer,
 )
-from minitopo_dc.pdcp.formats.ecn import CE, code_point, marked
+from minitopo_dc.pdcp.formats.classify import CE, code_point, marked
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.injection import (
     HOP_LIMIT_OFFSET,

@@ -13,14 +13,14 @@ from aioquic.quic.congestion.cubic import CubicCongestionControl
 from aioquic.quic.connection import QuicConnection
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
-from minitopo_dc.runners.aioquic.tuned import (
+from minitopo_dc.runners.aioquic.connection import (
     SAMPLES,
     RoundMonitor,
     TunedConnection,
     TunedPacer,
     make_connection,
 )
+from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.certificate import identify, trust
 from tests.runners.test_contract import TRANSFER

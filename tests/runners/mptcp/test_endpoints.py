@@ -15,8 +15,7 @@ import pytest
 from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed, get_runner
-from minitopo_dc.runners.mptcp.endpoints import Endpoints, first_endpoints
-from minitopo_dc.runners.mptcp.path_manager import apply_on_time
+from minitopo_dc.runners.mptcp.endpoints import Endpoints, apply_on_time, first_endpoints
 from minitopo_dc.runners.processes import kernel_socket
 
 ADDRESSES = ("10.2.1.2", "10.2.2.2", "10.2.3.2")
