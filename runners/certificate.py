@@ -6,12 +6,11 @@ import datetime
 import functools
 import ipaddress
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import (
@@ -40,45 +39,30 @@ def identify(server: QuicConfiguration) -> None:
     server.certificate, server.private_key = _certificate(), _KEY
 
 
-def write_files(directory: Path, addresses: Sequence[str] = ()) -> tuple[Path, Path]:
-    """Write the certificate and its key as PEM files; return their paths.
+class Certificate(NamedTuple):
+    """The files of a certificate and its private key, both PEM."""
+
+    certificate: Path
+    key: Path
+
+
+def write_files(directory: Path, addresses: Sequence[str] = ()) -> Certificate:
+    """Write the certificate of simulations and its key.
 
     It is for `server.test` and the addresses.
     """
-    certificate, key = directory / "certificate.pem", directory / "key.pem"
-    certificate.write_bytes(_certificate(*addresses).public_bytes(Encoding.PEM))
-    key.write_bytes(_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return certificate, key
+    return _written(directory, _certificate(*addresses), _KEY)
 
 
 @functools.cache
 def _certificate(*addresses: str) -> x509.Certificate:
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
-    return (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(_KEY.public_key())
-        .serial_number(1)
-        .not_valid_before(_VALID[0])
-        .not_valid_after(_VALID[1])
-        .add_extension(_names(addresses), critical=False)
-        .sign(_KEY, None)
-    )
+    return _self_signed(_KEY, addresses, 1, _VALID, None)
 
 
 SERVER_NAME = "server.test"
 """RFC 6761 section 6.2: .test is never a real name."""
 VALIDITY = datetime.timedelta(days=30)
 CLOCK_SKEW = datetime.timedelta(days=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The files of a certificate and its private key, both PEM."""
-
-    certificate: Path
-    key: Path
 
 
 def make_certificate(
@@ -93,37 +77,41 @@ def make_certificate(
         ValueError: an address is not an IP address.
     """
     key = key or ec.generate_private_key(ec.SECP256R1())
-    certificate = _self_signed(key, addresses)
-    made = Certificate(directory / "certificate.pem", directory / "key.pem")
-    made.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    made.key.touch(mode=0o600)
-    made.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return made
+    now, serial = datetime.datetime.now(datetime.UTC), x509.random_serial_number()
+    valid = (now - CLOCK_SKEW, now + VALIDITY)
+    return _written(directory, _self_signed(key, addresses, serial, valid, hashes.SHA256()), key)
 
 
-def _self_signed(key: ec.EllipticCurvePrivateKey, addresses: Sequence[str]) -> x509.Certificate:
+def _self_signed(
+    key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey,
+    addresses: Sequence[str],
+    serial: int,
+    valid: tuple[datetime.datetime, datetime.datetime],
+    algorithm: hashes.SHA256 | None,
+) -> x509.Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
-    now = datetime.datetime.now(datetime.UTC)
+    names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME)]
+    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
     return (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - CLOCK_SKEW)
-        .not_valid_after(now + VALIDITY)
-        .add_extension(_names(addresses), critical=False)
-        .sign(key, hashes.SHA256())
+        .serial_number(serial)
+        .not_valid_before(valid[0])
+        .not_valid_after(valid[1])
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .sign(key, algorithm)
     )
 
 
-def _names(addresses: Sequence[str]) -> x509.SubjectAlternativeName:
-    names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME)]
-    names += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
-    return x509.SubjectAlternativeName(names)
+def _written(
+    directory: Path,
+    certificate: x509.Certificate,
+    key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey,
+) -> Certificate:
+    made = Certificate(directory / "certificate.pem", directory / "key.pem")
+    made.certificate.write_bytes(certificate.public_bytes(Encoding.PEM))
+    made.key.touch(mode=0o600)
+    made.key.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return made

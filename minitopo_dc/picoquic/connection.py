@@ -52,6 +52,11 @@ DEMOTED: dict[DemotedPaths, int] = {
     **{"as-now": 0, "linger": 1, "refuse": 1 + 2, "fall-back": 1 + 4, "2022": 1 + 2 + 4}
 }
 """By the numbers of `helper.h`: what is refused or fallen back to has to be there still."""
+COUNTERS = (
+    *("packets_sent", "packets_lost", "spurious_losses"),
+    *("bytes_sent", "bytes_received", "bytes_acknowledged", "bytes_lost"),
+)
+"""Of a path, by the names of `helper.h`."""
 MDC_DATAGRAM = Struct("NNii")
 """The structure of `helper.h`: offset, length, and the addresses' numbers."""
 
@@ -337,13 +342,7 @@ class Connection:
             in_flight_bytes=path.in_flight,
             smoothed_rtt_ms=path.smoothed_rtt_us / 1000 if measured else None,
             minimum_rtt_ms=path.minimum_rtt_us / 1000 if measured else None,
-            packets_sent=path.packets_sent,
-            packets_lost=path.packets_lost,
-            spurious_losses=path.spurious_losses,
-            bytes_sent=path.bytes_sent,
-            bytes_received=path.bytes_received,
-            bytes_acknowledged=path.bytes_acknowledged,
-            bytes_lost=path.bytes_lost,
+            **{name: getattr(path, name) for name in COUNTERS},
         )
 
     # The end.

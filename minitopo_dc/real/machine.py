@@ -145,20 +145,6 @@ def _cpu_model() -> str:
     return next(models, platform.machine())
 
 
-__all__ = [
-    "ELEMENT",
-    "KERNEL_BACKEND",
-    "SEE_DETAIL",
-    "Finding",
-    "Status",
-    "as_finding",
-    "check",
-    "exit_status",
-    "facts",
-    "root_command",
-    "transport",
-]
-
 Status = Literal["ok", "missing", "optional-missing"]
 ELEMENT = "element"
 """What every run on the real clock needs."""

@@ -41,14 +41,14 @@ def too_big(datagram: bytes, mtu: int, *, of_bearer: bool) -> bytes:
     body = _with_checksum(struct.pack("!BBHHH", 3, 4, 0, 0, mtu) + datagram[:quoted])
     head = struct.pack("!BBHHHBBH", 0x45, 0, IPV4_HEADER + len(body), 0, 0, TTL, ICMP, 0)
     header = head + destination + source
-    return header[:10] + _checksum(header) + header[12:] + body
+    return header[:10] + checksum(header) + header[12:] + body
 
 
 def _with_checksum(body: bytes, pseudo: bytes = b"") -> bytes:
-    return body[:2] + _checksum(pseudo + body) + body[4:]
+    return body[:2] + checksum(pseudo + body) + body[4:]
 
 
-def _checksum(data: bytes) -> bytes:
+def checksum(data: bytes) -> bytes:
     """Return the Internet checksum (RFC 1071)."""
     data += b"\0" * (len(data) % 2)
     total = sum(struct.unpack(f"!{len(data) // 2}H", data))

@@ -18,7 +18,6 @@ from typing import Any, ClassVar, Protocol
 
 from aioquic.h3.connection import ErrorCode, H3Connection
 from aioquic.h3.events import DataReceived, H3Event, HeadersReceived
-from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEvent, StreamReset
 from aioquic.quic.logger import QuicFileLogger
@@ -36,7 +35,7 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.runner import ClientSettings, protocols
+from minitopo_dc.runners.aioquic.runner import ClientSettings, configuration
 from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
@@ -46,7 +45,6 @@ from minitopo_dc.runners.processes.udp_socket import (
     socket_drops,
     wait_readable,
 )
-from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Client, WrongAnswer
@@ -314,26 +312,19 @@ def bound_socket(address: str, receive_buffer: int | None) -> socket.socket:
 def main() -> None:
     """Do what the workload asks for, and print the outcome as one line of JSON."""
     settings = ClientSettings.given()
-    connection = make_connection(_configuration(settings), settings.options.tuning)
-    with bound_socket(settings.bind, settings.options.receive_buffer_bytes) as udp:
+    options = settings.options
+    made = configuration(
+        settings.workload,
+        settings.congestion_control,
+        options,
+        is_client=True,
+        logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
+    )
+    made.load_verify_locations(str(settings.certificate))
+    connection = make_connection(made, options.tuning)
+    with bound_socket(settings.bind, options.receive_buffer_bytes) as udp:
         client = make_client(settings.workload, connection, partial(transmit, udp=udp))
         run(client, udp, socket_address(settings.address, settings.port))
-
-
-def _configuration(settings: ClientSettings) -> QuicConfiguration:
-    configuration = QuicConfiguration(
-        is_client=True,
-        alpn_protocols=protocols(settings.workload),
-        max_datagram_frame_size=datagram_frame(settings.workload) or None,
-        congestion_control_algorithm=settings.congestion_control,
-        max_datagram_size=settings.options.max_datagram_bytes,
-        max_data=settings.options.max_data,
-        max_stream_data=settings.options.max_stream_data,
-        server_name=SERVER_NAME,
-        quic_logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
-    )
-    configuration.load_verify_locations(str(settings.certificate))
-    return configuration
 
 
 if __name__ == "__main__":

@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import ClassVar, Literal, Self
 
 from aioquic.h3.connection import H3_ALPN
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.logger import QuicLogger
 from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import AckDelay, PacingGain, Packets, RoundTrips, RttIncrease
 from minitopo_dc.runners.base import Transfer, read_report, runner
+from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
+from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions, datagram_frame
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.workloads import Measurement, Workload
 
@@ -105,6 +108,28 @@ BARE_STREAMS = "minitopo-call"
 def protocols(workload: Workload) -> list[str]:
     """Return the application protocols (ALPN) that carry a workload."""
     return [BARE_STREAMS] if workload.bare_streams else H3_ALPN
+
+
+def configuration(
+    workload: Workload,
+    congestion_control: str,
+    options: QuicOptions,
+    *,
+    is_client: bool,
+    logger: QuicLogger | None,
+) -> QuicConfiguration:
+    """Return aioquic's configuration of an end, but for its certificates."""
+    return QuicConfiguration(
+        is_client=is_client,
+        alpn_protocols=protocols(workload),
+        max_datagram_frame_size=datagram_frame(workload) or None,
+        congestion_control_algorithm=congestion_control,
+        max_datagram_size=options.max_datagram_bytes,
+        max_data=options.max_data,
+        max_stream_data=options.max_stream_data,
+        server_name=SERVER_NAME if is_client else None,
+        quic_logger=logger,
+    )
 
 
 class ServerSettings(QuicEnd):

@@ -39,14 +39,19 @@ from minitopo_dc.runners.aioquic.connection import (
     to_ns,
     transmit,
 )
-from minitopo_dc.runners.aioquic.runner import BARE_STREAMS, ServerSettings, protocols
+from minitopo_dc.runners.aioquic.runner import (
+    BARE_STREAMS,
+    ServerSettings,
+    Tuning,
+    configuration,
+)
 from minitopo_dc.runners.processes.udp_socket import (
     StopSignal,
     receive_batch,
     set_receive_buffer,
     wait_readable,
 )
-from minitopo_dc.runners.quic import datagram_frame, server_options
+from minitopo_dc.runners.quic import server_options
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request
 from minitopo_dc.workloads.exchange import Server as Endpoint
@@ -197,7 +202,8 @@ class Server:
         now = time.monotonic()
         for data, address in receive_batch(self._udp):
             if self._session is None:
-                self._session = self._accept(data)
+                tuning, workload = self._settings.options.tuning, self._settings.workload
+                self._session = accept(data, self._configuration, tuning, workload)
             if self._session is not None:
                 self._session.connection.receive_datagram(data, address, now)
 
@@ -207,14 +213,6 @@ class Server:
         session.drive(time.monotonic(), lambda connection: transmit(connection, self._udp))
         if session.ended:
             self._session = None
-
-    def _accept(self, data: bytes) -> Session | None:
-        destination = initial_destination(data)
-        if destination is None:
-            return None
-        tuning = self._settings.options.tuning
-        connection = make_connection(self._configuration, tuning, destination=destination)
-        return Session(connection, self._settings.workload)
 
 
 def initial_destination(data: bytes) -> bytes | None:
@@ -228,27 +226,34 @@ def initial_destination(data: bytes) -> bytes | None:
     return data[6 : 6 + data[5]]
 
 
+def accept(
+    data: bytes, configuration: QuicConfiguration, tuning: Tuning, workload: Workload
+) -> Session | None:
+    """Return the session with a client whose first packet this is, None for another packet."""
+    destination = initial_destination(data)
+    if destination is None:
+        return None
+    return Session(make_connection(configuration, tuning, destination=destination), workload)
+
+
 def main() -> None:
     """Serve connections until SIGTERM or SIGINT."""
     settings = ServerSettings.given()
     own = server_options(settings.options, settings.workload)
-    configuration = QuicConfiguration(
+    made = configuration(
+        settings.workload,
+        settings.congestion_control,
+        own,
         is_client=False,
-        alpn_protocols=protocols(settings.workload),
-        max_datagram_frame_size=datagram_frame(settings.workload) or None,
-        congestion_control_algorithm=settings.congestion_control,
-        max_datagram_size=settings.options.max_datagram_bytes,
-        max_data=own.max_data,
-        max_stream_data=own.max_stream_data,
-        quic_logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
+        logger=QuicFileLogger(str(settings.qlog)) if settings.qlog else None,
     )
-    configuration.load_cert_chain(settings.certificate, settings.key)
+    made.load_cert_chain(settings.certificate, settings.key)
     udp = socket.socket(address_family(settings.address), socket.SOCK_DGRAM)
     if own.receive_buffer_bytes is not None:
         set_receive_buffer(udp, own.receive_buffer_bytes)
     udp.bind((settings.address, settings.port))
     stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-    server = Server(udp, configuration, stop, settings)
+    server = Server(udp, made, stop, settings)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     server.run()
 

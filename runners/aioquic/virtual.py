@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from aioquic.quic.configuration import QuicConfiguration
-from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
 from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.connection import make_connection
-from minitopo_dc.runners.aioquic.runner import AioquicOptions, protocols
-from minitopo_dc.runners.aioquic.server import Session, initial_destination
+from minitopo_dc.runners.aioquic.runner import AioquicOptions, configuration
+from minitopo_dc.runners.aioquic.server import Session, accept
 from minitopo_dc.runners.base import read_report
-from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
-from minitopo_dc.runners.quic import datagram_frame, server_options
+from minitopo_dc.runners.certificate import identify, trust
+from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -27,7 +24,7 @@ from minitopo_dc.runners.virtual import (
     VirtualHost,
 )
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PathSample
 
 TIMER_MARGIN_NS = 1_000
@@ -112,20 +109,6 @@ class VirtualLogger(QuicLogger):
 AnyApplication = TypeVar("AnyApplication", bound=SteppedClient)
 
 
-@dataclass(frozen=True)
-class SharedOptions:
-    """Settings that both ends of a connection share."""
-
-    workload: Workload
-    congestion_control: str
-    options: AioquicOptions
-
-    @property
-    def datagram_frame(self) -> int | None:
-        """Return the bytes of a DATAGRAM frame that both ends take, None for none."""
-        return datagram_frame(self.workload) or None
-
-
 def congestion_of(recovery: Any) -> Congestion:
     """Return what a `QuicPacketRecovery` knows of congestion; that of aioquic 0.8 has it, too."""
     threshold = recovery._cc.ssthresh
@@ -165,9 +148,8 @@ class QuicConnectionPair:
             if options.qlog
         ]
         client_log, server_log = self._logs or (None, None)
-        shared = SharedOptions(flow.workload, flow.congestion_control, options)
-        self.client = ClientEnd(flow, make_application(shared, flow, client_log))
-        self.server = Server(replace(shared, options=own), flow.server_host, server_log)
+        self.client = ClientEnd(flow, make_application(flow, options, client_log))
+        self.server = Server(flow, own, server_log)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -211,42 +193,27 @@ class ClientEnd(Generic[AnyApplication]):
 
 
 def make_application(
-    shared: SharedOptions, flow: VirtualFlow, qlog: QuicLogger | None
+    flow: VirtualFlow, options: AioquicOptions, qlog: QuicLogger | None
 ) -> AioquicClient:
     """Return the client of a flow's workload, which sends as its host."""
-    configuration = QuicConfiguration(
-        is_client=True,
-        alpn_protocols=protocols(shared.workload),
-        max_datagram_frame_size=shared.datagram_frame,
-        congestion_control_algorithm=shared.congestion_control,
-        max_datagram_size=shared.options.max_datagram_bytes,
-        max_data=shared.options.max_data,
-        max_stream_data=shared.options.max_stream_data,
-        server_name=SERVER_NAME,
-        quic_logger=qlog,
-    )
-    trust(configuration)
+    workload, control = flow.workload, flow.congestion_control
+    made = configuration(workload, control, options, is_client=True, logger=qlog)
+    trust(made)
     host = SecondsHost(flow.client_host)
-    connection = _connection(shared, configuration)
-    return make_client(flow.workload, connection, host.transmit, host.clock)
+    connection = make_connection(made, options.tuning)
+    return make_client(workload, connection, host.transmit, host.clock)
 
 
 class Server:
     """The server's end: it accepts one connection and answers its requests."""
 
-    def __init__(self, shared: SharedOptions, host: VirtualHost, qlog: QuicLogger | None) -> None:
+    def __init__(self, flow: VirtualFlow, options: AioquicOptions, qlog: QuicLogger | None) -> None:
         self.session: Session | None = None
-        self._wanted = shared
-        self._host = SecondsHost(host)
-        self._configuration = QuicConfiguration(
-            is_client=False,
-            alpn_protocols=protocols(shared.workload),
-            max_datagram_frame_size=shared.datagram_frame,
-            congestion_control_algorithm=shared.congestion_control,
-            max_datagram_size=shared.options.max_datagram_bytes,
-            max_data=shared.options.max_data,
-            max_stream_data=shared.options.max_stream_data,
-            quic_logger=qlog,
+        self._workload, self._tuning = flow.workload, options.tuning
+        self._host = SecondsHost(flow.server_host)
+        control = flow.congestion_control
+        self._configuration = configuration(
+            self._workload, control, options, is_client=False, logger=qlog
         )
         identify(self._configuration)
 
@@ -255,23 +222,11 @@ class Server:
         now_s = seconds(now)
         for data, address, *_ in datagrams:
             if self.session is None:
-                self.session = self._accept(data)
+                configuration, tuning = self._configuration, self._tuning
+                self.session = accept(data, configuration, tuning, self._workload)
             if self.session is not None:
                 self.session.connection.receive_datagram(data, address, now_s)
         if self.session is None or self.session.ended:
             return None
         self.session.drive(now_s, self._host.transmit)
         return moment_of(self.session.timer())
-
-    def _accept(self, data: bytes) -> Session | None:
-        destination = initial_destination(data)
-        if destination is None:
-            return None
-        connection = _connection(self._wanted, self._configuration, destination=destination)
-        return Session(connection, self._wanted.workload)
-
-
-def _connection(
-    shared: SharedOptions, configuration: QuicConfiguration, *, destination: bytes | None = None
-) -> QuicConnection:
-    return make_connection(configuration, shared.options.tuning, destination=destination)

@@ -82,7 +82,8 @@ class Captures:
         """Return the queue callback of packets that leave on a leg without a bearer."""
         if self._outbound is None:
             return leg.on_packet
-        return _Departures(leg, self._files[leg.number].write).on_packet
+        record = self._files[leg.number].write
+        return lambda packet: leg.on_packet(_Captured(packet, record))
 
     def arrivals(
         self, driver: ReceiveDriver, bearer: ReceiveBearer, interfaces: Mapping[int, int]
@@ -92,7 +93,12 @@ class Captures:
             return driver.on_packet
         inbound = OPPOSITE[self._outbound]
         records = {index: self._pdus(leg, bearer, inbound) for index, leg in interfaces.items()}
-        return _Arrivals(driver, records).on_packet
+
+        def on_packet(packet: KernelPacket) -> None:
+            records[packet.indev](clock(), packet.get_payload())
+            driver.on_packet(packet)
+
+        return on_packet
 
     def close(self) -> None:
         """Write what is left; it may be called again."""
@@ -152,26 +158,3 @@ class _CapturedOutlet(Outlet):
 
         flushed = self._leg.flush(is_captured, now)
         return [captured.held for captured in flushed if isinstance(captured, _Captured)]
-
-
-class _Departures:
-    """A capture of what leaves on a leg without a bearer."""
-
-    def __init__(self, leg: LegDriver, record: Record) -> None:
-        self._leg = leg
-        self._record = record
-
-    def on_packet(self, packet: KernelPacket) -> None:
-        self._leg.on_packet(_Captured(packet, self._record))
-
-
-class _Arrivals:
-    """A capture of what arrives for a bearer."""
-
-    def __init__(self, driver: ReceiveDriver, records: Mapping[int, Record]) -> None:
-        self._driver = driver
-        self._records = records
-
-    def on_packet(self, packet: KernelPacket) -> None:
-        self._records[packet.indev](clock(), packet.get_payload())
-        self._driver.on_packet(packet)

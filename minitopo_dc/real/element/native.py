@@ -24,7 +24,7 @@ from minitopo_dc.real.element.kernel.loop import MAX_STALLS, Loop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import WHOLE_PACKET, NetlinkQueues
 from minitopo_dc.real.element.process import Element
-from minitopo_dc.real.element.reports import ReportOutlet
+from minitopo_dc.real.element.reports import report_sender
 from minitopo_dc.router import native
 from minitopo_dc.router.drivers import Way
 from minitopo_dc.scenario.element import (
@@ -329,7 +329,7 @@ class NativeElement(Element):
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         driver = self._legs[leg.leg]
-        return driver.leg, ReportOutlet(driver, leg, port).send
+        return driver.leg, report_sender(driver, leg, port)
 
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:

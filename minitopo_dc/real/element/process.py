@@ -43,8 +43,8 @@ from minitopo_dc.real.element.kernel.queues import (
 )
 from minitopo_dc.real.element.kernel_leg import KernelLeg, KernelLegDriver
 from minitopo_dc.real.element.reports import (
-    ReportOutlet,
     ReportReceiver,
+    report_sender,
 )
 from minitopo_dc.router.drivers import Way
 from minitopo_dc.router.echoes import Send
@@ -254,7 +254,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _report_way(self, leg: ReportLeg, port: int) -> Way:
         driver = self._legs[leg.leg]
-        return driver.leg, ReportOutlet(self._captures.reports(driver), leg, port).send
+        return driver.leg, report_sender(self._captures.reports(driver), leg, port)
 
     def _versions(self, bearer: TransmitBearer | ReceiveBearer) -> Sequence[IpVersion]:
         """Return the IP versions that a bearer carries: both, where its match names no network."""

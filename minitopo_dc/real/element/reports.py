@@ -12,16 +12,19 @@ from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.kernel.queues import BUDGET
 from minitopo_dc.router.echoes import Send
+from minitopo_dc.router.icmp import checksum
 from minitopo_dc.scenario.element import ReportLeg
 
 Address = IPv4Address | IPv6Address
 HOP_LIMIT = 64
 """Of what a host sends itself (RFC 1700)."""
 MAX_BYTES = 0xFFFF
+NO_CHECKSUM = bytes(2)
+"""RFC 768: such a one is sent as all ones."""
 
 
-class ReportOutlet:
-    """Puts a bearer's reports, or echoes, on one leg.
+def report_sender(outlet: Outlet, ends: ReportLeg, port: int) -> Send:
+    """Return what puts a bearer's reports, or echoes, on a leg.
 
     Args:
         outlet: of the leg.
@@ -29,15 +32,11 @@ class ReportOutlet:
         port: at both ends.
     """
 
-    def __init__(self, outlet: Outlet, ends: ReportLeg, port: int) -> None:
-        self._outlet = outlet
-        self._ends = ends
-        self._port = port
+    def send(report: bytes, now: int) -> None:
+        datagram = udp_datagram(ends.source, ends.destination, port, report)
+        outlet.push(Injected(datagram, outlet.injector), len(datagram), now)
 
-    def send(self, report: bytes, now: int) -> None:
-        """Put a report on the leg at `now` (ns)."""
-        datagram = udp_datagram(self._ends.source, self._ends.destination, self._port, report)
-        self._outlet.push(Injected(datagram, self._outlet.injector), len(datagram), now)
+    return send
 
 
 class ReportReceiver:
@@ -84,20 +83,13 @@ def udp_datagram(source: Address, destination: Address, port: int, payload: byte
     addresses = source.packed + destination.packed
     pseudo = addresses + struct.pack("!II", length, socket.IPPROTO_UDP)  # RFC 8200, section 8.1
     without = struct.pack("!HHHH", port, port, length, 0) + payload
-    checksum = _checksum(pseudo + without) or 0xFFFF  # 0 says that there is none (RFC 768)
-    udp = without[:6] + checksum.to_bytes(2, "big") + payload
+    own = checksum(pseudo + without)
+    if own == NO_CHECKSUM:
+        own = b"\xff\xff"
+    udp = without[:6] + own + payload
     if source.version == 6:
         head = struct.pack("!IHBB", 6 << 28, length, socket.IPPROTO_UDP, HOP_LIMIT)
     else:
         head = struct.pack("!BBHHHBB", 0x45, 0, 20 + length, 0, 0, HOP_LIMIT, socket.IPPROTO_UDP)
-        head += _checksum(head + bytes(2) + addresses).to_bytes(2, "big")
+        head += checksum(head + bytes(2) + addresses)
     return head + addresses + udp
-
-
-def _checksum(data: bytes) -> int:
-    """Return the Internet checksum of `data` (RFC 1071)."""
-    words = struct.iter_unpack("!H", data + bytes(len(data) % 2))
-    total: int = sum(word for (word,) in words)
-    while total > 0xFFFF:
-        total = (total & 0xFFFF) + (total >> 16)
-    return 0xFFFF - total

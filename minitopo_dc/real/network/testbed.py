@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,8 @@ from minitopo_dc.real.network.elements import ElementFailedError, ElementProcess
 from minitopo_dc.real.network.host_capture import captured
 from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.run_registry import registered
+from minitopo_dc.runners.base import TransferFailed
+from minitopo_dc.runners.processes.process import run
 from minitopo_dc.runs.routers import backhaul_settings, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario, resolve_scenario
 
@@ -84,12 +85,7 @@ def set_sysctl(host: EmulatedHost, sysctl: Mapping[str, str]) -> None:
         ElementFailedError: the kernel refused one.
     """
     for name, value in sysctl.items():
-        process = host.popen(
-            ["sysctl", "-qw", f"{name}={value}"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        _, errors = process.communicate()
-        if process.returncode:
-            words = errors.decode(errors="replace").strip()
-            raise ElementFailedError(f"sysctl {name} on {host.name}: {words}")
+        try:
+            run(host, ["sysctl", "-qw", f"{name}={value}"])
+        except TransferFailed as failure:
+            raise ElementFailedError(f"sysctl {name} on {host.name}: {failure}") from failure

@@ -30,7 +30,7 @@ from minitopo_dc.real.element.drivers import LegDriver, ReceiveDriver
 from minitopo_dc.real.element.kernel.injection import Injector
 from minitopo_dc.real.element.kernel.loop import Loop
 from minitopo_dc.real.element.kernel.process import ElementError
-from minitopo_dc.real.element.reports import ReportOutlet, ReportReceiver, udp_datagram
+from minitopo_dc.real.element.reports import ReportReceiver, report_sender, udp_datagram
 from minitopo_dc.router.drivers import ReportSender, Way
 from minitopo_dc.scenario import Pdcp
 from minitopo_dc.scenario.element import ElementSettings, ReportPath
@@ -111,7 +111,7 @@ class Terminal:
     def send_on(self, outlet: drivers.Outlet, *, every_leg: bool = False) -> ReportSender:
         """Reports take the first leg by `outlet`, else the other."""
         pairs = zip((self.leg.leg, self.other.leg), (outlet, self.other), PATH.legs, strict=True)
-        ways: list[Way] = [(leg, ReportOutlet(to, ends, PATH.port).send) for leg, to, ends in pairs]
+        ways: list[Way] = [(leg, report_sender(to, ends, PATH.port)) for leg, to, ends in pairs]
         sender = ReportSender(self.maker, ways, every_leg=every_leg)
         self.loop.add_timed(sender, first=True)
         return sender
