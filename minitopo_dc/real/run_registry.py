@@ -14,7 +14,7 @@ import shutil
 import signal
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +27,7 @@ ENDED = ("Z", "X", "x")
 """States of a process that has ended (proc(5), field 3)."""
 GRACE_S = 2.0
 """How long a process may take to disappear after SIGKILL."""
+POLL_S = 0.02
 
 
 class NotAllowedError(SettingsError):
@@ -86,16 +87,31 @@ def processes_of(run: str) -> list[int]:
 
 
 def _end(run: str) -> list[int]:
-    """Kill the run's processes by SIGKILL, and those they start meanwhile, until none is left."""
-    ended: set[int] = set()
-    deadline = time.monotonic() + GRACE_S
-    while (left := processes_of(run)) and time.monotonic() < deadline:
-        for process in left:
+    return sorted(signal_all(lambda: processes_of(run), signal.SIGKILL, GRACE_S))
+
+
+def signal_all(
+    find: Callable[[], Iterable[int]], number: signal.Signals, patience_s: float
+) -> set[int]:
+    """Send a signal once to each process, also to those that they start meanwhile.
+
+    Args:
+        find: says which are left.
+        number: the signal.
+        patience_s: how long (s) to wait until none is left.
+
+    Returns:
+        The processes that got it.
+    """
+    signalled: set[int] = set()
+    deadline = time.monotonic() + patience_s
+    while (left := set(find())) and time.monotonic() < deadline:
+        for process in left - signalled:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-        ended.update(left)
-        time.sleep(0.02)
-    return sorted(ended)
+                os.kill(process, number)
+        signalled |= left
+        time.sleep(POLL_S)
+    return signalled
 
 
 def _environment(process: Path) -> list[bytes]:

@@ -71,20 +71,28 @@ class SteppedClient(Protocol):
 class AioquicClient(ABC):
     """A workload's client and its connection, from the handshake to the end."""
 
-    client: Client
     close_code: ClassVar[int]
     """The error code with which the connection is closed in order."""
 
     def __init__(
-        self, connection: QuicConnection, transmit: Transmit, clock: Clock = time.monotonic
+        self,
+        connection: QuicConnection,
+        workload: Workload,
+        transmit: Transmit,
+        clock: Clock = time.monotonic,
     ) -> None:
-        """Take how to send, and a clock."""
+        """Take a connection that has not begun, what to do on it, how to send, and a clock."""
         self.ended = False
         """Whether the connection is over."""
         self._connection = connection
         self._transmit = transmit
         self._clock = clock
         self._closing = False
+        self.client = self._make_client(workload)
+
+    @abstractmethod
+    def _make_client(self, workload: Workload) -> Client:
+        """Return the workload's client on this connection."""
 
     def start(self, server: Address) -> float | None:
         """Connect; return when to be called again (s)."""
@@ -149,16 +157,9 @@ class Http3Client(AioquicClient):
 
     close_code: ClassVar[int] = ErrorCode.H3_NO_ERROR
 
-    def __init__(
-        self,
-        connection: QuicConnection,
-        workload: Workload,
-        transmit: Transmit,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        super().__init__(connection, transmit, clock)
-        self.client = workload.make_client(self)
-        self._http = H3Connection(connection)
+    def _make_client(self, workload: Workload) -> Client:
+        self._http = H3Connection(self._connection)
+        return workload.make_client(self)
 
     def request(
         self, method: str, path: str, body: bytes | None = None, *, length: int | None = None
@@ -242,15 +243,8 @@ class StreamsClient(AioquicClient):
 
     close_code: ClassVar[int] = QuicErrorCode.NO_ERROR
 
-    def __init__(
-        self,
-        connection: QuicConnection,
-        workload: Workload,
-        transmit: Transmit,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        super().__init__(connection, transmit, clock)
-        self.client = workload.make_stream_client(BareStreams(connection))
+    def _make_client(self, workload: Workload) -> Client:
+        return workload.make_stream_client(BareStreams(self._connection))
 
     def step(self, now: float, datagrams: Iterable[tuple[bytes, Address]]) -> float | None:
         """Take in what arrived, send what is due; return when to be called again (s)."""

@@ -10,13 +10,11 @@ import gc
 import json
 import time
 
-from minitopo_dc.picoquic.connection import Connection
-from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, configuration, drive
+from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, drive, make_connection
 from minitopo_dc.runners.picoquic.ends import ClientSession
 from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
 from minitopo_dc.runners.processes.start_signal import wait_for_start
-from minitopo_dc.runners.quic import datagram_frame
 from minitopo_dc.workloads import Realtime
 
 
@@ -31,7 +29,7 @@ def main() -> None:
         gc.freeze()  # what was imported is never garbage: full collections need not visit it
         begin_ns = wait_for_start()
         session = ClientSession(
-            _connection(settings),
+            make_connection(settings),
             settings.paths,
             sockets.addresses,
             server,
@@ -53,11 +51,6 @@ def main() -> None:
     print(json.dumps(report), flush=True)  # noqa: T201
 
 
-def _connection(settings: ClientSettings) -> Connection:
-    wanted = configuration(settings, None, datagram_frame(settings.workload))
-    return Connection(wanted, time.monotonic_ns())
-
-
 def _marked(settings: ClientSettings, sockets: Sockets) -> MarkedSession | None:
     """Return the client's end of a connection of key frames, with a socket of its own, or None."""
     workload = settings.workload
@@ -65,7 +58,7 @@ def _marked(settings: ClientSettings, sockets: Sockets) -> MarkedSession | None:
         return None
     address = sockets.add(settings.clients[0])
     sockets.code_points[address] = workload.key_frame_dscp
-    return MarkedSession(_connection(settings), address)
+    return MarkedSession(make_connection(settings), address)
 
 
 if __name__ == "__main__":

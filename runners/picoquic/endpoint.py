@@ -9,18 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
-from minitopo_dc.picoquic.configuration import Configuration
-from minitopo_dc.picoquic.connection import Datagram, ecn_of
+from minitopo_dc.picoquic.connection import Connection, Datagram, ecn_of
 from minitopo_dc.picoquic.events import Address
 from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.certificate import SERVER_NAME
-from minitopo_dc.runners.picoquic.runner import (
-    EndSettings,
-    congestion_control,
-    idle_timeout_s,
-    path_limit,
-)
-from minitopo_dc.runners.picoquic.session import ALPN, Session
+from minitopo_dc.runners.picoquic.runner import EndSettings, congestion_control
+from minitopo_dc.runners.picoquic.session import Session, configuration
 from minitopo_dc.runners.processes.udp_socket import (
     receive_batch,
     receive_with_ecn,
@@ -156,26 +149,15 @@ def code_point(settings: EndSettings) -> int:
     return ecn_of(congestion_control(settings.congestion_control)) if settings.options.ecn else 0
 
 
-def configuration(
-    settings: EndSettings, key: Path | None, datagram_frame: int = 0
-) -> Configuration:
-    """Return the configuration of a server with its key or, without one, of a client."""
-    return Configuration(
-        is_client=key is None,
+def make_connection(settings: EndSettings, key: Path | None = None) -> Connection:
+    """Return a connection of a server with its key or, without one, of a client."""
+    made = configuration(
+        settings.workload,
+        settings.congestion_control,
+        settings.options,
+        addresses=len(settings.clients),
         certificate=settings.certificate,
         key=key,
-        alpn=ALPN,
-        server_name=SERVER_NAME,
-        congestion_control=congestion_control(settings.congestion_control),
-        max_paths=path_limit(len(settings.clients)),
-        max_data=settings.options.max_data,
-        max_stream_data=settings.options.max_stream_data,
-        datagram_bytes=settings.options.max_datagram_bytes,
-        demoted_paths=settings.options.demoted_paths,
-        scheduler=settings.options.scheduler,
-        weights=settings.options.weights,
         qlog=settings.qlog,
-        datagram_frame=datagram_frame,
-        takes_turns=settings.workload.takes_turns,
-        idle_timeout_s=idle_timeout_s(settings.workload),
     )
+    return Connection(made, time.monotonic_ns())

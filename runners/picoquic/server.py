@@ -13,8 +13,8 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from minitopo_dc.picoquic.connection import Connection, PicoquicError
-from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, configuration, drive
+from minitopo_dc.picoquic.connection import PicoquicError
+from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, drive, make_connection
 from minitopo_dc.runners.picoquic.ends import ServerSession
 from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
@@ -39,7 +39,7 @@ def main() -> None:
         [settings.address], settings.port, buffer_bytes, ecn=code_point(settings)
     ) as sockets:
         session = ServerSession(
-            _connection(settings),
+            make_connection(settings, settings.key),
             settings.clients,
             begin=0,
             workload=settings.workload,
@@ -57,19 +57,14 @@ def main() -> None:
     print(json.dumps(report), flush=True)  # noqa: T201
 
 
-def _connection(settings: ServerSettings) -> Connection:
-    return Connection(configuration(settings, settings.key), time.monotonic_ns())
-
-
 def _marked(settings: ServerSettings, sockets: Sockets) -> MarkedSession | None:
     """Return the server's end of a connection of key frames, or None."""
     workload, marks = settings.workload, sockets.code_points
     dscp = workload.key_frame_dscp if isinstance(workload, Realtime) else None
     if dscp is None:
         return None
-    return MarkedSession(
-        _connection(settings), on_client=lambda client: marks.update({client: dscp})
-    )
+    connection = make_connection(settings, settings.key)
+    return MarkedSession(connection, on_client=lambda client: marks.update({client: dscp}))
 
 
 def _close(session: ServerSession, sockets: Sockets) -> None:

@@ -12,7 +12,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
+from pathlib import Path
 
+from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, Datagram, PicoquicError, Received
 from minitopo_dc.picoquic.events import (
     Address,
@@ -23,6 +25,15 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
+from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.picoquic.runner import (
+    PicoquicOptions,
+    congestion_control,
+    idle_timeout_s,
+    path_limit,
+)
+from minitopo_dc.runners.quic import datagram_frame
+from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.content import BLOCK
 from minitopo_dc.workloads.exchange import MARKED, Content, End
 
@@ -30,6 +41,48 @@ ALPN = "hq-interop"
 """The name that interoperability tests of QUIC use for HTTP/0.9."""
 GIVEN_UP = 1
 """The error code of a stream that is given up; HTTP/0.9 has none."""
+
+
+def configuration(
+    workload: Workload,
+    control: str,
+    options: PicoquicOptions,
+    *,
+    addresses: int,
+    certificate: Path,
+    key: Path | None,
+    qlog: Path | None,
+) -> Configuration:
+    """Return the configuration of a server with its key or, without one, of a client.
+
+    Args:
+        workload: what the ends do.
+        control: the congestion control, as the runner names it.
+        options: the runner's.
+        addresses: how many the client has.
+        certificate: of the server.
+        key: of the certificate.
+        qlog: the directory for picoquic's log; None: there is none.
+    """
+    return Configuration(
+        is_client=key is None,
+        certificate=certificate,
+        key=key,
+        alpn=ALPN,
+        server_name=SERVER_NAME,
+        congestion_control=congestion_control(control),
+        max_paths=path_limit(addresses),
+        max_data=options.max_data,
+        max_stream_data=options.max_stream_data,
+        datagram_bytes=options.max_datagram_bytes,
+        demoted_paths=options.demoted_paths,
+        scheduler=options.scheduler,
+        weights=options.weights,
+        qlog=qlog,
+        datagram_frame=datagram_frame(workload) if key is None else 0,
+        takes_turns=workload.takes_turns,
+        idle_timeout_s=idle_timeout_s(workload),
+    )
 
 
 class Pipe:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, ecn_of, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
-from minitopo_dc.runners.certificate import SERVER_NAME, write_files
+from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
 from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
     check_negotiated,
     congestion_control,
-    idle_timeout_s,
-    path_limit,
 )
-from minitopo_dc.runners.picoquic.session import ALPN, MarkedSession, Session
-from minitopo_dc.runners.quic import datagram_frame, server_options
+from minitopo_dc.runners.picoquic.session import MarkedSession, Session, configuration
+from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
     Congestion,
@@ -190,36 +187,22 @@ class EndInC(End[AnySession]):
 
 def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connection, Connection]:
     """Return the client's end and the server's, neither of which has sent anything."""
-    now = flow.client_host.now
-    common: dict[str, Any] = {
-        "alpn": ALPN,
-        "server_name": SERVER_NAME,
-        "congestion_control": congestion_control(flow.congestion_control),
-        "max_paths": path_limit(len(flow.client_addresses)),
-        "max_data": options.max_data,
-        "max_stream_data": options.max_stream_data,
-        "datagram_bytes": options.max_datagram_bytes,
-        "demoted_paths": options.demoted_paths,
-        "scheduler": options.scheduler,
-        "weights": options.weights,
-        "takes_turns": flow.workload.takes_turns,
-        "idle_timeout_s": idle_timeout_s(flow.workload),
-    }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        certificate, key = write_files(Path(name))
+        certificate, own = write_files(Path(name))
         client, server = (
             Connection(
-                Configuration(
-                    is_client=role == "client",
+                configuration(
+                    flow.workload,
+                    flow.congestion_control,
+                    options,
+                    addresses=len(flow.client_addresses),
                     certificate=certificate,
-                    key=None if role == "client" else key,
+                    key=key,
                     qlog=_log_directory(flow, role) if options.qlog else None,
-                    datagram_frame=datagram_frame(flow.workload) if role == "client" else 0,
-                    **common,
                 ),
-                now,
+                flow.client_host.now,
             )
-            for role in ("client", "server")
+            for role, key in (("client", None), ("server", own))
         )
     return client, server
 

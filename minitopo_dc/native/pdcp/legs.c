@@ -27,7 +27,7 @@ void outstanding_settle(outstanding_pdus *self, leg *of, int64_t now)
         remove_bytes(self, outstanding_ring_pop(pdus).size);
 }
 
-int leg_is_empty(leg *of, int64_t now)
+static int leg_is_empty(leg *of, int64_t now)
 {
     return leg_served_packets(of, now) == leg_joined_packets(of);
 }

@@ -54,7 +54,6 @@ typedef struct {
 
 void outstanding_put(outstanding_pdus *self, const leg *of, int size, int64_t count);
 void outstanding_settle(outstanding_pdus *self, leg *of, int64_t now);
-int leg_is_empty(leg *of, int64_t now);
 /* Whether a leg that is up will ever serve its queue, or has nothing there. */
 int leg_will_serve(leg *of, int64_t now);
 /* Bytes that a leg serves in `time` ns at the rate of `now`. */
@@ -193,14 +192,8 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now);
 /* Split policies: which legs a PDU takes, and what they see of the legs (LegView of pdcp/policies/view.py).
  * Twins of pdcp/policies, which have the rules. */
 
-int view_is_up(const transmit *of, int leg);
-int view_may_wait(const transmit *of);
-int64_t view_pending_bytes(const transmit *of);
 /* The receiver's latest report, or NULL; when it came is in `at`. */
 const leg_report *view_report(const transmit *of, int leg, int64_t *at);
-
-/* The same for Python. */
-void view_show(const transmit *of, int leg, leg_view *shown);
 
 /* Legs that may get an SDU, as bits: `candidates` of pdcp/policies/view.py. */
 unsigned candidates(transmit *of, int64_t now, int size);

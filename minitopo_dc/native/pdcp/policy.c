@@ -7,14 +7,9 @@ int view_takes(transmit *of, int leg, int64_t now, int size)
     return view_has_room(of, leg, now, size);
 }
 
-int view_is_up(const transmit *of, int leg)
+static int view_is_up(const transmit *of, int leg)
 {
     return of->follows ? bearer_leg_is_up(&of->access[leg]) : leg_is_up(of->states[leg]);
-}
-
-int view_may_wait(const transmit *of)
-{
-    return of->waits;
 }
 
 int64_t view_backlog(transmit *of, int leg, int64_t now)
@@ -52,7 +47,7 @@ int64_t view_credit(const transmit *of, int leg)
     return distant != NULL ? distant_credit(distant) : NEVER;
 }
 
-int64_t view_pending_bytes(const transmit *of)
+static int64_t view_pending_bytes(const transmit *of)
 {
     return waiting_ring_count(&of->waiting) ? of->waiting_bytes - waiting_ring_at(&of->waiting, 0)->size : 0;
 }
@@ -65,7 +60,7 @@ const leg_report *view_report(const transmit *of, int leg, int64_t *at)
     return &of->heard->reports[leg];
 }
 
-void view_show(const transmit *of, int leg, leg_view *shown)
+static void view_show(const transmit *of, int leg, leg_view *shown)
 {
     int64_t at = 0;
     const leg_report *report = view_report(of, leg, &at);
@@ -207,7 +202,7 @@ static int or_wait(transmit *shown, int64_t now, int size, int *answer)
 
 static int least_delay(transmit *shown, int64_t now, int size, int *answer)
 {
-    if (view_may_wait(shown))
+    if (shown->waits)
         return or_wait(shown, now, size, answer);
     answer[0] = at_once(shown, now, size);
     return 1;

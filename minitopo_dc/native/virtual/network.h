@@ -73,8 +73,6 @@ struct flow {
     int to_source, to_destination; /* numbers at its endpoint */
 };
 
-void events_push(router *self, timer *what);
-
 packet *packet_new(flow *of, int64_t token, int size);
 void packet_release(void *packet);
 

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from minitopo_dc.fields import IpVersion
+from minitopo_dc.real.run_registry import signal_all
 from minitopo_dc.runners.processes.process import clean_environment
 from minitopo_dc.runs.perform import RunFailedError
 from minitopo_dc.topologies.host import ShellEndedError, dismiss_ended, in_ipv6, run
@@ -208,7 +208,6 @@ def _silent() -> Iterator[IO[str]]:
 
 PATIENCE_S = {signal.SIGTERM: 1.0, signal.SIGKILL: 2.0}
 """How long processes may take to disappear after each signal."""
-POLL_S = 0.02
 
 
 @contextmanager
@@ -224,21 +223,7 @@ def ending_leftovers(hosts: Sequence[EmulatedHost]) -> Iterator[None]:
         yield
     finally:
         for number, patience in PATIENCE_S.items():
-            _tell(number, patience, namespaces, before)
-
-
-def _tell(
-    number: signal.Signals, patience: float, namespaces: Collection[str], others: set[int]
-) -> None:
-    """Send a signal once to each process until none is left, or for `patience` s."""
-    signalled: set[int] = set()
-    deadline = time.monotonic() + patience
-    while (left := set(_processes_in(namespaces)) - others) and time.monotonic() < deadline:
-        for process in left - signalled:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, number)
-        signalled |= left
-        time.sleep(POLL_S)
+            signal_all(lambda: set(_processes_in(namespaces)) - before, number, patience)
 
 
 def _processes_in(namespaces: Collection[str]) -> Iterator[int]:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from minitopo_dc.results.trust import Evidence, Part, Trust, judge_trust, overlap_s
 from minitopo_dc.units import NS_PER_S
@@ -201,12 +201,7 @@ def _ticks(stop: threading.Event) -> Iterator[int]:
         turn += 1
 
 
-class _Dated(Protocol):
-    @property
-    def at_ns(self) -> int: ...
-
-
-_AnyDated = TypeVar("_AnyDated", bound=_Dated)
+_AnyDated = TypeVar("_AnyDated", Sample, _Machine)
 
 
 def _within(samples: Sequence[_AnyDated], begin_ns: int, end_ns: int) -> Sequence[_AnyDated]:

@@ -51,6 +51,15 @@ async def connect(
         raise
 
 
+async def end(*tasks: asyncio.Task[None]) -> None:
+    """Cancel tasks, and raise what one of them has raised."""
+    for task in tasks:
+        task.cancel()
+    for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(outcome, Exception):
+            raise outcome
+
+
 def delays(prefix: str, seconds: Sequence[float]) -> dict[str, float]:
     """Return mean, median, 95th percentile (nearest rank) and maximum in ms; at least one."""
     ascending = sorted(1e3 * each for each in seconds)

@@ -20,6 +20,7 @@ from minitopo_dc.runners.command.programs import (
     arguments,
     connect,
     delays,
+    end,
     listening,
     send_at_once,
 )
@@ -105,12 +106,7 @@ class Client:
         answers = asyncio.create_task(self._take_answers(reader))
         await self._send_queries(writer)
         writer.close()
-        tasks = (answers, messages)
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
+        await end(answers, messages)
 
     async def _connect(self, port: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await connect(self._given.server, int(port), multipath=self._given.mptcp)

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler
 from random import Random
 from typing import ClassVar
 
-from minitopo_dc.runners.command.programs import arguments, connect, delays, listening
+from minitopo_dc.runners.command.programs import arguments, connect, delays, end, listening
 
 OPTIONS = ("--port", "--bytes", "--concurrent", "--seconds")
 BACKLOG = 5
@@ -75,11 +75,7 @@ class Load:
         tasks = [asyncio.create_task(self._repeat()) for _ in range(concurrent)]
         await asyncio.wait(tasks, timeout=self._given.seconds)
         took = time.monotonic() - self._begun
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, Exception):
-                raise outcome
+        await end(*tasks)
         return took
 
     async def _repeat(self) -> None:
