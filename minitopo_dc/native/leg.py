@@ -46,8 +46,6 @@ class NativeLeg(AnyLeg[int]):
         NotNativeError: it has a model that the native core lacks.
     """
 
-    __slots__ = ("_counters", "_ffi", "_left_out", "_lib", "_rlc", "pointer")
-
     def __init__(
         self,
         parameters: LegParameters,

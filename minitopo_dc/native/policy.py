@@ -107,8 +107,6 @@ class AskedPolicy:
 class NativeLegView(LegView):
     """A leg in C as a split policy in Python sees it, at the moment of a question."""
 
-    __slots__ = ("_leg", "_lib", "_may_wait", "_number", "_report", "_shown")
-
     def __init__(self, leg: int, state: NativeLeg, shown: Any, *, may_wait: bool) -> None:
         """Show what C's `leg_view` of `leg` (from 0) holds, and what is known of the leg."""
         super().__init__(state)

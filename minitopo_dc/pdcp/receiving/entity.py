@@ -61,38 +61,6 @@ class ReceivingEntity(Generic[T]):
     # RX_DELIV <= RX_NEXT, and they are equal exactly when _stored is empty, since RX_NEXT - 1 has
     # been received and is stored unless it is below RX_DELIV. Then t-Reordering is stopped.
 
-    __slots__ = (
-        "_adaptive",
-        "_buffered_maximum",
-        "_desynchronised",
-        "_duplicates",
-        "_expires",
-        "_expiries",
-        "_first_count",
-        "_given_up",
-        "_histogram",
-        "_in_order",
-        "_leg_next",
-        "_mask",
-        "_missing",
-        "_missing_by_order",
-        "_off",
-        "_old",
-        "_pdus",
-        "_plain",
-        "_ready",
-        "_running",
-        "_rx_deliv",
-        "_rx_next",
-        "_rx_reord",
-        "_stored",
-        "_t_reordering",
-        "_waited",
-        "_waited_ns",
-        "_waiting_maximum",
-        "_window",
-    )
-
     def __init__(
         self,
         sn_format: SnFormat,

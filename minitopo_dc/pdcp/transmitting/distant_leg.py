@@ -31,8 +31,6 @@ class Backhaul(Generic[T]):
     drawn where there is neither.
     """
 
-    __slots__ = ("_control", "_frames", "_free", "_last", "_rng")
-
     def __init__(self, control: FlowControl, rng: Random) -> None:
         """Make a direction with the delay, jitter, rate and loss of `control`."""
         self._control = control

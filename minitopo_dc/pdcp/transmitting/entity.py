@@ -70,23 +70,6 @@ class TransmittingEntity(Generic[T]):
     COUNT grows without end. The standard renews the keys before COUNT reaches 2^32 - 1.
     """
 
-    __slots__ = (
-        *(
-            "_answer",
-            "_duplication",
-            "_early",
-            "_failures",
-            "_first_count",
-            "_legs",
-            "_lost",
-            "_mark_above",
-            "_marked",
-            "_mask",
-        ),
-        *("_ready", "_recovery", "_split", "_tx_next", "_views", "_waiting", "_wake", "feedback"),
-        *("follows_legs", "policy"),
-    )
-
     def __init__(
         self,
         sn_format: SnFormat,

@@ -98,8 +98,6 @@ class Feedback:
 class _SentCounts:
     """COUNTs of the PDUs on one leg that no report has covered yet."""
 
-    __slots__ = ("_covered", "_waiting", "next_count")
-
     def __init__(self) -> None:
         self.next_count = 0
         """COUNT after the highest one sent."""
@@ -223,8 +221,6 @@ class LegFailures:
 
 class _Silence:
     """How long nothing has come by one leg."""
-
-    __slots__ = ("_before_ns", "_delivered", "_due", "failed_at", "failures", "probed_at", "probes")
 
     def __init__(self) -> None:
         self.failed_at: int | None = None

@@ -33,11 +33,6 @@ class BearerLegs(Generic[T]):
         failures: which legs have failed; None: nobody looks.
     """
 
-    __slots__ = (
-        *("_down", "_failed", "failures", "feedback", "header", "lead", "legs", "sent_bytes"),
-        *("sent_pdus", "waiting"),
-    )
-
     def __init__(
         self,
         states: Sequence[LegQueue],
@@ -170,11 +165,6 @@ class BearerLeg(LegView, Generic[T]):
     So it is for a split that does not see its legs: it sends a batch on one while the others must
     not run dry.
     """
-
-    __slots__ = (
-        *("_bearer", "_failures", "_queue", "_sent", "_serves", "_settled", "_waiting"),
-        *("inside", "number"),
-    )
 
     def __init__(self, number: int, queue: LegQueue, bearer: BearerLegs[T]) -> None:
         """Make the bearer's side of its leg `number`."""
@@ -310,8 +300,6 @@ class BearerLeg(LegView, Generic[T]):
 
 class Outstanding:
     """PDUs of one bearer in a leg's queue, told from others' by the leg's packet numbers."""
-
-    __slots__ = ("_inside", "_leg", "bytes", "gone_bytes", "highest_count", "passed")
 
     def __init__(self, leg: LegQueue) -> None:
         self._leg = leg

@@ -33,17 +33,6 @@ class SduBuffer(Generic[T]):
             the call that is the first at or after that moment.
     """
 
-    __slots__ = (
-        "_discard_timer",
-        "_expired",
-        "_packets",
-        "_waiting",
-        "bytes",
-        "discarded",
-        "dropped",
-        "most",
-    )
-
     def __init__(self, packets: int | None, discard_timer: int | None) -> None:
         self._packets = packets
         self._discard_timer = discard_timer
