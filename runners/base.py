@@ -32,6 +32,16 @@ class TransferFailed(MinitopoDcError):  # noqa: N818 (it is an outcome, the stat
     """Error: a transfer did not deliver every byte as it was asked to; the text says why."""
 
 
+class RunFile:
+    """A file of a transfer, by its name in the directory of the run."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, transfer: Transfer, _: type[Transfer]) -> Path:
+        return transfer.directory / self._name
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
     """One flow: what its ends do, between which addresses, where its files go.
@@ -78,50 +88,20 @@ class Transfer:
         """Return the workload of a runner that carries downloads only."""
         return as_download(self.workload)
 
-    @property
-    def server_settings(self) -> Path:
-        """Return the file of settings for a server of this project."""
-        return self.directory / "server.json"
-
-    @property
-    def client_settings(self) -> Path:
-        """Return the file of settings for a client of this project."""
-        return self.directory / "client.json"
-
-    @property
-    def server_output(self) -> Path:
-        """Return the file of the server's standard output."""
-        return self.directory / "server.out"
-
-    @property
-    def server_log(self) -> Path:
-        """Return the file of the server's standard error."""
-        return self.directory / "server.log"
-
-    @property
-    def client_output(self) -> Path:
-        """Return the file of the client's standard output."""
-        return self.directory / "client.out"
-
-    @property
-    def client_log(self) -> Path:
-        """Return the file of the client's standard error."""
-        return self.directory / "client.log"
-
-    @property
-    def paths_settings(self) -> Path:
-        """Return the file of settings for the program of `Runner.paths_command`."""
-        return self.directory / "paths.json"
-
-    @property
-    def paths_output(self) -> Path:
-        """Return the file of that program's standard output."""
-        return self.directory / "paths.out"
-
-    @property
-    def paths_log(self) -> Path:
-        """Return the file of that program's standard error."""
-        return self.directory / "paths.log"
+    server_settings = RunFile("server.json")
+    """The settings for a server of this project."""
+    client_settings = RunFile("client.json")
+    """The settings for a client of this project."""
+    server_output = RunFile("server.out")
+    """The server's standard output, and its standard error."""
+    server_log = RunFile("server.log")
+    client_output = RunFile("client.out")
+    """The same of the client."""
+    client_log = RunFile("client.log")
+    paths_settings = RunFile("paths.json")
+    """The settings for the program of `Runner.paths_command`, and its output and error."""
+    paths_output = RunFile("paths.out")
+    paths_log = RunFile("paths.log")
 
 
 class Host(Protocol):

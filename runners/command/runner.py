@@ -10,15 +10,13 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.runners.addresses import is_port_bound
-from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, runner
+from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import subflow_per_address
 from minitopo_dc.runners.mptcp.runner import EndpointChanges
-from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
 from minitopo_dc.runners.processes.process import (
     MOMENT_S,
     age_s,
@@ -26,24 +24,20 @@ from minitopo_dc.runners.processes.process import (
     run,
     source_address,
 )
-from minitopo_dc.runners.tcp.runner import TcpRunner
-from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
+from minitopo_dc.runners.tcp.runner import KernelTcpRunner
+from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.workloads import Command, Measure, Measurement, Workload
 from minitopo_dc.workloads.command import filled, placeholders
 
 
 @runner("command")
-class CommandRunner(Runner):
+class CommandRunner(KernelTcpRunner):
     """Carries workload `command` on one path, over a bearer or on several paths."""
 
-    multipath: ClassVar[bool] = False
     any_mode: ClassVar[bool] = True
     foreign: ClassVar[bool] = True
-    socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
-    congestion_controls: ClassVar[tuple[str, ...]] = TcpRunner.congestion_controls
     workloads: ClassVar[tuple[str, ...]] = ("command",)
     compared: ClassVar[bool] = False
-    set_up: ClassVar[bool] = True
 
     def missing(self) -> str | None:
         """Return None, as only the workload says which programs it needs."""
@@ -57,25 +51,11 @@ class CommandRunner(Runner):
                 return f"workload.{role}: no program {words[0]} on this machine"
         return None
 
-    def unsupported(self, congestion_control: str) -> str | None:
-        """Return also why the kernel cannot give sockets the algorithm."""
-        return super().unsupported(congestion_control) or congestion_control_refusal(
-            congestion_control
-        )
-
-    def guest(self) -> GuestTransport:
-        """Return the same programs in a guest kernel, whose clock is theirs too."""
-        return self._in_guest
-
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         command = as_command(facts.workload)
         several = len(facts.client_addresses) > 1
         changes = EndpointChanges(guest_transfer(facts)) if several else None
         return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
-
-    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
-        """Return why it cannot run in virtual time, where the guest has all of TCP's algorithms."""
-        return self.unknown(congestion_control) or missing_guest()
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the server's words, none when there is no server."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -77,20 +78,43 @@ DCTCP = "dctcp"
 """RFC 8257, of the kernel; `runs.check` says what both ends need."""
 
 
-@runner("tcp")
-class TcpRunner(Runner):
-    """TCP on one path, with any congestion control of the kernel's."""
+class KernelTcpRunner(Runner):
+    """A runner whose sockets are the kernel's TCP, on the virtual clock that of a guest."""
 
-    stack: ClassVar[str] = "Linux"
     multipath: ClassVar[bool] = False
     socket_table: ClassVar[Literal["tcp", "udp"]] = "tcp"
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr", DCTCP)
+    set_up: ClassVar[bool] = True
+
+    def unsupported(self, congestion_control: str) -> str | None:
+        """Return also why the kernel lacks the algorithm or does not let this user choose it."""
+        return super().unsupported(congestion_control) or congestion_control_refusal(
+            congestion_control
+        )
+
+    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
+        """Return why it cannot run in virtual time, where the guest has all its algorithms."""
+        return self.unknown(congestion_control) or missing_guest()
+
+    def guest(self) -> GuestTransport:
+        """Return the same programs, or their traffic, in a guest kernel, whose clock is theirs."""
+        return self._in_guest
+
+    @abstractmethod
+    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
+        """Return a flow in a guest."""
+
+
+@runner("tcp")
+class TcpRunner(KernelTcpRunner):
+    """TCP on one path, with any congestion control of the kernel's."""
+
+    stack: ClassVar[str] = "Linux"
     carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
     options_type: ClassVar[type[TlsOptions]] = TcpOptions
-    set_up: ClassVar[bool] = True
     essential: ClassVar[bool] = True
     protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
@@ -99,24 +123,10 @@ class TcpRunner(Runner):
         """Return what this machine lacks, None if it has the client, curl."""
         return not_installed(self.tools)
 
-    def guest(self) -> GuestTransport:
-        """Return the same application, or its traffic, in a guest kernel with its own clock."""
-        return self._in_guest
-
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         if is_of_agent(facts.workload):
             return TcpFlow(self, facts)
         return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
-
-    def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
-        """Return why it cannot run in virtual time, where the guest has all its algorithms."""
-        return self.unknown(congestion_control) or missing_guest()
-
-    def unsupported(self, congestion_control: str) -> str | None:
-        """Return also why the kernel lacks the algorithm or does not let this user choose it."""
-        return super().unsupported(congestion_control) or congestion_control_refusal(
-            congestion_control
-        )
 
     def refusal(self, workload: Workload) -> str | None:
         """Return also an error for frames of a call that are not on one stream."""
