@@ -53,6 +53,8 @@ class NativeLoop(Loop):
         module = library()
         self._ffi, self.lib = module.ffi, module.lib
         self.queues = NetlinkQueues()
+        self.close = self.queues.close
+        """Unbinds the queues of the kernel."""
         made = self.lib.element_new(self.queues.fileno())
         self.pointer = self._ffi.gc(made, self.lib.element_free)
         """The element in C."""
@@ -102,10 +104,6 @@ class NativeLoop(Loop):
         if file is not None:
             raise OSError(error, os.strerror(error), str(file))
         raise ElementError(f"packets: {os.strerror(error)}")
-
-    def close(self) -> None:
-        """Unbind the queues of the kernel."""
-        self.queues.close()
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
@@ -188,18 +186,16 @@ class _Injector:
     """The sockets for what is sent on a leg besides the kernel's packets."""
 
     def __init__(self, leg: int, versions: Sequence[int], counters: Any) -> None:
-        self._sockets = Injector(leg)
+        sockets = Injector(leg)
+        self.close = sockets.close
+        """Closes the sockets of both IP versions."""
         self._counters = counters
-        self.descriptors = [self._sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
+        self.descriptors = [sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
 
     @property
     def refused(self) -> int:
         """Return how many datagrams the kernel did not send."""
         return int(self._counters.refused)
-
-    def close(self) -> None:
-        """Close the sockets of both IP versions."""
-        self._sockets.close()
 
 
 class NativeLegDriver(native.NativeLegDriver):
