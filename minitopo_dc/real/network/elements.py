@@ -46,8 +46,8 @@ class ElementProcess:
         self.settings = settings
         self._process = process
         self._prefix = prefix
-        self.check, self.begin_stop = process.check, process.begin_stop
-        """Raise ElementFailedError when it has ended; tell its process to end."""
+        self.check, self.begin_stop, self.kill = process.check, process.begin_stop, process.kill
+        """Raise ElementFailedError when it has ended; tell its process to end; end it at once."""
 
     @property
     def pid(self) -> int:
