@@ -21,7 +21,8 @@ from minitopo_dc.cli.options.scenario import (
     with_assignments,
     with_capture,
 )
-from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.registry import load_plugins
@@ -73,7 +74,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     kept = "directory for time series, counters and a figure; must not exist (default: keep "
     add(parser, "--output", help=f"{kept}nothing)")
     # What a scenario has beside its path, and a user's program has no use for.
-    control = defaults.CONGESTION_CONTROL
+    control = CONGESTION_CONTROL
     kept_out = {"workload": Download.kind, "size": None, "congestion_control": control}
     parser.set_defaults(**kept_out, xn=None)
 
@@ -153,7 +154,7 @@ def _checked(fields: dict[str, Any], source: str) -> Scenario:
     stand_in = {
         "transport": "mptcp" if fields["mode"] == "multipath" else "tcp",
         "workload": {"kind": Download.kind},
-        "congestion_control": defaults.CONGESTION_CONTROL,
+        "congestion_control": CONGESTION_CONTROL,
         "options": {},
     }
     return Scenario.check({**fields, **stand_in}, source)

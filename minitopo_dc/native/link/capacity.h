@@ -1,4 +1,4 @@
-/* How fast a leg serialises: the twin of link/models/capacity.py, which has the rules. Times are ns
+/* How fast a leg serialises: the twin of link/capacity.py, which has the rules. Times are ns
  * relative to the capacity's own zero; NEVER stands for Python's None. */
 #ifndef MINITOPO_CAPACITY_H
 #define MINITOPO_CAPACITY_H

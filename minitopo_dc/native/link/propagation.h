@@ -1,5 +1,5 @@
 /* What is behind a leg's serialisation: the delay with its jitter, random loss, and packets in propagation,
- * which are serialised and have not arrived. The twins of link/models/propagation.py and loss.py: packets
+ * which are serialised and have not arrived. The twins of link/propagation.py and loss.py: packets
  * keep their order, or (`overtakes`) each arrives at its own time as with netem, equal times in order. */
 #ifndef MINITOPO_PROPAGATION_H
 #define MINITOPO_PROPAGATION_H
