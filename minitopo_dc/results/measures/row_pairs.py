@@ -13,11 +13,10 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.results.measures.verdict import PERCEIVED_MEASURES
 from minitopo_dc.results.run_result import FINE
 from minitopo_dc.results.tables.runs import SPLIT
 from minitopo_dc.results.tables.summary import columns_of, values_of
@@ -148,6 +147,47 @@ def _t_reordering(runs: pd.DataFrame) -> float:
         return float(runs[T_REORDERING].iloc[0])
     except (TypeError, ValueError):
         return math.nan
+
+
+class PerceivedMeasure(NamedTuple):
+    """A number of a run that somebody feels."""
+
+    name: str
+    """Its name among the run's details."""
+    words: str
+    unit: str
+    higher_is_better: bool = False
+
+    def value(self, details: Mapping[str, Any]) -> float:
+        """Return a run's number in the unit of the sentence; NaN where it has none."""
+        value = details.get(self.name)
+        if not isinstance(value, int | float):
+            return math.nan
+        return float(value) * (100 if self.unit == "percentage points" else 1)
+
+    def goodness(self, runs: pd.DataFrame) -> float:
+        """Return how good runs are on average; more is better."""
+        mean = float(runs[self.name].mean())
+        return mean if self.higher_is_better else -mean
+
+
+PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
+    "video": (
+        PerceivedMeasure(
+            "linear_qoe_mbps", "quality of experience", "Mbit/s", higher_is_better=True
+        ),
+        PerceivedMeasure("stalls", "stalls", ""),
+        PerceivedMeasure("stall_s", "time stalled", "s"),
+        PerceivedMeasure("bitrate_mbps", "bitrate", "Mbit/s", higher_is_better=True),
+    ),
+    "realtime": (
+        PerceivedMeasure("late_share", "late frames", "percentage points"),
+        PerceivedMeasure("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
+        PerceivedMeasure("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
+        PerceivedMeasure("freezes", "freezes", ""),
+    ),
+}
+"""What is compared of a workload; rows are ranked by the first."""
 
 
 LEG = re.compile(r"leg [0-9]+")
