@@ -213,7 +213,11 @@ def _lines_of(rows: pd.DataFrame, figure: RowsFigure) -> Iterator[tuple[str, pd.
         return
     for values, line in rows.groupby(list(figure.lines)):
         named = zip(figure.lines, values, strict=True)
-        yield ", ".join(figure.words.get(key, {}).get(n) or f"{key} {n}" for key, n in named), line
+        yield ", ".join(_line_name(figure, *pair) for pair in named), line
+
+
+def _line_name(figure: RowsFigure, column: str, value: Any) -> str:
+    return figure.words.get(column, {}).get(value) or f"{column} {value}"
 
 
 def _delay_parts(run: Path, scenario: Scenario, bin_s: float) -> dict[str, Line]:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters
 from minitopo_dc.link.capacity import RATE_WINDOW_NS, Capacity
@@ -32,16 +32,6 @@ from minitopo_dc.units import NS_PER_S
 T = TypeVar("T")
 
 
-class ServesSlots(Protocol):
-    """The cell, as its legs see it."""
-
-    def advance(self, now: int) -> None:
-        """Serve all slots that have ended by `now` (ns)."""
-
-    def start(self, now: int) -> None:
-        """Let background users begin, and a slot with them."""
-
-
 class CellLeg(RlcLeg[T]):
     """One direction of a leg in a cell, carrying packets of any type `T`."""
 
@@ -49,7 +39,7 @@ class CellLeg(RlcLeg[T]):
 
     def __init__(
         self,
-        cell: ServesSlots,
+        cell: Cell,
         parameters: LegParameters,
         rlc: RlcParameters,
         capacity: Capacity,
