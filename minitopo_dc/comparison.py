@@ -23,7 +23,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.results.kept_scenario import file_digests
 from minitopo_dc.results.run_result import ATTEMPTS, MAX_BYTES, RunResult
-from minitopo_dc.results.tables.runs import load_result
+from minitopo_dc.results.tables.runs import flat, load_result
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
@@ -226,7 +226,7 @@ def variants_of(scenarios: Sequence[Scenario]) -> list[str]:
     The names of their Dual Connectivities, if each has its own (`Scenario.dc_name`); else
     `least-delay`, or where split policies do not tell them apart `batch, t-Reordering 50 ms`.
     """
-    rows = [(scenario.label, _flat(scenario.model_dump(mode="json"))) for scenario in scenarios]
+    rows = [(scenario.label, _fields(scenario)) for scenario in scenarios]
     names = [(scenario.label, scenario.dc_name) for scenario in scenarios]
     variants = []
     for (label, mine), (_, name) in zip(rows, names, strict=True):
@@ -249,17 +249,10 @@ def _setting_text(field: str, value: Any) -> str:
 
 def differing_fields(first: Scenario, second: Scenario) -> dict[str, tuple[Any, Any]]:
     """Return the fields in which two scenarios differ, with both values, by their paths."""
-    old, new = (_flat(scenario.model_dump(mode="json")) for scenario in (first, second))
+    old, new = map(_fields, (first, second))
     pairs = {path: (old.get(path), new.get(path)) for path in (*old, *new)}
     return {path: values for path, values in pairs.items() if values[0] != values[1]}
 
 
-def _flat(values: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Return the fields of a scenario by their paths; a list of numbers or names is one field."""
-    fields: dict[str, Any] = {}
-    for name, value in values.items():
-        path, inner = f"{before}{name}", value
-        if isinstance(value, list) and any(isinstance(item, dict) for item in value):
-            inner = {str(place): item for place, item in enumerate(value)}
-        fields |= _flat(inner, f"{path}.") if isinstance(inner, dict) else {path: value}
-    return fields
+def _fields(scenario: Scenario) -> dict[str, Any]:
+    return dict(flat(scenario.model_dump(mode="json")))

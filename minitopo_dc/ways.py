@@ -31,6 +31,7 @@ from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import InputError
 from minitopo_dc.numbers import significant, with_reach
 from minitopo_dc.results import client_rate, leg_series, path_rates, pdcp_series
+from minitopo_dc.results.files import read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
 from minitopo_dc.results.measures.row_pairs import KINDS
@@ -42,7 +43,6 @@ from minitopo_dc.results.tables.columns import (
     main_measure,
     name_and_unit,
 )
-from minitopo_dc.results.tables.rows import read_rows
 from minitopo_dc.scenario import Scenario
 
 SEEDS = 5
@@ -119,7 +119,8 @@ class Run:
         if scenario.flows or scenario.workload.figure is None:
             kind = "of several flows" if scenario.flows else scenario.workload.kind
             raise InputError(f"rows: the workload of this run is {kind}, which has none")
-        return read_rows(self.directory, scenario.workload.kind, scenario.workload.figure)
+        figure, file = scenario.workload.figure, f"{scenario.workload.kind}.csv"
+        return read_numbers(self.directory, file, figure.columns)
 
     @property
     def connection(self) -> pd.DataFrame:

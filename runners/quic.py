@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.defaults import RECEIVE_BUFFER_BYTES
+from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed
 from minitopo_dc.runners.options import Options, Size, SocketBuffer
 from minitopo_dc.runners.programs import ProgramSettings

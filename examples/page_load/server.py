@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from examples.page_load.site import OBJECTS, Site
-from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
 from minitopo_dc.runners.aioquic.server import Session, initial_destination

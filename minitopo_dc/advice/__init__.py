@@ -15,15 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from minitopo_dc.advice.candidates import QUIC, candidates_of
-from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
 from minitopo_dc.advice.neighbours import neighbours_of
-from minitopo_dc.advice.sequence import Progress, Runs, decide
-from minitopo_dc.advice.verdict import Advice
+from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
 from minitopo_dc.comparison import RowCampaign
-from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import XN_MS
 
@@ -81,6 +80,6 @@ def advise(
 
 def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
     """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
-    options = {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
+    options = {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
     own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
     return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")

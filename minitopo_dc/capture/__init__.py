@@ -1,7 +1,13 @@
 """Captures of legs that Wireshark reads (docs/element.md); `layers` has the formats for scapy."""
 
-from minitopo_dc.capture.framing import Framing, frame_start, pdu_framing
-from minitopo_dc.capture.pcap import CaptureFile, read_capture, wall_clock_offset
+from minitopo_dc.capture.pcap import (
+    CaptureFile,
+    Framing,
+    frame_start,
+    pdu_framing,
+    read_capture,
+    wall_clock_offset,
+)
 
 __all__ = [
     "CaptureFile",

@@ -29,7 +29,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet, bind_layers
 
-from minitopo_dc.capture import framing
+from minitopo_dc.capture import pcap
 from minitopo_dc.pdcp import append_trailer, split_trailer
 
 DATA_OR_CONTROL = {0: "control", 1: "data"}
@@ -121,19 +121,19 @@ class PdcpNrUdp(Packet):
 
     name = "PDCP-NR over UDP"
     fields_desc: ClassVar[list[AnyField]] = [
-        StrFixedLenField("signature", framing.SIGNATURE, len(framing.SIGNATURE)),
-        ByteEnumField("plane", framing.USER_PLANE, {1: "signalling", 2: "user"}),
-        ByteField("sn_length_tag", framing.SN_LENGTH_TAG),
+        StrFixedLenField("signature", pcap.SIGNATURE, len(pcap.SIGNATURE)),
+        ByteEnumField("plane", pcap.USER_PLANE, {1: "signalling", 2: "user"}),
+        ByteField("sn_length_tag", pcap.SN_LENGTH_TAG),
         ByteField("sn_length", 18),
-        ByteField("direction_tag", framing.DIRECTION_TAG),
-        ByteEnumField("direction", framing.DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
-        ByteField("bearer_type_tag", framing.BEARER_TYPE_TAG),
-        ByteField("bearer_type", framing.DEDICATED),
-        ByteField("bearer_id_tag", framing.BEARER_ID_TAG),
+        ByteField("direction_tag", pcap.DIRECTION_TAG),
+        ByteEnumField("direction", pcap.DIRECTIONS["downlink"], {0: "uplink", 1: "downlink"}),
+        ByteField("bearer_type_tag", pcap.BEARER_TYPE_TAG),
+        ByteField("bearer_type", pcap.DEDICATED),
+        ByteField("bearer_id_tag", pcap.BEARER_ID_TAG),
         ByteField("bearer_id", 1),
-        ByteField("ueid_tag", framing.UEID_TAG),
+        ByteField("ueid_tag", pcap.UEID_TAG),
         ShortField("ueid", 1),
-        ByteField("payload_tag", framing.PAYLOAD_TAG),
+        ByteField("payload_tag", pcap.PAYLOAD_TAG),
     ]
 
     def guess_payload_class(self, payload: bytes) -> type[Packet]:  # noqa: ARG002 - scapy's
@@ -141,7 +141,7 @@ class PdcpNrUdp(Packet):
         return {12: PdcpData12, 18: PdcpData18}.get(self.sn_length, conf.raw_layer)
 
 
-bind_layers(UDP, PdcpNrUdp, sport=framing.PORT, dport=framing.PORT)
+bind_layers(UDP, PdcpNrUdp, sport=pcap.PORT, dport=pcap.PORT)
 
 
 def udp_packet(

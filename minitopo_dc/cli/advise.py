@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from minitopo_dc.advice import SECONDS, advise
-from minitopo_dc.advice.candidates import QUIC
-from minitopo_dc.advice.criterion import CRITERIA
-from minitopo_dc.advice.verdict import Advice
+from minitopo_dc.advice.candidates import CRITERIA, QUIC
+from minitopo_dc.advice.sequence import Advice
 from minitopo_dc.cli import options, screen
 from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.scenario import CHOSEN, OF_ROWS, add_load, base_fields

@@ -32,9 +32,8 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.results import results_table
-from minitopo_dc.results.measures.better_leg import BetterLegs, better_legs
 from minitopo_dc.results.measures.expected_losses import few_losses
-from minitopo_dc.results.measures.row_pairs import KINDS
+from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_variant
 from minitopo_dc.runners.base import all_runners

@@ -23,7 +23,7 @@ from minitopo_dc.real.machine import TOOLS, save_facts
 from minitopo_dc.runners.programs import not_installed
 
 if TYPE_CHECKING:
-    from minitopo_dc.results.program_result import ProgramResult
+    from minitopo_dc.results.run_result import ProgramResult
     from minitopo_dc.scenario import Scenario
 
 HELP = "run your own program between the hosts over one leg, Dual Connectivity or several paths"
@@ -111,7 +111,7 @@ def _on_virtual(
     _banner: str,
 ) -> Callable[[Path], ProgramResult]:
     """Return what runs a program in a guest, with its files in a directory."""
-    from minitopo_dc.virtual.user_program import UserProgram, run_program
+    from minitopo_dc.virtual.run import UserProgram, run_program
 
     program = UserProgram(command, server, arguments.server_ready, _print, note)
     scenario = program.scenario(path)

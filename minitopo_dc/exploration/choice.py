@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 import yaml
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import Leg, LegSettings, Scenario

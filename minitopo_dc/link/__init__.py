@@ -6,19 +6,21 @@ Each call takes the time as an argument, in ns.
 from __future__ import annotations
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
-from minitopo_dc.link.leg import Leg
-from minitopo_dc.link.models.capacity import (
+from minitopo_dc.link.capacity import (
     Capacity,
     ConstantCapacity,
     OpportunityCapacity,
     RateCapacity,
     make_capacity,
 )
-from minitopo_dc.link.models.loss import Bernoulli, GilbertElliott, LossModel
-from minitopo_dc.link.models.propagation import (
+from minitopo_dc.link.leg import Leg
+from minitopo_dc.link.propagation import (
+    Bernoulli,
     ConstantDelay,
     DelayCurve,
     DelayModel,
+    GilbertElliott,
+    LossModel,
     NormalDelay,
     UniformDelay,
     curve_delay_ns,

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import (
+from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.propagation import (
     DelayModel,
+    LossModel,
     NormalDelay,
     OrderedPropagation,
     ReorderingPropagation,

@@ -2,10 +2,13 @@
 
 Files are JSON as Sabre's (K. Spiteri, R. Sitaraman, D. Sparacio, MMSys 2018): an object with
 `segment_duration_ms`, `bitrates_kbps` (ascending) and `segment_sizes_bits`, a list per segment.
+
+The quality of a session for its viewer is bitrate, changes, stalls, and two scores of them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,6 +17,8 @@ from typing import Any
 from minitopo_dc.errors import InputError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
+GAMMA_P = 5.0
+"""The weight of playing without a stall beside the utility; the paper on BOLA (INFOCOM 2016)."""
 KEYS = ("segment_duration_ms", "bitrates_kbps", "segment_sizes_bits")
 
 
@@ -91,3 +96,68 @@ def _row(number: int, row: Any, qualities: int) -> tuple[int, ...]:
 
 def _is_positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12
+
+
+STALL_WEIGHT_KBPS = 3000.0
+"""What 1 s of stall or of startup costs, per s: "balanced" of Yin et al. (mu and mu_s)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as its viewer saw it.
+
+    Attributes:
+        segment_s: how long each segment plays.
+        bitrates_kbps: of the segments, as they were played.
+        least_kbps: the bitrate of the lowest quality.
+        startup_s: until the first picture.
+        stall_s: how long the picture stood still after it.
+    """
+
+    segment_s: float
+    bitrates_kbps: Sequence[float]
+    least_kbps: float
+    startup_s: float
+    stall_s: float
+
+    @property
+    def mean_kbps(self) -> float:
+        """Return the mean bitrate of the segments in kbit/s."""
+        return sum(self.bitrates_kbps) / len(self.bitrates_kbps)
+
+    @property
+    def changes_kbps(self) -> list[float]:
+        """Return by how much the bitrate changed (kbit/s), up or down, for each change."""
+        steps = (abs(after - before) for before, after in pairwise(self.bitrates_kbps))
+        return [step for step in steps if step]
+
+    @property
+    def content_s(self) -> float:
+        """Return for how many s all segments play."""
+        return len(self.bitrates_kbps) * self.segment_s
+
+    @property
+    def stall_ratio(self) -> float:
+        """Return the share of time after the first picture in which it stood still."""
+        return self.stall_s / (self.content_s + self.stall_s)
+
+    @property
+    def linear_qoe_kbps(self) -> float:
+        """Return the linear QoE, "balanced", as the mean over segments in kbit/s.
+
+        Yin et al., "A Control-Theoretic Approach for Dynamic Adaptive Video Streaming over HTTP"
+        (SIGCOMM 2015), equation 5.
+        """
+        lost = STALL_WEIGHT_KBPS * (self.stall_s + self.startup_s)
+        total = sum(self.bitrates_kbps) - sum(self.changes_kbps) - lost
+        return total / len(self.bitrates_kbps)
+
+    @property
+    def score(self) -> float:
+        """Return Sabre's score: utility over time, less 5 times the share of time in stalls.
+
+        Time counts from the first request on; a segment's utility is BOLA's.
+        """
+        seconds = self.startup_s + self.content_s + self.stall_s
+        utility = sum(math.log(bitrate / self.least_kbps) for bitrate in self.bitrates_kbps)
+        return utility * self.segment_s / seconds - GAMMA_P * self.stall_s / seconds

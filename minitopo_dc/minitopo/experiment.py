@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from minitopo_dc.fields import PathSchedule, SettingsError, parse_path_words
-from minitopo_dc.fields.defaults import CONGESTION_CONTROL
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners

@@ -22,10 +22,8 @@ from minitopo_dc.link import (
     UniformDelay,
 )
 from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import QueueDiscipline
-from minitopo_dc.link.queue.dualpi2 import DualPi2
-from minitopo_dc.link.queue.marking import Red, Step
-from minitopo_dc.link.queue.pie import Pie
+from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.queue.pie import DualPi2, Pie
 from minitopo_dc.native.library import library
 
 NEVER = (1 << 63) - 1

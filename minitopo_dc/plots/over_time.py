@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,16 +15,16 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.plots import theme
 from minitopo_dc.plots.theme import ordered, style
 from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
-from minitopo_dc.results.files import naming
+from minitopo_dc.results.files import naming, read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.congestion import congestion_series
-from minitopo_dc.results.measures.packet_delays import FILE as DELAYS
-from minitopo_dc.results.measures.packet_delays import PARTS, packet_delays
+from minitopo_dc.results.measures.delays import FILE as DELAYS
+from minitopo_dc.results.measures.delays import PARTS, packet_delays
 from minitopo_dc.results.metrics import capacity_over_time
-from minitopo_dc.results.tables.rows import lines_of, read_rows
 from minitopo_dc.results.tables.series import read_segments
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.trace import Capacities, channel_statistics
+from minitopo_dc.workloads import RowsFigure
 
 LEGS = ("#882255", "#44AA99", "#332288", "#999933")
 """Colours of legs and paths, dark and light in turns, to be told apart in grey."""
@@ -186,9 +186,9 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
     panels["congestion\nwindow (kB)"] = windows
     workload = scenario.workload
     if not scenario.flows and (figure := workload.figure) is not None:
-        named = lines_of(read_rows(run, workload.kind, figure), figure)
+        rows = read_numbers(run, f"{workload.kind}.csv", figure.columns)
         panels[textwrap.fill(figure.y_label, 16)] = {
-            name: (line[figure.x], line[figure.y]) for name, line in named
+            name: (line[figure.x], line[figure.y]) for name, line in _lines_of(rows, figure)
         }
     if (run / "ue-receive.csv").exists():
         held = pdcp_series(run)
@@ -204,6 +204,20 @@ def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[
     known = table[table["time_s"] >= 0].dropna(subset=[value])
     groups = known.groupby(key)
     return {f"{key} {no:g}": (rows["time_s"], rows[value] / scale) for no, rows in groups}
+
+
+def _lines_of(rows: pd.DataFrame, figure: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the rows of each line of a figure, with what tells it from the others: `leg 1, ...`."""
+    if not figure.lines:
+        yield "", rows
+        return
+    for values, line in rows.groupby(list(figure.lines)):
+        named = zip(figure.lines, values, strict=True)
+        yield ", ".join(_line_name(figure, *pair) for pair in named), line
+
+
+def _line_name(figure: RowsFigure, column: str, value: Any) -> str:
+    return figure.words.get(column, {}).get(value) or f"{column} {value}"
 
 
 def _delay_parts(run: Path, scenario: Scenario, bin_s: float) -> dict[str, Line]:

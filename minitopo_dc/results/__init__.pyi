@@ -5,16 +5,15 @@ from .kept_scenario import load_as_run as load_as_run
 from .logs import connection_log as connection_log
 from .logs.connection import ConnectionLog as ConnectionLog
 from .logs.quic import qlog_events as qlog_events
+from .measures.delays import packet_delays as packet_delays
 from .measures.named import run_measures as run_measures
 from .measures.named import with_measures as with_measures
-from .measures.packet_delays import packet_delays as packet_delays
 from .measures.pdcp import reordering_wait_ms as reordering_wait_ms
 from .measures.recovery import handover_table as handover_table
 from .measures.utilisation import flow_rates as flow_rates
 from .measures.utilisation import open_capacity as open_capacity
 from .metrics import capacity_over_time as capacity_over_time
 from .run_result import RunResult as RunResult
-from .tables.render import render_table as render_table
 from .tables.runs import load_results as load_results
 from .tables.runs import results_table as results_table
 from .tables.runs import save_tables as save_tables
@@ -27,3 +26,4 @@ from .tables.series import path_rates as path_rates
 from .tables.series import path_series as path_series
 from .tables.series import pdcp_series as pdcp_series
 from .tables.summary import compare_table as compare_table
+from .tables.summary import render_table as render_table

@@ -12,8 +12,10 @@ from typing import Annotated, Any, Literal, Self, TypedDict
 from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, model_validator
 
 from minitopo_dc.fields.base import FilePath, LeftOut, Settings, SettingsError, not_given, quoted
-from minitopo_dc.fields.defaults import DELAY_MS, JITTER_MS, QUEUE_PACKETS
 from minitopo_dc.fields.ranges import (
+    DELAY_MS,
+    JITTER_MS,
+    QUEUE_PACKETS,
     Bytes,
     Count,
     Milliseconds,
@@ -147,7 +149,7 @@ class LegSettings(Settings):
     """The moment of the trace, in s, at which the transfer starts."""
     delay_ms: Milliseconds = DELAY_MS
     delay_curve: LeftOut[DelayCurve | None] = None
-    """A delay that follows the capacity (`minitopo_dc.link.models.propagation`), in place of
+    """A delay that follows the capacity (`minitopo_dc.link.propagation`), in place of
     `delay_ms`."""
     delay_trace: LeftOut[FilePath | None] = None
     """A file with the delay over time (`minitopo_dc.trace.delays`), in place of `delay_ms`; `end`

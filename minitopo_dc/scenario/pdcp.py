@@ -8,8 +8,9 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from minitopo_dc.fields.base import LeftOut, Settings, not_given
-from minitopo_dc.fields.defaults import ECHO_MS, REPORT_MS
 from minitopo_dc.fields.ranges import (
+    ECHO_MS,
+    REPORT_MS,
     Bytes,
     Count,
     Dscp,

@@ -19,8 +19,7 @@ from minitopo_dc.fields.base import (
     given,
     not_given,
 )
-from minitopo_dc.fields.defaults import UPLINK_MBPS
-from minitopo_dc.fields.ranges import Direction, Moment, MomentAbove
+from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction, Moment, MomentAbove
 from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings
 

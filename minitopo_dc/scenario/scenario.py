@@ -9,9 +9,9 @@ from pydantic import Field, model_validator
 
 from minitopo_dc.errors import warn_deprecated
 from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, given
-from minitopo_dc.fields.defaults import CONGESTION_CONTROL
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
 from minitopo_dc.fields.ranges import (
+    CONGESTION_CONTROL,
     CpuPercent,
     Direction,
     IpVersion,

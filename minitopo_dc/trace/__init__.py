@@ -11,8 +11,13 @@ from minitopo_dc.trace.channels import (
     CellLog,
     ChannelStatistics,
     HeardCell,
+    Interferers,
+    RadioSettings,
+    capacity_mbps,
     channel_statistics,
+    channels_of,
     levels,
+    sinr,
 )
 from minitopo_dc.trace.convert import begun_at, resample, to_opportunities
 from minitopo_dc.trace.drive import ENVIRONMENTS, Environment, synthesise_drive
@@ -27,13 +32,6 @@ from minitopo_dc.trace.formats.fields import DEFAULT_COLUMN
 from minitopo_dc.trace.formats.files import TraceFormat, read_trace, write_csv, write_mahimahi
 from minitopo_dc.trace.info import TraceInfo, autocorrelation, doubts, trace_info
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace, TraceError
-from minitopo_dc.trace.radio import (
-    Interferers,
-    RadioSettings,
-    capacity_mbps,
-    channels_of,
-    sinr,
-)
 from minitopo_dc.trace.synthesis import CellParameters, spectral_efficiency, synthesise
 
 __all__ = [

@@ -10,12 +10,11 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from minitopo_dc.trace.channels import Capacities
+from minitopo_dc.trace.channels import Capacities, RadioSettings, channels_of
 from minitopo_dc.trace.drive import RESIDENTIAL, ROAD, Environment, synthesise_drive
 from minitopo_dc.trace.formats.cell_files import write_channels
 from minitopo_dc.trace.formats.files import write_csv
 from minitopo_dc.trace.model import RateTrace
-from minitopo_dc.trace.radio import RadioSettings, channels_of
 from minitopo_dc.trace.synthesis import CellParameters, synthesise
 
 _DURATION_S = 60

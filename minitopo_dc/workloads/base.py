@@ -110,6 +110,11 @@ class RowsFigure:
     lines: tuple[str, ...] = ()
     words: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that it draws."""
+        return (self.x, self.y, *self.lines)
+
 
 class Workload(Settings):
     """What a flow's end hosts do; its fields are its parameters."""
@@ -198,8 +203,7 @@ class Workload(Settings):
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
 BUILT_IN = (
-    *("download", "request_response", "ping", "command", "video", "realtime"),
-    *("upload", "both", "under_load"),
+    *("download", "request_response", "ping", "command", "video", "realtime", "under_load"),
 )
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",

@@ -17,9 +17,8 @@ from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import AbrError, abr_names, make_abr
 from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.quality import Session
+from minitopo_dc.media.video import Session, VideoError, parse_video
 from minitopo_dc.media.video import Video as Content
-from minitopo_dc.media.video import VideoError, parse_video
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
 from minitopo_dc.workloads.content import Received

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.advice import advise, base_of
-from minitopo_dc.advice.candidates import candidates_of
-from minitopo_dc.advice.criterion import criterion
+from minitopo_dc.advice.candidates import candidates_of, criterion
 from minitopo_dc.advice.neighbours import (
     COLUMNS,
     NEIGHBOURS,

@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
-from minitopo_dc.advice.candidates import QUIC, candidates_of
-from minitopo_dc.advice.criterion import criterion
-from minitopo_dc.advice.sequence import Runs, decide
-from minitopo_dc.advice.verdict import Advice
+from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
+from minitopo_dc.advice.sequence import Advice, Runs, decide
 from minitopo_dc.comparison import RowCampaign
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.scenario import Scenario

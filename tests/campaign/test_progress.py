@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.progress import Bar
+from minitopo_dc.campaign.campaign import Bar
 from minitopo_dc.results.judge import blank_result
 from tests.campaign.cases import scenario
 

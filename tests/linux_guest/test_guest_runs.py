@@ -17,7 +17,7 @@ from minitopo_dc.clocks import run_scenario, unavailable_reason
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest import guest, library
 from minitopo_dc.results.logs import connection_log
-from minitopo_dc.results.measures.packet_delays import packet_delays
+from minitopo_dc.results.measures.delays import packet_delays
 from minitopo_dc.results.run_result import RunResult
 from tests.linux_guest.guests import DIRECTION, LEG, multipath, needs_guest, run, scenario
 

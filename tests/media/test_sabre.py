@@ -17,8 +17,7 @@ import pytest
 from minitopo_dc.media.abr import AbrAlgorithm, make_abr
 from minitopo_dc.media.abr.rules import Throughput
 from minitopo_dc.media.player import Player, PlayerSettings
-from minitopo_dc.media.quality import Session
-from minitopo_dc.media.video import Video
+from minitopo_dc.media.video import Session, Video
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.video import read_video
 from tests.media.fluid import Decision, FluidNetwork, play, read_network

@@ -22,9 +22,8 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.dualpi2 import DualPi2
-from minitopo_dc.link.queue.marking import Red, Step
-from minitopo_dc.link.queue.pie import Pie
+from minitopo_dc.link.queue.discipline import Red, Step
+from minitopo_dc.link.queue.pie import DualPi2, Pie
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.trace.model import EndRule, OpportunityTrace, RateTrace, Trace
 

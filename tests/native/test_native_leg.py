@@ -25,10 +25,8 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.link.queue.discipline import QueueDiscipline
-from minitopo_dc.link.queue.dualpi2 import DualPi2
-from minitopo_dc.link.queue.marking import Red, Step
-from minitopo_dc.link.queue.pie import Pie
+from minitopo_dc.link.queue.discipline import QueueDiscipline, Red, Step
+from minitopo_dc.link.queue.pie import DualPi2, Pie
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.models import NotNativeError
 from tests.native.extension import EXAMPLES, needs_native

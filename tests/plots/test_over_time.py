@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from minitopo_dc import Scenario, plots
 from minitopo_dc.plots.theme import legend
 from minitopo_dc.results import ResultError
-from minitopo_dc.results.measures.packet_delays import FILE, NETWORK
+from minitopo_dc.results.measures.delays import FILE, NETWORK
 from minitopo_dc.trace import Capacities
 from tests.results.synthetic_runs import result, save, save_element, save_rate
 

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from minitopo_dc import Download, Leg, Scenario
-from minitopo_dc.cli import entry
+from minitopo_dc.cli import entry, screen
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runs import live
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.perform import Retries, tried
@@ -161,26 +160,26 @@ def test_a_line_has_the_rates_of_the_last_second(tmp_path: Path) -> None:
     write_series(tmp_path / "gnb-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
     write_series(tmp_path / "ue-receive.csv", "bearer", {1: 300_000, 3: 50_000}, 6)
     expected = "flow 1 2.4, flow 2 0.4, leg 1 1.0, leg 2 2.0 Mbit/s down"
-    assert live.line_of(tmp_path, ("downlink",)) == expected
+    assert screen.line_of(tmp_path, ("downlink",)) == expected
 
 
 def test_without_a_bearer_the_flow_is_the_sum_of_the_legs(tmp_path: Path) -> None:
     write_series(tmp_path / "ue-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
     expected = "flow 1 3.0, leg 1 1.0, leg 2 2.0 Mbit/s up"
-    assert live.line_of(tmp_path, ("uplink",)) == expected
+    assert screen.line_of(tmp_path, ("uplink",)) == expected
 
 
 def test_a_run_that_carries_nothing_has_no_line(tmp_path: Path) -> None:
-    assert live.line_of(tmp_path, ("downlink",)) == ""
+    assert screen.line_of(tmp_path, ("downlink",)) == ""
     write_series(tmp_path / "gnb-legs.csv", "leg", {1: 0}, 6)
-    assert live.line_of(tmp_path, ("downlink",)) == ""
+    assert screen.line_of(tmp_path, ("downlink",)) == ""
 
 
 def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "BEGIN_S", 0.02)
+    monkeypatch.setattr(screen, "BEGIN_S", 0.02)
     (tmp_path / "run-1").mkdir()
     said: list[str] = []
-    with live.Live(tmp_path, ("downlink",), said.append):
+    with screen.Live(tmp_path, ("downlink",), said.append):
         until, size = time.monotonic() + 5, 1
         while not said and time.monotonic() < until:
             write_series(tmp_path / "run-1" / "gnb-legs.csv", "leg", {1: 100_000 * size}, 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.fields.defaults import REPORT_MS
+from minitopo_dc.fields.ranges import REPORT_MS
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import gnb_settings, ue_settings

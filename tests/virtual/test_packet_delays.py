@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.results import packet_delays
 from minitopo_dc.results.files import ResultError
-from minitopo_dc.results.measures.packet_delays import NETWORK, PARTS, part_delay_ms
+from minitopo_dc.results.measures.delays import NETWORK, PARTS, part_delay_ms
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
 from tests.picoquic.extension import needs_picoquic

@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.numbers import QUANTITIES, in_field_unit, quantity_of, whole
 from minitopo_dc.runs.perform import MAX_DISTURBED, Retries
 from minitopo_dc.scenario import Clock, Pdcp
@@ -141,10 +142,9 @@ def _declared() -> dict[str, dict[str, Any]]:
             "help": f"of {', '.join(workload_names())} (docs/workloads.md; default: download)",
         },
         "--congestion-control": {
-            "default": defaults.CONGESTION_CONTROL,
+            "default": CONGESTION_CONTROL,
             "metavar": "NAME",
-            "help": "that of the transports (docs/runners.md; default: "
-            f"{defaults.CONGESTION_CONTROL})",
+            "help": f"that of the transports (docs/runners.md; default: {CONGESTION_CONTROL})",
         },
         "--set": {
             "dest": "assignments",

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 from minitopo_dc.cli.options import field_quantity, listed
-from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import exists
+from minitopo_dc.fields.ranges import UPLINK_MBPS
 from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve
 from minitopo_dc.numbers import WITH_UNIT, is_plain
@@ -50,7 +51,7 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         nargs="+",
         metavar="LEG",
         help="uplinks: a rate in Mbit/s or a trace file (default: RECORDING.up, or "
-        f"{defaults.UPLINK_MBPS:g})",
+        f"{UPLINK_MBPS:g})",
     )
     for name, (field, metavar, what) in BOTH.items():
         words = f"{what} ({_facts(field)})".replace("%", "%%")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from pwd import getpwnam
@@ -21,7 +20,10 @@ from minitopo_dc.cli.options.scenario import (
     with_assignments,
     with_capture,
 )
-from minitopo_dc.fields import SettingsError, defaults
+from minitopo_dc.cli.screen import note
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.ranges import CONGESTION_CONTROL
+from minitopo_dc.minitopo.mapping import paths_scenario
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.numbers import whole
 from minitopo_dc.registry import load_plugins
@@ -73,7 +75,7 @@ def add_program_options(parser: argparse.ArgumentParser) -> None:
     kept = "directory for time series, counters and a figure; must not exist (default: keep "
     add(parser, "--output", help=f"{kept}nothing)")
     # What a scenario has beside its path, and a user's program has no use for.
-    control = defaults.CONGESTION_CONTROL
+    control = CONGESTION_CONTROL
     kept_out = {"workload": Download.kind, "size": None, "congestion_control": control}
     parser.set_defaults(**kept_out, xn=None)
 
@@ -116,11 +118,11 @@ def _path(arguments: argparse.Namespace) -> Scenario:
         return with_assignments(_from_file(arguments), arguments)
     if arguments.topology is not None:
         _refuse_path_options(arguments, "-t")
-        values, notes = path_of_topology(arguments.topology)
-        for note in notes:
-            print(f"minitopo-dc: {note}", file=sys.stderr)  # noqa: T201
-        path = _checked({**values, "plugins": arguments.plugins}, str(arguments.topology))
-        return with_assignments(path, arguments)
+        path, notes = path_of_topology(arguments.topology)
+        for line in notes:
+            note(line)
+        fields = {**path.model_dump(), "plugins": arguments.plugins}
+        return with_assignments(_checked(fields, str(arguments.topology)), arguments)
     return _checked({**base_scenario(arguments).model_dump(), "mode": arguments.mode}, "options")
 
 
@@ -153,7 +155,7 @@ def _checked(fields: dict[str, Any], source: str) -> Scenario:
     stand_in = {
         "transport": "mptcp" if fields["mode"] == "multipath" else "tcp",
         "workload": {"kind": Download.kind},
-        "congestion_control": defaults.CONGESTION_CONTROL,
+        "congestion_control": CONGESTION_CONTROL,
         "options": {},
     }
     return Scenario.check({**fields, **stand_in}, source)
@@ -171,26 +173,15 @@ def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
         )
 
 
-def path_of_topology(file: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return a scenario's fields (`legs`, `mode`, its bearer, `real.backhaul`), and ignored lines.
-
-    Over a bearer where the topology has one, else over all `c2r` paths, or the only one.
+def path_of_topology(file: Path) -> tuple[Scenario, tuple[str, ...]]:
+    """Return the paths of a topology as a scenario, and its lines that mean nothing here.
 
     Raises:
         ParameterError: naming file and line of the first mistake, and what is allowed there.
     """
     topology = read_topology(file)
-    mode = "multipath" if len(topology.c2r) > 1 else "sc"
-    if topology.dual_connectivity:
-        mode = "dc-duplicate" if topology.duplicates else "dc"
-    values = {
-        "mode": mode,
-        "legs": [path.leg() for path in topology.c2r],
-        **topology.bearer,
-        "seed": topology.seed,
-        "real": {"backhaul": [path.leg() for path in topology.r2s]},
-    }
-    return values, (*topology.notes, *topology.ignored, *_notes(topology, mode))
+    path = paths_scenario(topology)
+    return path, (*topology.notes, *topology.ignored, *_notes(topology, path.mode))
 
 
 def _notes(topology: Topology, mode: str) -> Iterator[str]:

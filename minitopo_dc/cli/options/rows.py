@@ -21,8 +21,9 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.clocks import default_clock
-from minitopo_dc.fields import PathSchedule, SettingsError, defaults
+from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.fields.base import quoted
+from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
@@ -128,7 +129,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
 def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[str, Any]]:
     """Return the rows, with one for each leg in place of one over a single leg.
 
-    Which of the legs is the better one is measured (`results.measures.better_leg`). Of legs that
+    Which of the legs is the better one is measured (`results.measures.row_pairs`). Of legs that
     are equal the first one stands for all.
 
     Args:
@@ -232,7 +233,7 @@ def _compared(clock: Clock, workload: Workload, paths: PathSchedule | None) -> l
 def _runner_options(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of `--set` that a runner has, and the size of its receive buffer."""
     known = get_runner(name).options_type.model_fields
-    default = {"options": {"receive_buffer_bytes": defaults.RECEIVE_BUFFER_BYTES}}
+    default = {"options": {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES}}
     given = {path: value for path, value in values.items() if path.startswith("options.")}
     options: dict[str, Any] = put(default, given)["options"]
     return {option: value for option, value in options.items() if option in known}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import chain
 from random import Random
 
-from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.capacity import Capacity
 
 ENDLESS = 1 << 62
 """In bits: the backlog of a user that never runs out; in ns: beyond any run."""

@@ -9,7 +9,7 @@ from enum import Enum
 from random import Random
 from typing import Generic, TypeVar
 
-from minitopo_dc.link.models.capacity import Capacity
+from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.rlc.parameters import RlcParameters
 from minitopo_dc.link.rlc.sdus import Segment
 

@@ -36,10 +36,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, QueuedLeg, Served
+from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import Leg
-from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import DelayModel
+from minitopo_dc.link.propagation import DelayModel, LossModel
 from minitopo_dc.link.rlc.harq import Block, Harq, Outcome, Slots
 from minitopo_dc.link.rlc.parameters import RlcParameters, RlcStatistics
 from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, Sdu, SduQueue, Segment

@@ -9,7 +9,7 @@ from random import Random
 from typing import Final, Generic, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters, Served
-from minitopo_dc.link.models.propagation import (
+from minitopo_dc.link.propagation import (
     DelayModel,
     OrderedPropagation,
     ReorderingPropagation,

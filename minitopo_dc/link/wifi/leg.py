@@ -30,10 +30,10 @@ from random import Random
 from typing import Generic, TypeVar
 
 from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
-from minitopo_dc.link.models.capacity import Capacity
-from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import (
+from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.propagation import (
     DelayModel,
+    LossModel,
     OrderedPropagation,
     ReorderingPropagation,
 )

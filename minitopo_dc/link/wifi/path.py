@@ -22,10 +22,9 @@ from random import Random
 from typing import Any, TypeVar
 
 from minitopo_dc.link.any_leg import AnyLeg, LegParameters, LegStatistics
+from minitopo_dc.link.capacity import Capacity, make_capacity
 from minitopo_dc.link.leg import Leg
-from minitopo_dc.link.models.capacity import Capacity, make_capacity
-from minitopo_dc.link.models.loss import LossModel
-from minitopo_dc.link.models.propagation import ConstantDelay, DelayModel
+from minitopo_dc.link.propagation import ConstantDelay, DelayModel, LossModel
 from minitopo_dc.link.wifi.leg import WifiLeg
 from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiParameters, WifiStatistics

@@ -133,12 +133,10 @@ class AbrAlgorithm(ABC):
 
 
 AnyAlgorithm = TypeVar("AnyAlgorithm", bound=type[AbrAlgorithm])
-BUILT_IN = ("rules", "bola")
-"""The modules with the algorithms of this package."""
 _ALGORITHMS: Registry[type[AbrAlgorithm]] = Registry(
     "ABR algorithm",
     "minitopo_dc.abr_algorithms",
-    tuple(f"minitopo_dc.media.abr.{name}" for name in BUILT_IN),
+    ("minitopo_dc.media.abr.rules",),
 )
 
 

@@ -1,4 +1,4 @@
-/* Captures of legs: twins of capture/pcap.py, capture/framing.py and real/element/captures.py, which have the rules. */
+/* Captures of legs: twins of capture/pcap.py and real/element/captures.py, which have the rules. */
 #include "element.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The twin of link/queue/dualpi2.py. */
+/* The twin of link/queue/pie.py. */
 #include "link.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "../base/base.h"
 
-/* How fast a leg serialises: the twin of link/models/capacity.py, which has the rules. Times are ns
+/* How fast a leg serialises: the twin of link/capacity.py, which has the rules. Times are ns
  * relative to the capacity's own zero; NEVER stands for Python's None. */
 
 enum { AFTER_LOOP, AFTER_HOLD, AFTER_STOP };
@@ -19,7 +19,7 @@ wide capacity_bits_until(const capacity *self, int64_t time);
 int64_t capacity_rate_at(const capacity *self, int64_t time);
 
 /* What is behind a leg's serialisation: the delay with its jitter, random loss, and packets in propagation,
- * which are serialised and have not arrived. The twins of link/models/propagation.py and loss.py: packets
+ * which are serialised and have not arrived. The twins of link/propagation.py and loss.py: packets
  * keep their order, or (`overtakes`) each arrives at its own time as with netem, equal times in order. */
 
 enum { DELAY_CONSTANT, DELAY_NORMAL, DELAY_UNIFORM };

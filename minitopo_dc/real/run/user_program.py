@@ -15,7 +15,7 @@ from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.foreground import HeldSignals, run_in_foreground
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
 from minitopo_dc.real.network.testbed import Testbed, testbed
-from minitopo_dc.results.program_result import ProgramResult, leg_counts, pdcp_counts
+from minitopo_dc.results.run_result import ProgramResult, leg_counts, pdcp_counts
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command.runner import program_environment as addresses_environment

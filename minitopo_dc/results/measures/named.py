@@ -18,11 +18,12 @@ from minitopo_dc.results.files import naming
 from minitopo_dc.results.logs import sender_recovery
 from minitopo_dc.results.measures.delays import (
     DELAY_MEASURES,
+    PART_MEASURES,
     answer_p95_ms,
     answer_worst_ms,
     delay_ms,
+    part_delay_ms,
 )
-from minitopo_dc.results.measures.packet_delays import PART_MEASURES, part_delay_ms
 from minitopo_dc.results.measures.pdcp import given_up, leg_failures, reordering_wait_ms
 from minitopo_dc.results.measures.recovery import (
     handover_recovery_s,

@@ -24,7 +24,13 @@ import pandas as pd
 
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason, short
-from minitopo_dc.results.measures.row_pairs import MULTIPATH, RowPair, row_pairs
+from minitopo_dc.results.measures.row_pairs import (
+    MULTIPATH,
+    PERCEIVED_MEASURES,
+    PerceivedMeasure,
+    RowPair,
+    row_pairs,
+)
 from minitopo_dc.statistics import (
     PairedRatio,
     lost_pairs,
@@ -221,47 +227,6 @@ def _goodput_finding(pair: RowPair, results: pd.DataFrame) -> Finding | None:
         warning=pair.warning,
     )
     return finding if finding.is_slower or not pair.warning else None
-
-
-class PerceivedMeasure(NamedTuple):
-    """A number of a run that somebody feels."""
-
-    name: str
-    """Its name among the run's details."""
-    words: str
-    unit: str
-    higher_is_better: bool = False
-
-    def value(self, details: Mapping[str, Any]) -> float:
-        """Return a run's number in the unit of the sentence; NaN where it has none."""
-        value = details.get(self.name)
-        if not isinstance(value, int | float):
-            return math.nan
-        return float(value) * (100 if self.unit == "percentage points" else 1)
-
-    def goodness(self, runs: pd.DataFrame) -> float:
-        """Return how good runs are on average; more is better."""
-        mean = float(runs[self.name].mean())
-        return mean if self.higher_is_better else -mean
-
-
-PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
-    "video": (
-        PerceivedMeasure(
-            "linear_qoe_mbps", "quality of experience", "Mbit/s", higher_is_better=True
-        ),
-        PerceivedMeasure("stalls", "stalls", ""),
-        PerceivedMeasure("stall_s", "time stalled", "s"),
-        PerceivedMeasure("bitrate_mbps", "bitrate", "Mbit/s", higher_is_better=True),
-    ),
-    "realtime": (
-        PerceivedMeasure("late_share", "late frames", "percentage points"),
-        PerceivedMeasure("frame_delay_p95_ms", "95th percentile of frame delay", "ms"),
-        PerceivedMeasure("frame_delay_p99_ms", "99th percentile of frame delay", "ms"),
-        PerceivedMeasure("freezes", "freezes", ""),
-    ),
-}
-"""What is compared of a workload; rows are ranked by the first."""
 
 
 @dataclass(frozen=True)

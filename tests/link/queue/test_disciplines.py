@@ -14,12 +14,12 @@ from minitopo_dc.link.queue.discipline import (
     DisciplineError,
     Ecn,
     QueueDiscipline,
+    Red,
+    Step,
     Verdict,
     make_discipline,
 )
-from minitopo_dc.link.queue.dualpi2 import DualPi2
-from minitopo_dc.link.queue.marking import Red, Step
-from minitopo_dc.link.queue.pie import Pie
+from minitopo_dc.link.queue.pie import DualPi2, Pie
 from tests.native.legs import Numbered
 
 MS = 10**6

@@ -14,9 +14,9 @@ import pytest
 from minitopo_dc import InputError, run_measures
 from minitopo_dc.results import ResultError, load_results, results_table, with_measures
 from minitopo_dc.results.measures import named
-from minitopo_dc.results.measures.better_leg import better_legs
 from minitopo_dc.results.measures.delays import answer_p95_ms, answer_worst_ms
 from minitopo_dc.results.measures.expected_losses import few_losses
+from minitopo_dc.results.measures.row_pairs import better_legs
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, save_element

@@ -1,1 +1,0 @@
-"""Models of which a leg is made: capacity, delay, loss."""
