@@ -62,6 +62,8 @@ class Transfer:
     plugins: tuple[str, ...] = ()
     # How long the client's process has lived, when it has ended.
     client_s: float | None = None
+    # Where the client's connection ends instead of at the server, if there is a proxy.
+    proxy_address: str | None = None
 
     @property
     def path_plan(self) -> PathPlan:
@@ -69,9 +71,20 @@ class Transfer:
         return self.paths or PathPlan.whole(len(self.client_addresses))
 
     @property
+    def peer_address(self) -> str:
+        """Return the address to which the client connects."""
+        return self.proxy_address or self.server_address
+
+    @property
     def first_address(self) -> str:
         """Return the client's address from which the connection begins."""
         return self.client_addresses[self.path_plan.initial[0] - 1]
+
+    @property
+    def first_addresses(self) -> tuple[str, ...]:
+        """Return the client's addresses from which it tries to connect, in this order."""
+        plan = self.path_plan
+        return tuple(self.client_addresses[leg - 1] for leg in (plan.initial[0], *plan.attempts))
 
     @property
     def download(self) -> Download:
@@ -107,6 +120,21 @@ class Transfer:
     def client_log(self) -> Path:
         """Return the file of the client's standard error."""
         return self.directory / "client.log"
+
+    @property
+    def proxy_settings(self) -> Path:
+        """Return the file of settings for the program of `Runner.proxy_command`."""
+        return self.directory / "proxy.orders"
+
+    @property
+    def proxy_output(self) -> Path:
+        """Return the file of that program's standard output."""
+        return self.directory / "proxy.out"
+
+    @property
+    def proxy_log(self) -> Path:
+        """Return the file of that program's standard error."""
+        return self.directory / "proxy.log"
 
     @property
     def paths_settings(self) -> Path:
@@ -180,8 +208,8 @@ class Runner(ABC):
     checks_paths: ClassVar[bool] = False
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
-    # Its client tries one leg after the other, and opens other paths later (`PathPlan.has_start`).
-    takes_attempts: ClassVar[bool] = False
+    # Its client tries one leg after the other, or opens other paths later: fields of `paths`.
+    start_fields: ClassVar[tuple[str, ...]] = ()
     # The most legs on which it has paths; None: all.
     path_limit: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
@@ -232,6 +260,13 @@ class Runner(ABC):
         time, and `Transfer.begin_ns` is not known to `client_command`.
         """
         return False
+
+    def proxy_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the proxy between client and server; it ends with its connection.
+
+        It is asked for when the transfer has a `proxy_address`, once the server is ready.
+        """
+        raise NotImplementedError
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
         """Return the command of a program on the client's host that changes paths, or None.

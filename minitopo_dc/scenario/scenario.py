@@ -385,6 +385,11 @@ class Scenario(Settings):
         return tuple(self._resolve(flow) for flow in self.flows)
 
     @property
+    def is_proxied(self) -> bool:
+        """Return whether the transport of one of its flows ends at a proxy on the UPF."""
+        return any(flow.proxied for flow in self.resolved_flows)
+
+    @property
     def loads(self) -> tuple[Direction, ...]:
         """Return the directions that its flows load, whose bytes and capacity count in a result."""
         ways = {way for flow in self.resolved_flows for way in flow.workload.loads}

@@ -88,10 +88,27 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
     assert never.details["path_use"] == {"1": "used", "2": "over first"}
 
 
-@pytest.mark.parametrize("field", ["attempt_delay_ms", "others_after_kb"])
-def test_a_transport_without_attempts_refuses_them(field: str) -> None:
-    values = {"transport": "mptcp", "mode": "multipath", "legs": [NEAR, NEAR], "paths": {field: 9}}
-    with pytest.raises(SettingsError, match="attempt_delay_ms nor others_after_kb"):
+@pytest.mark.parametrize(
+    ("transport", "paths", "words"),
+    [
+        ("mptcp", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
+        (
+            "mpquic",
+            {"others_after_kb": 9},
+            "from the beginning to the end; with a schedule allowed",
+        ),
+        (
+            "mptcp",
+            {"attempt_delay_ms": 9, "schedule": [{"at_s": 1, "abandon": 1}]},
+            "attempt_delay_ms: transport mptcp has no schedule beside it",
+        ),
+    ],
+)
+def test_a_transport_refuses_a_start_that_it_lacks(
+    transport: str, paths: dict[str, Any], words: str
+) -> None:
+    values = {"transport": transport, "mode": "multipath", "legs": [NEAR, NEAR], "paths": paths}
+    with pytest.raises(SettingsError, match=words):
         check_scenario(Scenario.check(values, "test"))
 
 
