@@ -1,4 +1,4 @@
-"""ATSSS by MPTCP on real packets: a proxy beside gnb, and a client that tries one leg after the other."""
+"""ATSSS by MPTCP on real packets: a proxy beside gnb, and attempts over one leg after the other."""
 
 from __future__ import annotations
 
