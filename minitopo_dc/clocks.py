@@ -181,7 +181,7 @@ WITHOUT = {
     PICOQUIC: "what needs it is unsupported here",
     PROXY: "what needs it is unsupported here",
 }
-"""What is so where a part cannot be built (docs/virtual-clock.md)."""
+"""What is so where a part cannot be built (docs/setup.md)."""
 
 
 def build_missing(scenarios: Iterable[Scenario]) -> None:
