@@ -105,8 +105,8 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     """Return why a transport cannot keep a path schedule, or has no room for its paths; or None."""
-    if flow.paths is None:
-        return None
+    if flow.paths is None or not flow.has_several_paths:
+        return _start_limit(runner, flow.paths)
     if not flow.paths.is_whole(legs) and not runner.takes_paths:
         able = _names(lambda other: other.takes_paths)
         return (
@@ -126,8 +126,10 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     return None
 
 
-def _start_limit(runner: Runner, plan: PathPlan) -> str | None:
+def _start_limit(runner: Runner, plan: PathPlan | None) -> str | None:
     """Return why a transport cannot start as a plan says, or None."""
+    if plan is None:
+        return None
     for field in plan.start_fields:
         if field not in runner.start_fields:
             able = ", ".join(other.name for other in all_runners() if field in other.start_fields)

@@ -143,7 +143,6 @@ class MptcpRunner(TcpRunner):
     multipath: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-    start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms",)
     path_limit: ClassVar[int | None] = 1 + MAX_SUBFLOWS
     paths_of_host: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (

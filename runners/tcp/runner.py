@@ -87,6 +87,7 @@ class TcpRunner(Runner):
     congestion_controls: ClassVar[tuple[str, ...]] = ("reno", "cubic", "bbr", DCTCP)
     carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
+    start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms",)
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
     options_type: ClassVar[type[TlsOptions]] = TcpOptions

@@ -36,6 +36,7 @@ LATER: dict[str, dict[str, Any]] = {
 SIZES_MB = (0.1, 1, 10)
 MPQUIC: dict[str, Any] = {"transport": "mpquic-picoquic", "mode": "multipath"}
 MPTCP: dict[str, Any] = {"transport": "mptcp", "mode": "multipath"}
+TCP: dict[str, Any] = {"transport": "tcp", "mode": "sc"}
 TRIED: dict[str, dict[str, Any]] = {
     "MP-QUIC": MPQUIC,
     "MPTCP": MPTCP,
@@ -95,6 +96,8 @@ def ways(base: dc.Scenario, begin_s: float, end_s: float) -> Iterator[tuple[str,
         for delay_ms in DELAYS_MS:
             paths = {"attempt_delay_ms": delay_ms}
             yield f"{way}, next attempt after {delay_ms} ms", away.evolve(**fields, paths=paths)
+    tries = {"paths": {"attempt_delay_ms": DELAYS_MS[1]}}
+    yield f"TCP, next attempt after {DELAYS_MS[1]} ms", away.evolve(**TCP, **tries)
     yield "ATSSS-LL", away.evolve(mode="atsss")
     known_ms = 1000 * (end_s - begin_s) - 1000
     failure = {"at_s": begin_s, "mcg_failure": 1, "interruption_ms": known_ms}

@@ -13,6 +13,7 @@ from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
+from tests.linux_guest.guests import needs_guest
 from tests.picoquic.extension import needs_picoquic
 
 pytestmark = needs_picoquic
@@ -110,6 +111,37 @@ def test_a_transport_refuses_a_start_that_it_lacks(
     values = {"transport": transport, "mode": "multipath", "legs": [NEAR, NEAR], "paths": paths}
     with pytest.raises(SettingsError, match=words):
         check_scenario(Scenario.check(values, "test"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"paths": {"initial": [2, 1]}}, "mode sc has one path"),
+        (
+            {"transport": "quic", "paths": {"attempt_delay_ms": 250}},
+            "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic",
+        ),
+        ({"mode": "dc", "paths": {"attempt_delay_ms": 250}}, "mode dc has no paths"),
+    ],
+)
+def test_one_leg_has_attempts_and_no_paths(fields: dict[str, Any], words: str) -> None:
+    values = {"transport": "tcp", "mode": "sc", "legs": [NEAR, NEAR], "clock": "virtual"}
+    with pytest.raises(SettingsError, match=words):
+        check_scenario(Scenario.check(values | fields, "test"))
+
+
+@needs_guest
+@pytest.mark.parametrize(("transport", "mode"), [("tcp", "sc"), ("mptcp", "atsss")])
+def test_kernels_connect_over_the_leg_that_answers(
+    transport: str, mode: str, tmp_path: Path
+) -> None:
+    values = {"transport": transport, "mode": mode, "clock": "virtual", "legs": [DEAD, NEAR]}
+    values |= {"workload": {"size_mb": 0.1}, "paths": {"attempt_delay_ms": 250}}
+    result = run_virtual(Scenario.check(values, "test"), tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
+    assert result.leg_bytes is not None
+    assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)
 
 
 def test_a_delay_below_nothing_is_refused() -> None:
