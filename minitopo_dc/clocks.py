@@ -15,6 +15,8 @@ from pathlib import Path
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
+from minitopo_dc.linux_guest import library as linux_guest
+from minitopo_dc.linux_guest.build import build_agent
 from minitopo_dc.native import library as native
 from minitopo_dc.native.library import build as build_native
 from minitopo_dc.picoquic import library as picoquic
@@ -168,20 +170,22 @@ def real_clock_obstacle() -> str | None:
 
 Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
 """A function that says why a part cannot be used, and one that builds it."""
-NATIVE, PICOQUIC = "the native core", "picoquic"
+NATIVE, PICOQUIC, PROXY = "the native core", "picoquic", "the MPTCP proxy"
 PARTS: dict[str, Part] = {
     NATIVE: (native.missing, build_native),
     PICOQUIC: (picoquic.missing, build_picoquic),
+    PROXY: (linux_guest.proxy_missing, build_agent),
 }
 WITHOUT = {
     NATIVE: "Python computes the same, several times as slowly",
     PICOQUIC: "what needs it is unsupported here",
+    PROXY: "what needs it is unsupported here",
 }
-"""What is so where a part cannot be built (docs/virtual-clock.md)."""
+"""What is so where a part cannot be built (docs/setup.md)."""
 
 
 def build_missing(scenarios: Iterable[Scenario]) -> None:
-    """Build the native core and picoquic where scenarios use them and they are not here.
+    """Build the native core, picoquic and the proxy where scenarios use them and lack them.
 
     Each is tried once in this process' life; lines on standard error say what is done. What cannot
     be built is said with what to install, and runs without it are slower, or unsupported.
@@ -196,6 +200,8 @@ def _used(scenario: Scenario) -> Iterator[str]:
         yield NATIVE
     if any(flow.transport.endswith("-picoquic") for flow in scenario.resolved_flows):
         yield PICOQUIC
+    if scenario.clock == "real" and scenario.is_proxied:
+        yield PROXY
 
 
 @cache

@@ -72,6 +72,8 @@ class Transfer:
     plugins: tuple[str, ...] = ()
     # How long the client's process has lived, when it has ended.
     client_s: float | None = None
+    # Where the client's connection ends instead of at the server, if there is a proxy.
+    proxy_address: str | None = None
 
     @property
     def path_plan(self) -> PathPlan:
@@ -79,9 +81,20 @@ class Transfer:
         return self.paths or PathPlan.whole(len(self.client_addresses))
 
     @property
+    def peer_address(self) -> str:
+        """Return the address to which the client connects."""
+        return self.proxy_address or self.server_address
+
+    @property
     def first_address(self) -> str:
         """Return the client's address from which the connection begins."""
         return self.client_addresses[self.path_plan.initial[0] - 1]
+
+    @property
+    def first_addresses(self) -> tuple[str, ...]:
+        """Return the client's addresses from which it tries to connect, in this order."""
+        plan = self.path_plan
+        return tuple(self.client_addresses[leg - 1] for leg in (plan.initial[0], *plan.attempts))
 
     @property
     def download(self) -> Download:
@@ -98,6 +111,10 @@ class Transfer:
     client_output = RunFile("client.out")
     """The same of the client."""
     client_log = RunFile("client.log")
+    proxy_settings = RunFile("proxy.orders")
+    """The settings for the program of `Runner.proxy_command`, and its output and error."""
+    proxy_output = RunFile("proxy.out")
+    proxy_log = RunFile("proxy.log")
     paths_settings = RunFile("paths.json")
     """The settings for the program of `Runner.paths_command`, and its output and error."""
     paths_output = RunFile("paths.out")
@@ -160,8 +177,8 @@ class Runner(ABC):
     checks_paths: ClassVar[bool] = False
     # It opens, abandons and changes paths as `Transfer.paths` says.
     takes_paths: ClassVar[bool] = False
-    # Its client tries one leg after the other, and opens other paths later (`PathPlan.has_start`).
-    takes_attempts: ClassVar[bool] = False
+    # Its client tries one leg after the other, or opens other paths later: fields of `paths`.
+    start_fields: ClassVar[tuple[str, ...]] = ()
     # The most legs on which it has paths; None: all.
     path_limit: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
@@ -212,6 +229,13 @@ class Runner(ABC):
         time, and `Transfer.begin_ns` is not known to `client_command`.
         """
         return False
+
+    def proxy_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the proxy between client and server; it ends with its connection.
+
+        It is asked for when the transfer has a `proxy_address`, once the server is ready.
+        """
+        raise NotImplementedError
 
     def paths_command(self, transfer: Transfer) -> list[str] | None:  # noqa: ARG002 (a hook)
         """Return the command of a program on the client's host that changes paths, or None.

@@ -14,6 +14,8 @@ it; nothing is compiled.
 of the distribution's package linux-source-6.12, or what `--source` names. The build needs flex,
 bison, bc and a C compiler, and takes 5 minutes of a processor. An interrupted build goes on.
 
+`proxy`: the MPTCP proxy of `mode: atsss` on the real clock. The build needs a C compiler.
+
 `tquic`: TQUIC's tools, for the transport mpquic, in a checkout. The build needs cargo 1.70 or
 newer, and takes some minutes.
 """
@@ -30,14 +32,14 @@ from minitopo_dc.cli.screen import note
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.installation import checkout
-from minitopo_dc.linux_guest.build import SERIES
+from minitopo_dc.linux_guest.build import SERIES, build_agent
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.library import build as build_native
 from minitopo_dc.picoquic.library import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
 from minitopo_dc.runners.tquic import CACHE
 
-HELP = "build the native core, picoquic, the Linux guest or TQUIC, or get aioquic of 2020"
+HELP = "build the native core, picoquic, the Linux guest, a proxy or TQUIC, or get aioquic of 2020"
 
 
 def build_tquic(_say: Callable[[str], None]) -> Path:
@@ -65,6 +67,7 @@ TARGETS: dict[str, Builder] = {
     "picoquic": build_picoquic,
     "native": build_native,
     "linux": build_linux,
+    "proxy": build_agent,
     "tquic": build_tquic,
 }
 

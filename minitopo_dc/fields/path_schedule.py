@@ -157,12 +157,18 @@ class PathPlan:
     def is_whole(self, legs: int) -> bool:
         """Return whether the paths are those without a schedule for so many legs."""
         plain = (self.initial, self.events) == (self.whole(legs).initial, ())
-        return plain and not self.has_start
+        return plain and not self.start_fields
 
     @property
-    def has_start(self) -> bool:
-        """Return whether the client tries several legs, or opens other paths later."""
-        return self.attempt_delay_s is not None or self.others_after_bytes > 0
+    def start_fields(self) -> tuple[str, ...]:
+        """Return the fields by which the client tries several legs, or opens other paths later."""
+        tries = ("attempt_delay_ms",) if self.attempt_delay_s is not None else ()
+        return (*tries, "others_after_kb") if self.others_after_bytes > 0 else tries
+
+    @property
+    def attempts(self) -> tuple[int, ...]:
+        """Return the legs that the client tries, one after the other, behind the first."""
+        return () if self.attempt_delay_s is None else self.initial[1:]
 
     def opened_late(self, leg: int) -> bool:
         """Return whether a leg's path waits for what the client receives before."""

@@ -30,6 +30,7 @@ from minitopo_dc.linux_guest.library import (
     agent_sources,
     controller_sources,
     find,
+    find_agent,
     kernel_name,
     programs_name,
 )
@@ -229,8 +230,26 @@ def build(say: Say, source: Path | None = None) -> Path:
     return guest.kernel
 
 
-def _check_tools() -> None:
-    missing = [name for name in TOOLS if shutil.which(name) is None]
+def build_agent(say: Say) -> Path:
+    """Make the agent, which is also a proxy, unless it is here; return its path.
+
+    Args:
+        say: told what is done next, a line each.
+
+    Raises:
+        BuildError: there is no compiler, or it does not compile.
+    """
+    with build_lock(build_directory(CACHE)) as cache:
+        _check_tools("cc", "strip")
+        _make_programs(cache, say)
+    agent = find_agent()
+    assert agent is not None
+    return agent
+
+
+def _check_tools(*names: str) -> None:
+    """Refuse a machine without some of `TOOLS`, or without any of them."""
+    missing = [name for name in names or TOOLS if shutil.which(name) is None]
     if missing:
         packages = " ".join(TOOLS[name] for name in missing)
         raise BuildError(

@@ -12,6 +12,8 @@ from minitopo_dc.extension import NotBuiltError, find_file
 
 COMMAND = "minitopo-dc build linux"
 """The command that makes a guest."""
+PROXY_COMMAND = "minitopo-dc build proxy"
+"""The command that makes the agent, which is also the proxy of the real clock."""
 CACHE = "linux"
 """The folder of caches that it is in (`extension`)."""
 KERNEL = "linux"
@@ -52,10 +54,20 @@ def controller_sources() -> list[Path]:
     return sorted((HERE / "controller").glob("*.[ch]"))
 
 
+def find_agent() -> Path | None:
+    """Return the agent, None when it is not here."""
+    return find_file(CACHE, f"{programs_name()}/{AGENT}")
+
+
+def proxy_missing() -> str | None:
+    """Return why there is no MPTCP proxy here and what to do, None when there is one."""
+    return None if find_agent() else f"the MPTCP proxy is not built (get it: {PROXY_COMMAND})"
+
+
 def find() -> Parts | None:
     """Return the guest's files, None when one of them is not here."""
     kernel = find_file(CACHE, f"{kernel_name()}/{KERNEL}")
-    agent = find_file(CACHE, f"{programs_name()}/{AGENT}")
+    agent = find_agent()
     controller = find_file(CACHE, f"{programs_name()}/{CONTROLLER}")
     return Parts(kernel, agent, controller) if kernel and agent and controller else None
 

@@ -1,6 +1,6 @@
-"""Orders for a guest: files of its first file system, as the agent reads them.
+"""Orders for a guest's agent, or for its proxy on a host: files, as it reads them.
 
-All times are ns on the guest's monotonic clock, which is the clock of the process that runs it.
+All times are ns on the monotonic clock; a guest's is that of the process that runs it.
 """
 
 from __future__ import annotations
@@ -114,6 +114,25 @@ def _words(words: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(word) + b"\0" for word in words)
 
 
+def proxy_orders(proxy: str, server: tuple[str, int], congestion_control: str, sample: int) -> str:
+    """Return the orders of a proxy that takes one client's MPTCP connection to a server's TCP.
+
+    Args:
+        proxy: its address; its port is the server's.
+        server: the server's address and port.
+        congestion_control: of what it sends the client, as the kernel names it.
+        sample: how often it reports of the client's connection.
+    """
+    lines = (
+        f"ip {6 if ':' in proxy else 4}",
+        f"congestion-control {congestion_control}",
+        f"sample {sample}",
+        "server {} {}".format(*server),
+        f"proxy {proxy}",
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Orders:
     """One flow between the guest's two hosts.
@@ -127,6 +146,8 @@ class Orders:
         server: its address and port.
         clients: the client's addresses: of card 1, 2, ...
         first: the card whose address the connection begins from.
+        attempts: the cards from whose addresses the client also tries, while it has no connection.
+        attempt_delay: between two attempts.
         client_port: the connection's port there.
         subflows: how many the kernels allow beside the first.
         changes: in the order in which they are made.
@@ -148,6 +169,8 @@ class Orders:
     subflows: int
     changes: Sequence[Change]
     does: Traffic | Programs
+    attempts: Sequence[int] = ()
+    attempt_delay: int = 0
     sysctl: Mapping[str, str] = field(default_factory=dict)
     proxy: str | None = None
     mss: int = 0
@@ -171,6 +194,8 @@ class Orders:
         for card, address in enumerate(self.clients, start=1):
             yield f"client {card} {address}"
         yield f"first {self.first} {self.client_port}"
+        for card in self.attempts:
+            yield f"attempt {card} {self.attempt_delay}"
         yield f"subflows {self.subflows}"
         for change in self.changes:
             yield f"change {change.at} {change.name} {change.card}"

@@ -109,7 +109,7 @@ def _paths_of(
     scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
 ) -> FlowPaths | None:
     """Return the paths of a flow that has a plan of them, with what its legs carried for it."""
-    if flow.paths is None:
+    if flow.paths is None or not flow.has_several_paths:
         return None
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minitopo_dc.data_model import FIRST_CONTROLS
-from minitopo_dc.fields import Direction, IpVersion, SettingsError
+from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
@@ -105,20 +105,16 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
     """Return why a transport cannot keep a path schedule, or has no room for its paths; or None."""
-    if flow.paths is None:
-        return None
+    if flow.paths is None or not flow.has_several_paths:
+        return _start_limit(runner, flow.paths)
     if not flow.paths.is_whole(legs) and not runner.takes_paths:
         able = _names(lambda other: other.takes_paths)
         return (
             f"paths: transport {runner.name} has a path on every leg from the beginning to the "
             f"end; with a schedule allowed: {able}"
         )
-    if flow.paths.has_start and not runner.takes_attempts:
-        able = _names(lambda other: other.takes_attempts)
-        return (
-            f"paths: transport {runner.name} has neither attempt_delay_ms nor others_after_kb; "
-            f"allowed: {able}"
-        )
+    if (reason := _start_limit(runner, flow.paths)) is not None:
+        return reason
     if not runner.takes_paths and legs < 2:
         return f"mode multipath: transport {runner.name} needs at least two legs"
     used = len(flow.paths.legs)
@@ -127,6 +123,20 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
             f"paths: on {used} legs; transport {runner.name} allows {runner.path_limit} at most: "
             "leave legs out of the schedule"
         )
+    return None
+
+
+def _start_limit(runner: Runner, plan: PathPlan | None) -> str | None:
+    """Return why a transport cannot start as a plan says, or None."""
+    if plan is None:
+        return None
+    for field in plan.start_fields:
+        if field not in runner.start_fields:
+            able = ", ".join(other.name for other in all_runners() if field in other.start_fields)
+            return f"paths.{field}: transport {runner.name} has no such start; allowed: {able}"
+    if plan.attempts and plan.events and runner.paths_of_host:
+        # It would not be known which leg's subflow is the initial one.
+        return f"paths.attempt_delay_ms: transport {runner.name} has no schedule beside it"
     return None
 
 
@@ -240,11 +250,9 @@ def check_virtual(scenario: Scenario) -> None:
 
 
 def _check_proxies(scenario: Scenario) -> None:
-    """Refuse a proxy on the UPF on the real clock, and programs that would not connect to it."""
+    """Refuse what a proxy on the UPF does not carry on both clocks."""
     for flow in scenario.resolved_flows:
         where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
-        if flow.proxied and scenario.clock == "real":
-            raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
         if flow.proxied and not is_of_agent(flow.workload):
             allowed = "allowed: download, request-response"
             raise SettingsError(

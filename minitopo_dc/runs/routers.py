@@ -45,7 +45,7 @@ def client_legs(scenario: Scenario, flow: ResolvedFlow) -> tuple[int, ...]:
     """
     if flow.mode in DUAL_CONNECTIVITY:  # also of a Minitopo checkout's experiment: no runner
         return flow.legs[:1]
-    if flow.mode == "multipath" or get_runner(flow.transport).every_leg:
+    if flow.paths is not None or flow.mode == "multipath" or get_runner(flow.transport).every_leg:
         return tuple(range(1, len(scenario.legs) + 1))
     return (flow.leg,)
 

@@ -75,7 +75,12 @@ class ResolvedFlow:
     proxied: bool = False
     """Whether its transport ends at a proxy on the UPF; its mode is then `multipath`."""
     paths: PathPlan | None = None
-    """Of `mode: multipath`; None in every other mode."""
+    """Of `mode: multipath`, and of `mode: sc` whose client tries several legs; else None."""
+
+    @property
+    def has_several_paths(self) -> bool:
+        """Return whether its transport has a path on several legs at once, by a plan."""
+        return self.paths is not None and self.mode != "sc"
 
 
 def is_proxied(mode: str, transport: str) -> bool:

@@ -115,8 +115,13 @@ def _with_mobility(given: Scenario) -> Scenario:
 
 
 def _with_wired_link(given: Scenario) -> Scenario:
-    """Return the scenario of the real clock with its server's delay as a backhaul's."""
-    if not given.server_delay_ms or given.clock == "virtual":
+    """Return the scenario of the real clock with its server's delay as a backhaul's.
+
+    A proxy is on a host at the backhaul's end, so it has a wire without a delay, too.
+    """
+    if given.clock == "virtual" or given.real.backhaul:
+        return given
+    if not (given.server_delay_ms or given.is_proxied):
         return given
     way = {**WIRE, "delay_ms": given.server_delay_ms}
     real = given.real.model_copy(update={"backhaul": (Leg(downlink=way, uplink=way),)})

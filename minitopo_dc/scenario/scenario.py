@@ -259,12 +259,26 @@ class Scenario(Settings):
             # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
-        if flow.paths is not None and self._mode(flow) != "multipath":
-            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
+        if flow.paths is not None:
+            self._check_paths(flow, flow.paths, where)
         try:
             self._plan(flow)
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
+
+    def _check_paths(self, flow: FlowSettings | Scenario, paths: PathSchedule, where: str) -> None:
+        """Refuse paths of what has none, and a schedule of what has one, on the leg that it chose.
+
+        Raises:
+            ValueError: see above.
+        """
+        if flow.mode == "sc" and (where or paths.schedule or paths.attempt_delay_ms is None):
+            raise ValueError(
+                f"{where}paths: mode sc has one path, and none in mode flows; allowed: "
+                "attempt_delay_ms, initial"
+            )
+        if flow.mode != "sc" and self._mode(flow) != "multipath":
+            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
 
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
         if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
@@ -280,7 +294,7 @@ class Scenario(Settings):
                     )
 
     def _plan(self, flow: FlowSettings | Scenario) -> PathPlan | None:
-        if self._mode(flow) != "multipath":
+        if self._mode(flow) != "multipath" and flow.paths is None:
             return None
         return (flow.paths or PathSchedule()).plan(len(self.legs))
 
@@ -383,6 +397,11 @@ class Scenario(Settings):
         if self.mode != "flows":
             return (self._resolve(FlowSettings(mode=self.mode, leg=self.leg, paths=self.paths)),)
         return tuple(self._resolve(flow) for flow in self.flows)
+
+    @property
+    def is_proxied(self) -> bool:
+        """Return whether the transport of one of its flows ends at a proxy on the UPF."""
+        return any(flow.proxied for flow in self.resolved_flows)
 
     @property
     def loads(self) -> tuple[Direction, ...]:

@@ -62,7 +62,7 @@ class AnyConnection(ABC):
         """Whether the client did what it was asked to, or failed; if not, the time was over."""
         runner = get_runner(flow.transport)
         foreign = runner.foreign
-        self.has_paths = flow.paths is not None and not foreign
+        self.has_paths = flow.has_several_paths and not foreign
         """Whether the transport is one with several paths, and tells of them."""
         self.directory = flow_directory(directory, index + 1, alone=not scenario.flows)
         self.loop = core.loop

@@ -135,10 +135,13 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
 
 
 def initial_legs(plan: PathPlan) -> Iterator[int]:
-    """Yield the legs that have an endpoint at first: further paths, and a first that changes."""
+    """Yield the legs that have an endpoint at first: further paths, and a first that changes.
+
+    Where the connection may begin on another leg, its first one is a further path, too.
+    """
     yield from plan.initial[1:]
     changed = {event.leg for event in plan.events if event.action in ("backup", "available")}
-    if plan.initial[0] in changed:
+    if plan.attempts or plan.initial[0] in changed:
         yield plan.initial[0]
 
 

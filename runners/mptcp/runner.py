@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import StringConstraints
 
 from minitopo_dc.fields import PathAction, PathEvent
-from minitopo_dc.linux_guest.orders import Change, ChangeName
+from minitopo_dc.linux_guest.library import find_agent, proxy_missing
+from minitopo_dc.linux_guest.orders import Change, ChangeName, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
@@ -28,6 +29,7 @@ from minitopo_dc.runners.mptcp.endpoints import (
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting
 from minitopo_dc.runners.programs import Tool
+from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
@@ -86,7 +88,7 @@ class MptcpFlow(TcpFlow):
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return all samples of subflows since the last call."""
-        found = self.history.report(self._told)
+        found = self.samples.history.report(self._told)
         told = [*self._told, *[0] * (len(found) - len(self._told))]
         self._told = [count + len(each["samples"]) for count, each in zip(told, found, strict=True)]
         return path_samples(self.transfer, found)
@@ -188,10 +190,37 @@ class MptcpRunner(TcpRunner):
             paths=transfer.path_plan,
             begin_ns=transfer.begin_ns,
             addresses=transfer.client_addresses,
-            server=transfer.server_address,
+            server=transfer.peer_address,
             port=transfer.port,
         )
         return settings.command("minitopo_dc.runners.mptcp.endpoints", transfer.paths_settings)
+
+    def proxy_command(self, transfer: Transfer) -> list[str]:
+        """Return the command of the guest's agent as a proxy.
+
+        Raises:
+            TransferFailed: it is not built.
+        """
+        if (agent := find_agent()) is None:
+            raise TransferFailed(str(proxy_missing()))
+        assert transfer.proxy_address is not None  # the caller has looked
+        server = (transfer.server_address, transfer.port)
+        orders = proxy_orders(
+            transfer.proxy_address, server, transfer.congestion_control, SAMPLE_NS
+        )
+        transfer.proxy_settings.write_text(orders, encoding="ascii")
+        return [str(agent), "proxy", str(transfer.proxy_settings)]
+
+    def connection(self, transfer: Transfer) -> dict[str, Any]:
+        """Return what the server's kernel said of the client's connection, or the proxy's."""
+        if transfer.proxy_address is None:
+            return super().connection(transfer)
+        samples = AgentSamples(samples=True)
+        for line in transfer.proxy_output.read_text(encoding="ascii").splitlines():
+            samples.take(*line.split(" ", 1))
+        if (connection := samples.connection()) is None:
+            raise TransferFailed("proxy reported no connection")
+        return connection
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
         """Return the ends in a guest as `tcp` has them, with MPTCP's endpoints."""

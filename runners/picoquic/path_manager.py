@@ -62,7 +62,7 @@ class PathKeeper:
         self._not_before: dict[int, int] = {}  # by leg: when its path may be opened (again)
         self._retry: int | None = None
         self._ready = False
-        self._attempts = iter(plan.initial[1:])
+        self._attempts = iter(plan.attempts)
         self._next_attempt: int | None = None
         self._opens_others = plan.others_after_bytes == 0
 

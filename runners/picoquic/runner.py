@@ -179,7 +179,7 @@ class MultipathPicoquicRunner(PicoquicRunner):
     compared: ClassVar[bool] = True
     checks_paths: ClassVar[bool] = True
     takes_paths: ClassVar[bool] = True
-    takes_attempts: ClassVar[bool] = True
+    start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms", "others_after_kb")
     path_limit: ClassVar[int | None] = MAX_PATHS
 
     def read(self, transfer: Transfer) -> Measurement:

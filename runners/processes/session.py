@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from subprocess import DEVNULL
 
+from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.base import Host, Runner, Transfer, TransferFailed, accepted
 from minitopo_dc.runners.processes.process import KILL_AFTER_S, Process, running, wait_any
 from minitopo_dc.runners.processes.start_signal import StartSignal
@@ -36,9 +37,16 @@ class Job:
 
 
 def run_transfers(
-    jobs: Sequence[Job], server: Host, client: Host, *, on_start: Callable[[], None]
+    jobs: Sequence[Job],
+    server: Host,
+    client: Host,
+    *,
+    on_start: Callable[[], None],
+    proxy: Host | None = None,
 ) -> list[Measurement]:
     """Run transfers at the same time, each with a directory and a port of its own.
+
+    `proxy` is the host of the proxies at which transfers with a `proxy_address` end for the client.
 
     `on_start` is called once, when all servers listen and all clients that wait for the start are
     ready; then the clients start, one right behind the other. The first failure ends all of them. A
@@ -55,30 +63,37 @@ def run_transfers(
     with ExitStack() as stack:
         for job in jobs:
             stack.enter_context(job.runner.files(job.transfer))
-        _set_up_hosts(jobs, server, client, stack)
-        return [flow.measure() for flow in _run_processes(jobs, server, client, on_start)]
+        hosts = {"server": server, "client": client, "paths": client, "proxy": proxy or server}
+        _set_up_hosts(jobs, hosts, stack)
+        return [flow.measure() for flow in _run_processes(jobs, hosts, on_start)]
 
 
-def _set_up_hosts(jobs: Sequence[Job], server: Host, client: Host, stack: ExitStack) -> None:
-    """Set up hosts once for all transfers of a kind: the end of one must not affect the others."""
+def _set_up_hosts(jobs: Sequence[Job], hosts: Mapping[str, Host], stack: ExitStack) -> None:
+    """Set up hosts once for all transfers of a kind: the end of one must not affect the others.
+
+    To the client a proxy is the server.
+    """
     done = set()
     for job in jobs:
         kind = (job.runner.name, job.transfer.client_addresses)
         if kind not in done:
-            stack.enter_context(job.runner.hosts(job.transfer, server, client))
+            far = "proxy" if job.transfer.proxy_address else "server"
+            stack.enter_context(job.runner.hosts(job.transfer, hosts[far], hosts["client"]))
             done.add(kind)
 
 
 def _run_processes(
-    jobs: Sequence[Job], server: Host, client: Host, on_start: Callable[[], None]
+    jobs: Sequence[Job], hosts: Mapping[str, Host], on_start: Callable[[], None]
 ) -> list[_Flow]:
     """Run all processes of the transfers; return the flows when all have ended."""
     with ExitStack() as stack:
-        flows = [_Flow(job, server, client, stack) for job in jobs]
+        flows = [_Flow(job, hosts, stack) for job in jobs]
         for flow in flows:
             flow.start_server()
         for flow in flows:
             flow.wait_ready()
+        for flow in flows:
+            flow.start_proxy()
         for flow in flows:
             flow.prepare_client()
         for flow in flows:
@@ -108,14 +123,14 @@ def _too_early(runner: Runner, exit_code: int) -> str:
 
 
 class _Flow:
-    """The server and the client of a transfer."""
+    """The server and the client of a transfer, and what is between them."""
 
     deadline: float
     """When what is waited for (the client's end, then the server's) has taken too long."""
 
-    def __init__(self, job: Job, server: Host, client: Host, stack: ExitStack) -> None:
+    def __init__(self, job: Job, hosts: Mapping[str, Host], stack: ExitStack) -> None:
         self._job = job
-        self._hosts = {"server": server, "client": client, "paths": client}
+        self._hosts = hosts
         self._stack = stack
         self._processes: dict[str, Process] = {}
         self._signal: StartSignal | None = None
@@ -123,7 +138,7 @@ class _Flow:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether both processes have ended, as they should."""
+        """Return whether its processes have ended, as they should."""
         return self._stopping and not self.live
 
     @property
@@ -171,16 +186,26 @@ class _Flow:
         self.deadline = time.monotonic() + transfer.timeout_s
 
     def wait_ready(self) -> None:
-        server = self._processes.get("server")
-        if server is None:
-            return
+        runner, transfer = self._job.runner, self._job.transfer
+        if (server := self._processes.get("server")) is not None:
+            self._wait_for(server, lambda: runner.is_ready(transfer, server.pid))
+
+    def start_proxy(self) -> None:
+        """Start the proxy, if there is one, and wait until it listens."""
+        transfer, address = self._job.transfer, self._job.transfer.proxy_address
+        if address is not None:
+            self._start("proxy", self._job.runner.proxy_command(transfer), transfer)
+            proxy = self._processes["proxy"]
+            self._wait_for(proxy, lambda: is_bound(proxy.pid, "tcp", address, transfer.port))
+
+    def _wait_for(self, process: Process, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S
         with self._named():
-            while not self._job.runner.is_ready(self._job.transfer, server.pid):
-                if wait_any([server], READY_POLL_S):
-                    raise server.failure("before it listened")
+            while not is_ready():
+                if wait_any([process], READY_POLL_S):
+                    raise process.failure("before it listened")
                 if time.monotonic() > deadline:
-                    raise server.failure(f"did not listen within {READY_TIMEOUT_S:g} s")
+                    raise process.failure(f"did not listen within {READY_TIMEOUT_S:g} s")
 
     def check(self) -> None:
         """Go on to the server's end when the client has ended; raise what went wrong."""
@@ -190,6 +215,7 @@ class _Flow:
             else:
                 self._check_server()
                 self._check_paths()
+                self._check_proxy()
 
     def measure(self) -> Measurement:
         """Read the outcome of the transfer."""
@@ -210,6 +236,7 @@ class _Flow:
             "server": (transfer.server_output, transfer.server_log),
             "client": (transfer.client_output, transfer.client_log),
             "paths": (transfer.paths_output, transfer.paths_log),
+            "proxy": (transfer.proxy_output, transfer.proxy_log),
         }
         with self._named():
             process = running(role, self._hosts[role], command, *files[role], stdin=stdin)
@@ -226,6 +253,7 @@ class _Flow:
         if server is not None and ended is not None and not runner.server_may_end(ended):
             raise server.failure(f"during the transfer{_too_early(runner, ended)}")
         self._check_paths()
+        self._check_proxy()
         if client.exit_code is None:
             if time.monotonic() >= self.deadline:
                 raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
@@ -246,6 +274,15 @@ class _Flow:
         paths = self._processes.get("paths")
         if paths is not None and paths.exit_code not in (None, 0, -signal.SIGTERM):
             raise paths.failure("")
+
+    def _check_proxy(self) -> None:
+        """Check that the proxy ended only with its connection, and soon after the transfer."""
+        proxy = self._processes.get("proxy")
+        if proxy is not None and proxy.exit_code not in (None, 0):
+            raise proxy.failure("")
+        late = self._stopping and time.monotonic() > self.deadline
+        if proxy is not None and proxy.exit_code is None and late:
+            raise proxy.failure(f"did not end within {END_TIMEOUT_S:g} s of the transfer's end")
 
     def _check_server(self) -> None:
         server, runner = self._processes.get("server"), self._job.runner

@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import os
 import selectors
 import socket
 import ssl
 import time
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from minitopo_dc.runners.addresses import address_family, socket_address
@@ -84,25 +87,66 @@ class ClientProtocol(asyncio.Protocol):
             self._timer = loop.call_at(self._client.timeout(), self._on_time)
 
 
+Server = tuple[str, int] | tuple[str, int, int, int]
+
+
 def run(
     client: Http2Client,
-    connection: socket.socket,
-    server: tuple[str, int] | tuple[str, int, int, int],
+    attempts: Sequence[socket.socket],
+    delay_s: float,
+    server: Server,
     context: ssl.SSLContext,
 ) -> None:
     """Connect, do what the client is for, close; errors go to the client's outcome."""
     client.connecting()
     deadline = time.monotonic() + CONNECT_S
-    connection.settimeout(CONNECT_S)
     try:
-        # Not asyncio's connect, which refuses a protocol that is neither TCP nor UDP.
-        connection.connect(server)
-        connection.setblocking(False)
+        connection = quickest(attempts, delay_s, server, deadline)
         with asyncio.Runner(loop_factory=_precise_loop) as runner:
             left_s = max(0.001, deadline - time.monotonic())
             runner.run(_exchange(client, connection, context, left_s))
     except OSError as error:
         client.lost(_words(error))
+
+
+def quickest(
+    attempts: Sequence[socket.socket], delay_s: float, server: Server, deadline: float
+) -> socket.socket:
+    """Connect one socket after the other, and return the first that is ready (RFC 8305, section 5).
+
+    asyncio's connect would refuse a protocol that is neither TCP nor UDP.
+
+    Args:
+        attempts: the sockets, bound; those that are not returned are closed.
+        delay_s: between two attempts; the next one follows a failed one at once.
+        server: where to connect to.
+        deadline: of all attempts, on the monotonic clock (s).
+
+    Raises:
+        OSError: all have failed, or the time was over.
+    """
+    waiting, error, next_s = list(attempts), 0, time.monotonic()
+    with selectors.DefaultSelector() as begun:
+        while waiting or begun.get_map():
+            now = time.monotonic()
+            if now >= deadline:
+                raise TimeoutError("timed out")
+            if waiting and now >= next_s:
+                attempt, next_s = waiting.pop(0), now + delay_s
+                attempt.setblocking(False)
+                attempt.connect_ex(server)
+                begun.register(attempt, selectors.EVENT_WRITE)
+            for key, _ in begun.select(min(next_s if waiting else deadline, deadline) - now):
+                (attempt,) = (each for each in attempts if each is key.fileobj)
+                error = attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+                if not error:
+                    for other in attempts:
+                        if other is not attempt:
+                            other.close()
+                    return attempt
+                begun.unregister(attempt)
+                next_s = now
+    raise OSError(error, os.strerror(error))
 
 
 async def _exchange(
@@ -133,22 +177,24 @@ def main() -> None:
     settings = ClientSettings.given()
     client = Http2Client(settings.workload)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
-    with _connection(settings) as connection:
+    with ExitStack() as stack:
+        attempts = [stack.enter_context(_socket(settings, each)) for each in settings.bind]
         server = socket_address(settings.address, settings.port)
         context = _context(settings.certificate, settings.tls)
         wait_for_start()
         started_ns = time.monotonic_ns()
-        run(client, connection, server, context)
+        run(client, attempts, settings.attempt_delay_s, server, context)
     print(json.dumps(client.client.report() | {"started_ns": started_ns}), flush=True)  # noqa: T201
 
 
-def _connection(settings: ClientSettings) -> socket.socket:
+def _socket(settings: ClientSettings, address: str) -> socket.socket:
+    """Return a socket that will connect from an address."""
     protocol = PROTOCOLS[settings.protocol]
-    made = socket.socket(address_family(settings.bind), socket.SOCK_STREAM, protocol)
+    made = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if settings.congestion_control is not None:
         set_congestion_control(made, settings.congestion_control)
-    made.bind((settings.bind, 0))
+    made.bind((address, 0))
     return made
 
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
-from minitopo_dc.runners.processes.kernel_socket import Subflow
+from minitopo_dc.runners.processes.kernel_socket import Subflow, subflow
 
 FILE = "tcp-info.csv"
 INTERVAL_S = 0.01
@@ -99,9 +99,9 @@ class SubflowHistory:
         if due:
             self._sampled_ns = now_ns
         there = {each.key: each for each in current}
-        for key, subflow in there.items():
-            seen = self._seen.setdefault(key, _Seen(subflow, now_ns))
-            seen.subflow = subflow
+        for key, last in there.items():
+            seen = self._seen.setdefault(key, _Seen(last, now_ns))
+            seen.subflow = last
         for key, seen in self._seen.items():
             was_open = seen.closed_ns is None
             if was_open and not ended and not (key in there and there[key].is_open):
@@ -129,6 +129,40 @@ class SubflowHistory:
             }
             for seen, skip in zip(self._seen.values(), skips, strict=True)
         ]
+
+
+class AgentSamples:
+    """Takes what the agent (`linux_guest`) reports of a connection."""
+
+    def __init__(self, *, samples: bool) -> None:
+        """Begin without a report; `samples` is that of `SubflowHistory`."""
+        self.history = SubflowHistory(samples=samples)
+        self.kind: dict[str, Any] | None = None
+        """Whether it is multipath, and its congestion control, by the last sample."""
+        self.latest: list[Subflow] = []
+        """The subflows of the last sample."""
+        self._next: list[Subflow] = []
+
+    def take(self, kind: str, rest: str) -> int | None:
+        """Take a line `subflow` or, behind those of its moment, `sample`.
+
+        Returns:
+            The moment of a sample (ns), None of a subflow.
+        """
+        if kind == "subflow":
+            local, remote, port, info = rest.split()
+            if int(port):  # else it has been disconnected
+                self._next.append(subflow(local, (remote, int(port)), bytes.fromhex(info)))
+            return None
+        moment, ended, multipath, algorithm = rest.split()
+        self.latest, self._next = self._next, []
+        self.kind = {"multipath": multipath == "1", "congestion_control": algorithm}
+        self.history.take(int(moment), self.latest, ended=ended == "1")
+        return int(moment)
+
+    def connection(self) -> dict[str, Any] | None:
+        """Return what was seen last as a server reports it, None without a sample."""
+        return None if self.kind is None else {**self.kind, "subflows": self.history.report()}
 
 
 def _sample(time_ns: int, subflow: Subflow) -> dict[str, Any]:

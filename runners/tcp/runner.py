@@ -112,6 +112,7 @@ class TcpRunner(KernelTcpRunner):
     stack: ClassVar[str] = "Linux"
     carries_ends: ClassVar[bool] = True
     takes_duration: ClassVar[bool] = True
+    start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms",)
     tools: ClassVar[tuple[Tool, ...]] = (Tool("curl", "--version", "curl"),)
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
     options_type: ClassVar[type[TlsOptions]] = TcpOptions
@@ -139,7 +140,7 @@ class TcpRunner(KernelTcpRunner):
         settings = ServerSettings(
             address=transfer.server_address,
             port=transfer.port,
-            protocol=self.protocol,
+            protocol=self.protocol if transfer.proxy_address is None else "tcp",
             certificate=transfer.certificate,
             key=transfer.key,
             congestion_control=transfer.congestion_control,
@@ -156,9 +157,10 @@ class TcpRunner(KernelTcpRunner):
             return self.curl_command(transfer)
         uploads = "uplink" in transfer.workload.loads
         settings = ClientSettings(
-            address=transfer.server_address,
+            address=transfer.peer_address,
             port=transfer.port,
-            bind=transfer.first_address,
+            bind=transfer.first_addresses,
+            attempt_delay_s=transfer.path_plan.attempt_delay_s or 0,
             protocol=self.protocol,
             certificate=transfer.certificate,
             tls=self.tls(transfer),
@@ -173,8 +175,11 @@ class TcpRunner(KernelTcpRunner):
         return not self._has_curl(transfer)
 
     def _has_curl(self, transfer: Transfer) -> bool:
-        """Return whether the client is curl, which downloads with less work than Python."""
-        return isinstance(transfer.workload, Download)
+        """Return whether the client is curl, which downloads with less work than Python.
+
+        It cannot connect from several addresses.
+        """
+        return isinstance(transfer.workload, Download) and not transfer.path_plan.attempts
 
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Return curl's command line, which ignores a user's .curlrc and proxies."""
@@ -184,7 +189,7 @@ class TcpRunner(KernelTcpRunner):
             *("--http2", f"--tlsv{tls}", "--tls-max", tls),
             *("--cacert", str(transfer.certificate)),
             *("--interface", transfer.first_address),
-            *("--resolve", f"{authority}:{bracketed(transfer.server_address)}"),
+            *("--resolve", f"{authority}:{bracketed(transfer.peer_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
             *_max_time(transfer.download),
             f"https://{authority}/bytes/{transfer.download.requested_bytes}",
@@ -207,7 +212,7 @@ class TcpRunner(KernelTcpRunner):
         """Return the reports of the client and of the server's connection, once checked."""
         client = last_json(transfer.client_output, "client")
         if not self._has_curl(transfer):
-            return self.measured(transfer, client, last_json(transfer.server_output, "server"))
+            return self.measured(transfer, client, self.connection(transfer))
         client["status"] = int(client["status"])
         if (
             transfer.download.duration_s is not None
@@ -218,11 +223,15 @@ class TcpRunner(KernelTcpRunner):
         if (client["status"], client["http_version"]) != (200, "2"):
             answer = f"status {client['status']} over HTTP {client['http_version']}"
             raise TransferFailed(f"client got {answer}, not 200 over HTTP 2")
-        connection = last_json(transfer.server_output, "server")
+        connection = self.connection(transfer)
         body = transfer.directory / BODY  # made with the first byte
         if client["bytes"] and file_sha256(body) != content_sha256(client["bytes"]):
             raise TransferFailed(f"client received {client['bytes']} bytes, not those sent")
         return self.measured(transfer, client, connection)
+
+    def connection(self, transfer: Transfer) -> dict[str, Any]:
+        """Return what the kernel said of the connection's end that the client knows."""
+        return last_json(transfer.server_output, "server")
 
     def measured(
         self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
@@ -237,10 +246,10 @@ class TcpRunner(KernelTcpRunner):
         Raises:
             TransferFailed: the connection is not the one that was asked for, or has failed.
         """
-        if self._has_curl(transfer):
-            outcome = Measurement(client["bytes"], client["completion_s"], client)
-        else:
+        if "error" in client:
             outcome = read_report(client, transfer.workload)
+        else:  # curl's, or the agent's in a guest
+            outcome = Measurement(client["bytes"], client["completion_s"], client)
         if connection is not None:
             self.check_connection(transfer, connection)
         return replace(outcome, details={**outcome.details, **(connection or {})})

@@ -34,8 +34,10 @@ class ClientSettings(ProgramSettings):
     address: str
     """The server's."""
     port: int
-    bind: str
-    """The client's address."""
+    bind: tuple[str, ...]
+    """The client's addresses, from which it tries to connect one after the other."""
+    attempt_delay_s: float = 0
+    """Between two attempts."""
     protocol: Literal["tcp", "mptcp"]
     certificate: Path
     tls: TlsVersion

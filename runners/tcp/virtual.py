@@ -16,8 +16,8 @@ from typing import Any, ClassVar, Literal, Protocol
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
 from minitopo_dc.runners.base import Transfer, TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
-from minitopo_dc.runners.processes.kernel_socket import Subflow, subflow
-from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, SubflowHistory, TcpInfoFile
+from minitopo_dc.runners.processes.kernel_socket import Subflow
+from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, TcpInfoFile
 from minitopo_dc.runners.tcp.settings import TlsVersion
 from minitopo_dc.runners.virtual import NO_CONGESTION, Congestion, FlowFacts
 from minitopo_dc.units import NS_PER_S
@@ -84,10 +84,8 @@ class TcpFlow:
         self._facts = facts
         self.transfer = guest_transfer(facts)
         self._multipath = runner.protocol == "mptcp"
-        self.history = SubflowHistory(samples=self._multipath)
-        self._seen: list[Subflow] = []
+        self.samples = AgentSamples(samples=self._multipath)
         self._last: Subflow | None = None
-        self._kind: dict[str, Any] | None = None
         self._moments: dict[str, int] = {}
         self._bytes = 0
         self._requests: list[tuple[float, float | None]] = []
@@ -117,6 +115,8 @@ class TcpFlow:
             client_port=clients[0][1],
             subflows=0 if self.endpoints is None else self.endpoints.subflow_limit,
             changes=() if self.endpoints is None else self.endpoints.orders(),
+            attempts=self.transfer.path_plan.attempts,
+            attempt_delay=round((self.transfer.path_plan.attempt_delay_s or 0) * NS_PER_S),
             does=_traffic(facts.workload, tls),
             sysctl=facts.sysctl,
         ).files()
@@ -131,7 +131,7 @@ class TcpFlow:
             self._moments[kind], *count = map(int, rest.split())
             self._bytes = sum(count, self._bytes)
         elif kind in ("subflow", "sample"):
-            (self._note_subflow if kind == "subflow" else self._note_sample)(*rest.split())
+            self._note_sample(self.samples.take(kind, rest))
         elif kind in ("sent", "answered"):
             self._note_request(kind, *map(int, rest.split()))
         elif kind == "begin":
@@ -155,9 +155,7 @@ class TcpFlow:
             raise TransferFailed(f"client has not ended ({self._state()})")
         is_download = isinstance(self._facts.workload, Download)
         client = self._download_report() if is_download else self._requests_report()
-        connection = None
-        if self._kind is not None and (self._bytes or not is_download):
-            connection = {**self._kind, "subflows": self.history.report()}
+        connection = self.samples.connection() if self._bytes or not is_download else None
         measured = self._runner.measured(self.transfer, client, connection)
         return replace(measured, path_samples=())  # `path_samples` has told them
 
@@ -186,19 +184,14 @@ class TcpFlow:
         """Return a time in s since time zero of the legs, when the client began to connect."""
         return (moment - self._facts.begin) / NS_PER_S
 
-    def _note_subflow(self, local: str, remote: str, port: str, info: str) -> None:
-        """Note what the kernel says of a subflow; one without a port has been disconnected."""
-        if int(port):
-            self._seen.append(subflow(local, (remote, int(port)), bytes.fromhex(info)))
-
-    def _note_sample(self, moment: str, ended: str, multipath: str, algorithm: str) -> None:
-        """Note that all subflows of a moment have been reported."""
-        seen, self._seen = self._seen, []
-        self._kind = {"multipath": multipath == "1", "congestion_control": algorithm}
+    def _note_sample(self, moment: int | None) -> None:
+        """Note that all subflows of a moment have been reported; None: not all."""
+        if moment is None:
+            return
+        seen = self.samples.latest
         self._last = seen[0] if seen else self._last
-        self.history.take(int(moment), seen, ended=ended == "1")
         if self._info is not None:
-            self._info.write(int(moment), seen)
+            self._info.write(moment, seen)
 
     def _note_request(self, kind: str, number: int, moment: int) -> None:
         if kind == "sent":

@@ -1,7 +1,8 @@
 """How long until data flow: a dead first path, a path that fails and returns, a second path late.
 
 Dual Connectivity learns of a dead or failed first leg by RRC (docs/paths.md), MP-QUIC and MPTCP by
-their own timers; a client of MP-QUIC may also try the next leg after a delay (RFC 8305, section 5).
+their own timers, ATSSS-LL by its echoes; a client of MP-QUIC or MPTCP may also try the next leg
+after a delay (RFC 8305, section 5).
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ LATER: dict[str, dict[str, Any]] = {
 SIZES_MB = (0.1, 1, 10)
 MPQUIC: dict[str, Any] = {"transport": "mpquic-picoquic", "mode": "multipath"}
 MPTCP: dict[str, Any] = {"transport": "mptcp", "mode": "multipath"}
+TCP: dict[str, Any] = {"transport": "tcp", "mode": "sc"}
+TRIED: dict[str, dict[str, Any]] = {
+    "MP-QUIC": MPQUIC,
+    "MPTCP": MPTCP,
+    "ATSSS, MPTCP to a proxy": MPTCP | {"mode": "atsss"},
+}
+"""Whose client chooses the leg on which a connection begins."""
 
 
 def cases(version: str) -> Iterator[Case]:
@@ -83,11 +91,14 @@ def later(base: dc.Scenario) -> Iterator[Case]:
 def ways(base: dc.Scenario, begin_s: float, end_s: float) -> Iterator[tuple[str, dc.Scenario]]:
     """Yield each way with leg 1 away; Dual Connectivity's nodes know of it once T310 has ended."""
     away = base.evolve(legs={0: {"outages": [(begin_s, end_s)]}})
-    yield "MP-QUIC", away.evolve(**MPQUIC)
-    for delay_ms in DELAYS_MS:
-        paths = {"attempt_delay_ms": delay_ms}
-        yield f"MP-QUIC, next attempt after {delay_ms} ms", away.evolve(**MPQUIC, paths=paths)
-    yield "MPTCP", away.evolve(**MPTCP)
+    for way, fields in TRIED.items():
+        yield way, away.evolve(**fields)
+        for delay_ms in DELAYS_MS:
+            paths = {"attempt_delay_ms": delay_ms}
+            yield f"{way}, next attempt after {delay_ms} ms", away.evolve(**fields, paths=paths)
+    tries = {"paths": {"attempt_delay_ms": DELAYS_MS[1]}}
+    yield f"TCP, next attempt after {DELAYS_MS[1]} ms", away.evolve(**TCP, **tries)
+    yield "ATSSS-LL", away.evolve(mode="atsss")
     known_ms = 1000 * (end_s - begin_s) - 1000
     failure = {"at_s": begin_s, "mcg_failure": 1, "interruption_ms": known_ms}
     failing = base.evolve(mobility=[failure])

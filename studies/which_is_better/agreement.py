@@ -1,6 +1,7 @@
 """Compare the outcomes of two directories: `python studies/which_is_better/agreement.py A B`.
 
-They may be of both clocks, or of two versions: points that both have are compared.
+They may be of both clocks, or of two versions: points that both have are compared. Directories of
+`atsss` have no two sides here, so that the goodputs of the ways are compared.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pandas as pd
-from ratios import MARGIN
+from ratios import MARGIN, by_way, of
 from report import downloads, tcp_points
 
 import minitopo_dc as dc
@@ -45,8 +46,25 @@ def same(first: pd.DataFrame, second: pd.DataFrame) -> Iterator[Agreement]:
             yield Agreement(name, len(both), part.share, part.low, part.high, both[~alike])
 
 
+def goodputs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
+    """Return the goodputs of each network and way of downloads that both have, and their ratio.
+
+    A run that failed counts as goodput 0; one that the machine disturbed does not count.
+    """
+    columns = {
+        side: by_way(of(runs, "download"), "goodput_mbps", failed=0.0).stack()
+        for side, runs in (("first", first), ("second", second))
+    }
+    both = pd.DataFrame(columns).dropna().reset_index()
+    both["ratio"] = both["first"] / both["second"]
+    return both.sort_values(["way", "point"])[["way", "point", "control", *columns, "ratio"]]
+
+
 if __name__ == "__main__":
-    for found in same(*map(dc.load, sys.argv[1:3])):
+    tables = [dc.load(directory) for directory in sys.argv[1:3]]
+    if "stack" in tables[0]:
+        sys.exit(goodputs(*tables).to_string(index=False))
+    for found in same(*tables):
         interval = f"{found.low:.2f} to {found.high:.2f}"
         print(f"{found.experiment}: {found.same:.2f} ({interval}) of {found.points} points")  # noqa: T201
         print(found.others.to_string())  # noqa: T201

@@ -47,9 +47,10 @@ def test_mptcp_ends_at_a_proxy_and_is_multipath_up_to_there() -> None:
     assert (flow.mode, flow.proxied, flow.legs) == ("multipath", True, (2, 1))
 
 
-def test_the_real_clock_has_no_proxy() -> None:
-    with pytest.raises(SettingsError, match="which only the virtual clock has"):
-        check_fields(steered(transport="mptcp", options={}, clock="real"))
+def test_a_proxy_on_the_real_clock_has_a_wire_behind_it_also_without_a_delay() -> None:
+    checked = check_fields(steered(transport="mptcp", options={}, clock="real"))
+    (wire,) = checked.real.backhaul
+    assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (0, 0)
 
 
 def test_a_proxy_carries_what_the_agent_sends() -> None:

@@ -13,6 +13,7 @@ from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
+from tests.linux_guest.guests import needs_guest
 from tests.picoquic.extension import needs_picoquic
 
 pytestmark = needs_picoquic
@@ -88,11 +89,59 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
     assert never.details["path_use"] == {"1": "used", "2": "over first"}
 
 
-@pytest.mark.parametrize("field", ["attempt_delay_ms", "others_after_kb"])
-def test_a_transport_without_attempts_refuses_them(field: str) -> None:
-    values = {"transport": "mptcp", "mode": "multipath", "legs": [NEAR, NEAR], "paths": {field: 9}}
-    with pytest.raises(SettingsError, match="attempt_delay_ms nor others_after_kb"):
+@pytest.mark.parametrize(
+    ("transport", "paths", "words"),
+    [
+        ("mptcp", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
+        (
+            "mpquic",
+            {"others_after_kb": 9},
+            "from the beginning to the end; with a schedule allowed",
+        ),
+        (
+            "mptcp",
+            {"attempt_delay_ms": 9, "schedule": [{"at_s": 1, "abandon": 1}]},
+            "attempt_delay_ms: transport mptcp has no schedule beside it",
+        ),
+    ],
+)
+def test_a_transport_refuses_a_start_that_it_lacks(
+    transport: str, paths: dict[str, Any], words: str
+) -> None:
+    values = {"transport": transport, "mode": "multipath", "legs": [NEAR, NEAR], "paths": paths}
+    with pytest.raises(SettingsError, match=words):
         check_scenario(Scenario.check(values, "test"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"paths": {"initial": [2, 1]}}, "mode sc has one path"),
+        (
+            {"transport": "quic", "paths": {"attempt_delay_ms": 250}},
+            "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic",
+        ),
+        ({"mode": "dc", "paths": {"attempt_delay_ms": 250}}, "mode dc has no paths"),
+    ],
+)
+def test_one_leg_has_attempts_and_no_paths(fields: dict[str, Any], words: str) -> None:
+    values = {"transport": "tcp", "mode": "sc", "legs": [NEAR, NEAR], "clock": "virtual"}
+    with pytest.raises(SettingsError, match=words):
+        check_scenario(Scenario.check(values | fields, "test"))
+
+
+@needs_guest
+@pytest.mark.parametrize(("transport", "mode"), [("tcp", "sc"), ("mptcp", "atsss")])
+def test_kernels_connect_over_the_leg_that_answers(
+    transport: str, mode: str, tmp_path: Path
+) -> None:
+    values = {"transport": transport, "mode": mode, "clock": "virtual", "legs": [DEAD, NEAR]}
+    values |= {"workload": {"size_mb": 0.1}, "paths": {"attempt_delay_ms": 250}}
+    result = run_virtual(Scenario.check(values, "test"), tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
+    assert result.leg_bytes is not None
+    assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)
 
 
 def test_a_delay_below_nothing_is_refused() -> None:

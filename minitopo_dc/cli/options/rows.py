@@ -110,7 +110,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
         }
         for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
         for mode in modes
-        if _supports_mode(name, mode) and (base.clock != "real" or not is_proxied(mode, name))
+        if _supports_mode(name, mode)
         for bearer in _bearers(arguments, base, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):

@@ -4,6 +4,8 @@
  * The server has the kernel's first network and card 0, the client another network and all further
  * cards, one for each leg. A proxy between them has a third network and the last card. What they do
  * is in /orders; what became of it is reported as frames.
+ *
+ * As `agent proxy FILE` it is the proxy alone, an ordinary program on a host that is set up.
  */
 #include "agent.h"
 
@@ -241,18 +243,23 @@ static void be_server(const struct orders *o, pid_t client)
 	waitpid(client, NULL, 0);
 }
 
-int main(void)
+int main(int count, char **words)
 {
 	static struct orders o;
 	int to_client[2], from_client[2], to_proxy[2];
 	char name[IFNAMSIZ];
 	pid_t client, proxy;
 
+	if (count == 3 && !strcmp(words[1], "proxy")) {
+		read_orders(&o, words[2]);
+		run_proxy(&o);
+		return 0;
+	}
 	if (mount("proc", "/proc", "proc", 0, NULL) || pipe2(to_client, O_CLOEXEC) || pipe2(from_client, O_CLOEXEC) ||
 	    pipe2(to_proxy, O_CLOEXEC))
 		die("mount");
 	prctl(PR_SET_TIMERSLACK, 1); /* ns: who sleeps until a moment wakes then */
-	read_orders(&o);
+	read_orders(&o, "/orders");
 	put("/proc/sys/net/ipv4/tcp_mem", TCP_MEMORY);
 	if (o.programs) {
 		put("/proc/sys/net/ipv4/tcp_allowed_congestion_control", "reno cubic bbr");

@@ -53,13 +53,15 @@ struct orders {
 	struct sockaddr_storage server, client[CLIENTS + 1]; /* by their cards */
 	int proxied; /* whether the client's connection ends at a proxy, whose card is behind the client's */
 	struct sockaddr_storage proxy;
+	int attempts, attempt[CLIENTS]; /* cards to connect from while nothing has answered, behind the first */
+	int64_t attempt_delay;
 	int64_t flight[FLIGHTS][2]; /* bytes of the handshake: the client's, the server's answer */
 	struct shape request, answer;
 	struct change *change;
 };
 
 /* orders.c */
-void read_orders(struct orders *o);
+void read_orders(struct orders *o, const char *file);
 socklen_t address_length(const struct orders *o);
 const struct sockaddr_storage *peer(const struct orders *o);
 int64_t shape_bytes(const struct shape *s);

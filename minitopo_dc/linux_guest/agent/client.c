@@ -2,6 +2,7 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
@@ -41,10 +42,9 @@ static void end_calls_at(int64_t moment)
 	setitimer(ITIMER_REAL, &timer, NULL);
 }
 
-static int made(const struct orders *o, int port)
+static int made(const struct orders *o, int card, int port)
 {
-	const struct sockaddr_storage *address = &o->client[o->first];
-	struct sockaddr_storage from = *address;
+	struct sockaddr_storage from = o->client[card];
 	int on = 1, s = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, o->multipath ? IPPROTO_MPTCP_ : 0);
 
 	((struct sockaddr_in *)&from)->sin_port = htons(port);
@@ -167,16 +167,90 @@ static void requests(const struct orders *o, int s)
 	report("end %ld %ld", now(), answered * o->answer.body);
 }
 
+/* The next thing of a connection's start: an attempt that has ended, or none by a moment (NEVER: no such). */
+static struct pollfd *next_event(struct pollfd *attempts, int count, int64_t until)
+{
+	int64_t left = until == NEVER ? 0 : until - now();
+	struct timespec wait = { left / NS_PER_S, left % NS_PER_S };
+	int ready;
+
+	if (left < 0)
+		wait = (struct timespec){ 0, 0 };
+	ready = ppoll(attempts, count, until == NEVER ? NULL : &wait, NULL);
+	if (ready < 0)
+		stop("connect", 0);
+	for (int i = 0; ready && i < count; i++)
+		if (attempts[i].revents)
+			return &attempts[i];
+	return NULL;
+}
+
+/* Begin to connect from a card. */
+static struct pollfd begun(const struct orders *o, int card, int port)
+{
+	int s = made(o, card, port);
+
+	if (fcntl(s, F_SETFL, O_NONBLOCK) || (connect(s, (void *)peer(o), address_length(o)) && errno != EINPROGRESS))
+		die("connect");
+	return (struct pollfd){ s, POLLOUT, 0 };
+}
+
+static int error_of(int s)
+{
+	int error = 0;
+	socklen_t bytes = sizeof error;
+
+	return getsockopt(s, SOL_SOCKET, SO_ERROR, &error, &bytes) ? errno : error;
+}
+
+/* One of the attempts, which is kept; the others are given up. */
+static int kept(struct pollfd *attempts, int count, const struct pollfd *one)
+{
+	for (int i = 0; i < count; i++)
+		if (attempts[i].fd >= 0 && &attempts[i] != one)
+			close(attempts[i].fd);
+	if (fcntl(one->fd, F_SETFL, 0))
+		die("fcntl");
+	return one->fd;
+}
+
+/* The first connection that is ready, of attempts that begin one after the other (RFC 8305, section 5). */
+static int quickest(const struct orders *o, int port)
+{
+	static struct pollfd attempts[CLIENTS];
+	int count = 0, failed = 0;
+	int64_t next = now();
+
+	for (;;) {
+		struct pollfd *p;
+
+		if (now() >= next) {
+			attempts[count] = begun(o, count ? o->attempt[count - 1] : o->first, port);
+			next = count++ < o->attempts ? next + o->attempt_delay : NEVER;
+		}
+		p = next_event(attempts, count, next);
+		if (!p)
+			continue;
+		errno = error_of(p->fd);
+		if (!errno)
+			return kept(attempts, count, p);
+		close(p->fd);
+		p->fd = -1;
+		if (++failed > o->attempts)
+			stop("connect", 0);
+		next = next == NEVER ? NEVER : now();
+	}
+}
+
 /* Connect from a port (0: any), and do what is to be done. `connected` is told, -1: nobody is. */
 static void run_once(const struct orders *o, int port, int connected)
 {
-	int s = made(o, port);
+	int s;
 
 	report("begin %ld", now());
 	if (o->duration)
 		end_calls_at(o->begin + o->duration);
-	if (connect(s, (void *)peer(o), address_length(o)))
-		stop("connect", 0);
+	s = quickest(o, port);
 	report("connected %ld", now());
 	if (connected >= 0 && write(connected, "", 1) != 1)
 		die("write");

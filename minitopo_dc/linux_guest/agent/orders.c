@@ -1,4 +1,4 @@
-/* What the guest is to do (/orders, written by guest.py), and the content that it sends. */
+/* What the agent is to do (a file that orders.py writes), and the content that it sends. */
 #include "agent.h"
 
 #include <arpa/inet.h>
@@ -84,6 +84,16 @@ static int read_setting(struct orders *o, const char *line)
 	return ++o->settings <= SETTINGS;
 }
 
+static int read_attempt(struct orders *o, const char *line)
+{
+	int card;
+
+	if (sscanf(line, "attempt %d %ld", &card, &o->attempt_delay) != 2)
+		return 0;
+	o->attempt[o->attempts % CLIENTS] = card;
+	return ++o->attempts <= CLIENTS;
+}
+
 static int read_line(struct orders *o, const char *line)
 {
 	char text[WORD];
@@ -115,16 +125,16 @@ static int read_line(struct orders *o, const char *line)
 	       sscanf(line, "first %d %d", &o->first, &o->client_port) == 2 ||
 	       sscanf(line, "congestion-control %63s", o->congestion_control) == 1 ||
 	       read_shape(line, "request", &o->request) || read_shape(line, "answer", &o->answer) || read_change(o, line) ||
-	       read_setting(o, line);
+	       read_attempt(o, line) || read_setting(o, line);
 }
 
-void read_orders(struct orders *o)
+void read_orders(struct orders *o, const char *file)
 {
-	FILE *f = fopen("/orders", "r");
+	FILE *f = fopen(file, "r");
 	char line[512];
 
 	if (!f)
-		die("/orders");
+		die(file);
 	o->stop_signal = SIGTERM;
 	while (fgets(line, sizeof line, f))
 		if (!read_line(o, line)) {
@@ -132,7 +142,7 @@ void read_orders(struct orders *o)
 			die(line);
 		}
 	fclose(f);
-	if (!o->programs)
+	if (o->count)
 		read_content();
 }
 

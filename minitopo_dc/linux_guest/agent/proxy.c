@@ -2,6 +2,7 @@
  * The proxy between client and server: MPTCP with the one, TCP with the other, and their bytes between.
  *
  * It connects to the server when the client has, so that bytes flow when they do in the order of RFC 8803.
+ * A connection by which a client sends nothing is one of several attempts, and not the one that it keeps.
  */
 #include "agent.h"
 
@@ -19,6 +20,7 @@ enum end { OPEN, ENDED, CLOSED };
 struct way {
 	int from, to;
 	enum end end;
+	int carried; /* whether there was anything to pass on */
 	ssize_t begin, filled;
 	uint8_t data[BUFFER_BYTES];
 };
@@ -29,6 +31,7 @@ static void fill(struct way *w)
 
 	w->begin = 0;
 	w->filled = got > 0 ? got : 0;
+	w->carried |= got > 0;
 	if (!got || (got < 0 && errno != EAGAIN))
 		w->end = ENDED;
 }
@@ -57,8 +60,8 @@ static short events(const struct way *in, const struct way *out)
 	return (in->begin == in->filled && in->end == OPEN ? POLLIN : 0) | (out->begin < out->filled ? POLLOUT : 0);
 }
 
-/* Pass bytes both ways until both have ended, and sample the client's connection. */
-static void relay(const struct orders *o, int client, int server)
+/* Pass bytes both ways until both have ended, and sample the client's connection. Whether it sent any. */
+static int relay(const struct orders *o, int client, int server)
 {
 	static struct way down, up;
 	int64_t next = now();
@@ -81,17 +84,27 @@ static void relay(const struct orders *o, int client, int server)
 			break;
 	}
 	sample(client);
+	return up.carried;
+}
+
+/* Take a client's connection to the server; whether it sent anything. */
+static int serve(const struct orders *o, int client)
+{
+	int carried, server = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (server < 0 || connect(server, (void *)&o->server, address_length(o)))
+		die("the proxy's connection to the server");
+	no_delay(server);
+	carried = relay(o, client, server);
+	close(client);
+	close(server);
+	return carried;
 }
 
 void run_proxy(const struct orders *o)
 {
-	int client = accepted(listening(o, &o->proxy, 1));
-	int server = socket(o->family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int l = listening(o, &o->proxy, 1);
 
-	if (server < 0 || connect(server, (void *)&o->server, address_length(o)))
-		die("proxy");
-	no_delay(server);
-	relay(o, client, server);
-	close(client);
-	close(server);
+	while (!serve(o, accepted(l)))
+		;
 }

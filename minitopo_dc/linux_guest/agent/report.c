@@ -1,7 +1,7 @@
 /*
- * The agent's words to who runs the guest: frames of a type that nobody else uses, on a card.
- *
- * They arrive at the moment at which they are sent, and disturb nothing.
+ * The agent's words to who runs it. Out of a guest they are frames of a type that nobody else uses,
+ * on a card: they arrive at the moment at which they are sent, and disturb nothing. Else they are
+ * lines of standard output.
  */
 #include "agent.h"
 
@@ -49,7 +49,7 @@ void report_by(const char *name)
 static void send_words(const char *words, int bytes)
 {
 	if (channel < 0 || sendto(channel, words, bytes, 0, (void *)&channel_to, sizeof channel_to) != bytes)
-		dprintf(2, "agent: %.*s\n", bytes, words); /* the guest's console */
+		dprintf(1, "%.*s\n", bytes, words); /* the guest's console */
 }
 
 void report(const char *format, ...)

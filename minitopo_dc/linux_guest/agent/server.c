@@ -162,12 +162,15 @@ int accepted(int l)
 {
 	int s = accept4(l, NULL, NULL, SOCK_CLOEXEC);
 
+	if (s < 0 && stopped)
+		exit(0);
 	if (s < 0)
 		die("accept");
 	return s;
 }
 
-static void handshake(const struct orders *o, int s)
+/* Whether the client went through with it: of several attempts it keeps one. It may also go, and say why. */
+static int handshake(const struct orders *o, int s)
 {
 	for (int i = 0; i < o->flights; i++) {
 		int64_t left = o->flight[i][0];
@@ -175,8 +178,10 @@ static void handshake(const struct orders *o, int s)
 		while (left > 0) {
 			ssize_t got = recv(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, 0);
 
+			if (got <= 0 && o->attempts && !i && left == o->flight[0][0])
+				return 0;
 			if (got <= 0)
-				exit(0); /* the client has gone, and says why */
+				exit(0);
 			left -= got;
 		}
 		memset(buffer, 0, sizeof buffer);
@@ -184,6 +189,7 @@ static void handshake(const struct orders *o, int s)
 			if (send(s, buffer, left < BUFFER_BYTES ? left : BUFFER_BYTES, MSG_NOSIGNAL) < 0)
 				exit(0);
 	}
+	return 1;
 }
 
 /* Take what has arrived of requests. Whether the connection is there. */
@@ -269,7 +275,10 @@ static void serve(const struct orders *o, int l, int measured)
 {
 	struct server t = { .o = o, .s = accepted(l) };
 
-	handshake(o, t.s);
+	while (!handshake(o, t.s)) {
+		close(t.s);
+		t.s = accepted(l);
+	}
 	do
 		if (measured)
 			sample(t.s);

@@ -64,7 +64,8 @@ def testbed(scenario: Scenario, directory: Path) -> Iterator[Testbed]:
     ]
     sizes = (len(scenario.legs), len(scenario.real.backhaul))
     with registered(), network(*sizes, scenario.ip_version) as hosts:
-        for host in (hosts.server, hosts.client):
+        ends = [hosts.server, hosts.client, *([hosts["agg"]] if scenario.is_proxied else [])]
+        for host in ends:
             set_sysctl(host, scenario.real.sysctl)
         pairs = ((element, hosts[element.host]) for element in settings)
         observed = (hosts[name] for name in scenario.real.captured_hosts)

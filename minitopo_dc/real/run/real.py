@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from minitopo_dc.linux_guest.library import proxy_missing
 from minitopo_dc.real.machine import facts, probe_kernel
 from minitopo_dc.real.network.cpu_limit import CpuLimit, cpu_limit, cpu_limit_obstacle
 from minitopo_dc.real.network.elements import stop_all
@@ -26,12 +27,22 @@ from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
 from minitopo_dc.runs.routers import client_legs
 from minitopo_dc.scenario import LegSettings, Scenario
-from minitopo_dc.scenario.addresses import SERVER_PORT, client_address, server_address
+from minitopo_dc.scenario.addresses import (
+    SERVER_PORT,
+    client_address,
+    proxy_address,
+    server_address,
+)
 from minitopo_dc.workloads import Measurement, Ping
 
 
 def make_jobs(
-    scenario: Scenario, directory: Path, *, servers: Sequence[str], client: Callable[[int], str]
+    scenario: Scenario,
+    directory: Path,
+    *,
+    servers: Sequence[str],
+    client: Callable[[int], str],
+    proxy: str | None = None,
 ) -> list[Job]:
     """Return one transfer for each flow, with a port of its own.
 
@@ -42,6 +53,7 @@ def make_jobs(
         directory: of the run.
         servers: its addresses; flows use the first, workload `ping` all.
         client: gives the client's address on a leg (1, 2, ...).
+        proxy: the address of proxies on the UPF.
     """
     made = make_certificate(directory, servers[:1])
     jobs = []
@@ -62,6 +74,7 @@ def make_jobs(
             plugins=tuple(scenario.plugins),
             paths=flow.paths,
             leg_addresses=tuple(client(leg) for leg in range(1, len(scenario.legs) + 1)),
+            proxy_address=proxy if flow.proxied else None,
         )
         jobs.append(Job(get_runner(flow.transport), transfer, kept.name if scenario.flows else ""))
     return jobs
@@ -78,12 +91,13 @@ def run_flows(
     check: Callable[[], None],
     watch: Watch,
     cpu: CpuLimit | None = None,
+    proxy: EmulatedHost | None = None,
 ) -> list[Measurement]:
     """Run the transfers; `rate_file` gets what reached the client, in intervals.
 
     `on_start` is called when all servers listen; `check` now and then from then on, to raise
-    RunFailedError when the testbed is not whole; `watch` learns of servers and clients; `cpu` is
-    the limit that the clients share.
+    RunFailedError when the testbed is not whole; `watch` learns of servers, proxies and clients;
+    `cpu` is the limit that the clients share; `proxy` is the host of proxies, if there are any.
 
     Raises:
         TransferFailed: bytes are missing, a process failed, the time was over.
@@ -99,7 +113,13 @@ def run_flows(
 
     try:
         with sampler:  # whose last sample is that of its end
-            return run_transfers(jobs, WatchedHost(server, watch), clients, on_start=start)
+            return run_transfers(
+                jobs,
+                WatchedHost(server, watch),
+                clients,
+                on_start=start,
+                proxy=proxy and WatchedHost(proxy, watch),
+            )
     except TransferFailed:
         check()
         raise
@@ -253,6 +273,8 @@ def run_real(
 def lacking(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a scenario, beside what transports need, or None."""
     reason = ipv6_obstacle(scenario)
+    if reason is None and scenario.is_proxied:
+        reason = proxy_missing()
     if reason is None and scenario.real.client_cpu_percent is not None:
         missing = cpu_limit_obstacle()
         reason = missing and f"real.client_cpu_percent: {missing}"
@@ -319,6 +341,7 @@ def _transfer(
             for link in range(1, max(1, len(scenario.real.backhaul)) + 1)
         ],
         client=lambda leg: client_address(leg, version),
+        proxy=proxy_address(version, agg=True),
     )
 
     def start() -> None:
@@ -337,6 +360,7 @@ def _transfer(
             check=bed.check,
             watch=watch,
             cpu=cpu,
+            proxy=bed.hosts["agg"] if scenario.is_proxied else None,
         )
     return [with_serialisation(scenario, measured) for measured in measurements]
 
