@@ -282,6 +282,15 @@ class Runner(ABC):
         """Return why one of its options cannot be had here, on this clock."""
         return None
 
+    def proxy_refusal(
+        self,
+        workload: Workload,  # noqa: ARG002 (a hook)
+        options: Mapping[str, Any],  # noqa: ARG002
+        ip_version: int,  # noqa: ARG002
+    ) -> str | None:
+        """Return what its connection to a proxy on the UPF cannot be or carry, and what can."""
+        return None
+
     def refusal(self, workload: Workload) -> str | None:
         """Return why it does not carry a workload and what is allowed, None when it does."""
         if not self.carries(type(workload)):

@@ -10,7 +10,6 @@ from minitopo_dc.fields import Direction, IpVersion, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
-from minitopo_dc.runners.tcp.virtual import is_of_agent
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import (
@@ -240,16 +239,17 @@ def check_virtual(scenario: Scenario) -> None:
 
 
 def _check_proxies(scenario: Scenario) -> None:
-    """Refuse a proxy on the UPF on the real clock, and programs that would not connect to it."""
+    """Refuse a proxy on the UPF on the real clock, and what cannot connect to it."""
     for flow in scenario.resolved_flows:
+        tunnel = [name for name in flow.options if name.startswith("tunnel_")]
+        if tunnel and not flow.proxied:
+            raise SettingsError(f"options.{tunnel[0]}: needs mode: atsss")
         where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
         if flow.proxied and scenario.clock == "real":
             raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
-        if flow.proxied and not is_of_agent(flow.workload):
-            allowed = "allowed: download, request-response"
-            raise SettingsError(
-                f"{where}, which carries no workload {flow.workload.kind}; {allowed}"
-            )
+        refuse = get_runner(flow.transport).proxy_refusal
+        if flow.proxied and (reason := refuse(flow.workload, flow.options, scenario.ip_version)):
+            raise SettingsError(f"{where}, {reason}")
 
 
 def _check_earlier_downloads(scenario: Scenario) -> None:

@@ -12,7 +12,7 @@ from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, ecn_of, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.runners.certificate import SERVER_NAME, write_files
-from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
+from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
     check_negotiated,
@@ -46,15 +46,22 @@ class PicoquicPair:
         if options.ecn:
             for host in (flow.client_host, flow.server_host):
                 host.set_ecn(ecn_of(congestion_control(flow.congestion_control)))
-        self._flow = flow
+        self._flow, self._options = flow, options
         seed(flow.seed)
-        client, server = _connections(flow, options)
+        asking, answering = self._sessions(flow, options)
+        end = End if flow.key_frame_address else EndInC
+        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
+        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+
+    def _sessions(
+        self, flow: VirtualFlow, options: PicoquicOptions
+    ) -> tuple[ClientSession, ServerSession]:
+        client, server = connections(flow, options)
         client_marked = server_marked = None
         if flow.key_frame_address is not None:
-            marked = _connections(flow, options)
+            marked = connections(flow, options)
             client_marked = MarkedSession(marked[0], flow.key_frame_address)
             server_marked = MarkedSession(marked[1])
-        end = End if flow.key_frame_address else EndInC
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
         asking = ClientSession(
             client,
@@ -62,18 +69,18 @@ class PicoquicPair:
             addresses,
             flow.server_address,
             flow.begin,
-            workload=flow.workload,
+            make=client_of(flow.workload),
             marked=client_marked,
         )
         answering = ServerSession(
             server,
             [address for address, _ in addresses],
             flow.begin,
-            workload=flow.workload,
+            make=server_of(flow.workload),
+            bare=flow.workload.bare_streams,
             marked=server_marked,
         )
-        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
-        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+        return asking, answering
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -96,8 +103,12 @@ class PicoquicPair:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         measured = read_report(report, self._flow.workload)
         several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
-        check_negotiated(negotiated, self._flow.congestion_control, multipath=several)
+        check_negotiated(negotiated, self._control(self._options), multipath=several)
         return measured
+
+    def _control(self, options: PicoquicOptions) -> str:  # noqa: ARG002 (a hook)
+        """Return the congestion control of the connection over the legs."""
+        return self._flow.congestion_control
 
     def congestion(self) -> Congestion:
         """Return the congestion of a connection with one path; picoquic tells no threshold."""
@@ -188,9 +199,18 @@ class EndInC(End[AnySession]):
         return self.step(now, ())
 
 
-def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connection, Connection]:
-    """Return the client's end and the server's, neither of which has sent anything."""
+def connections(
+    flow: VirtualFlow, options: PicoquicOptions, **changes: Any
+) -> tuple[Connection, Connection]:
+    """Return the client's end and the server's, neither of which has sent anything.
+
+    Args:
+        flow: whose ends they are.
+        options: of its runner.
+        changes: fields of both ends' `Configuration` that are not those of the flow.
+    """
     now = flow.client_host.now
+    frame = changes.pop("datagram_frame", datagram_frame(flow.workload))
     common: dict[str, Any] = {
         "alpn": ALPN,
         "server_name": SERVER_NAME,
@@ -204,6 +224,7 @@ def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connectio
         "weights": options.weights,
         "takes_turns": flow.workload.takes_turns,
         "idle_timeout_s": idle_timeout_s(flow.workload),
+        **changes,
     }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         certificate, key = write_files(Path(name))
@@ -214,7 +235,7 @@ def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connectio
                     certificate=certificate,
                     key=None if role == "client" else key,
                     qlog=_log_directory(flow, role) if options.qlog else None,
-                    datagram_frame=datagram_frame(flow.workload) if role == "client" else 0,
+                    datagram_frame=frame if role == "client" else 0,
                     **common,
                 ),
                 now,
