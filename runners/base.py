@@ -179,6 +179,8 @@ class Runner(ABC):
     takes_paths: ClassVar[bool] = False
     # Its client tries one leg after the other, or opens other paths later: fields of `paths`.
     start_fields: ClassVar[tuple[str, ...]] = ()
+    # With mode: atsss it has a proxy on the UPF on the real clock, too (`proxy_command`).
+    has_real_proxy: ClassVar[bool] = False
     # The most legs on which it has paths; None: all.
     path_limit: ClassVar[int | None] = None
     # Its paths are those of the client's host: with a schedule it must be alone in a run.
@@ -284,6 +286,15 @@ class Runner(ABC):
         virtual: bool,  # noqa: ARG002
     ) -> str | None:
         """Return why one of its options cannot be had here, on this clock."""
+        return None
+
+    def proxy_refusal(
+        self,
+        workload: Workload,  # noqa: ARG002 (a hook)
+        options: Mapping[str, Any],  # noqa: ARG002
+        ip_version: int,  # noqa: ARG002
+    ) -> str | None:
+        """Return what its connection to a proxy on the UPF cannot be or carry, and what can."""
         return None
 
     def refusal(self, workload: Workload) -> str | None:

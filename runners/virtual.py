@@ -147,6 +147,7 @@ class FlowFacts:
         server_address: where the client connects to.
         client_addresses: by the leg that their packets take; the primary one first.
         proxy_address: where the client's connection ends instead, if there is a proxy.
+        wire_ns: the one-way delay (ns) of the wire between gnb, or a proxy on it, and the server.
         key_frame_address: the client's of a connection of key frames, if there is one.
         leg_addresses: the client's on every leg, also on those that the flow does not use.
         directory: for its logs.
@@ -166,6 +167,7 @@ class FlowFacts:
     leg_addresses: tuple[str, ...]
     key_frame_address: Address | None = None
     proxy_address: Address | None = None
+    wire_ns: int = 0
     directory: Path
     begin: int
     seed: int

@@ -292,6 +292,11 @@ class Connection:
         result = self._lib.mdc_send_datagram(self._endpoint, data, len(data))
         self._check(result, "queue_datagram_frame")
 
+    @property
+    def waiting_datagrams(self) -> int:
+        """Return how many DATAGRAM frames wait for the congestion windows."""
+        return int(self._lib.mdc_waiting_datagrams(self._endpoint, self._ffi.NULL))
+
     # Paths.
 
     def open_path(self, local: Address, remote: Address, now: int) -> None:

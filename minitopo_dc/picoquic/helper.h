@@ -163,6 +163,7 @@ int mdc_write_pattern(mdc_endpoint *endpoint, uint64_t stream, const uint8_t *bl
 int mdc_stop_sending(mdc_endpoint *endpoint, uint64_t stream, uint64_t error);
 int mdc_reset_stream(mdc_endpoint *endpoint, uint64_t stream, uint64_t error);
 int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length);
+int mdc_waiting_datagrams(mdc_endpoint *endpoint, uint64_t *bytes);
 int mdc_open_path(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 int mdc_abandon_path(mdc_endpoint *endpoint, uint64_t path, uint64_t reason, uint64_t now);
 int mdc_set_path_status(mdc_endpoint *endpoint, uint64_t path, int backup, uint64_t now);

@@ -115,7 +115,7 @@ void mdc_count_sent(mdc_scheduler *scheduler, int place)
 
 /* What the application has written and no path has sent; 0 where the scheduler does not ask, as it
  * takes a look at each stream. */
-static uint64_t unsent_bytes(const mdc_endpoint *endpoint)
+static uint64_t unsent_bytes(mdc_endpoint *endpoint)
 {
     picoquic_stream_head_t *stream = picoquic_first_stream(endpoint->connection);
     uint64_t bytes = 0;
@@ -127,6 +127,7 @@ static uint64_t unsent_bytes(const mdc_endpoint *endpoint)
     for (; stream != NULL; stream = picoquic_next_stream(stream))
         for (const picoquic_stream_queue_node_t *node = stream->send_queue; node != NULL; node = node->next_stream_data)
             bytes += node->length - node->offset;
+    mdc_waiting_datagrams(endpoint, &bytes);
     return bytes;
 }
 

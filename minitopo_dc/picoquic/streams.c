@@ -181,3 +181,15 @@ int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length
         return -1;
     return picoquic_queue_datagram_frame(endpoint->connection, length, data);
 }
+
+/* How many DATAGRAM frames wait for the congestion windows, and the bytes of them all, unless NULL. */
+int mdc_waiting_datagrams(mdc_endpoint *endpoint, uint64_t *bytes)
+{
+    const picoquic_misc_frame_header_t *frame = is_live(endpoint) ? endpoint->connection->first_datagram : NULL;
+    int count = 0;
+
+    for (; frame != NULL; frame = frame->next_misc_frame, count++)
+        if (bytes != NULL)
+            *bytes += frame->length;
+    return count;
+}

@@ -210,9 +210,12 @@ def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
 
 
 def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:
-    """Return what a flow's client started too late for, as a failed run's reason; None: nothing."""
+    """Return what a flow's client started too late for, as a failed run's reason; None: nothing.
+
+    On the virtual clock it starts when it is to: as soon as a tunnel is open.
+    """
     started_s = measured.started_s
-    if started_s <= LATEST_START_S:
+    if started_s <= LATEST_START_S or scenario.clock == "virtual":
         return None
     moments = [moment for leg in scenario.legs for moment in leg.moments()]
     moments += [event.at_s for event in flow.paths.events] if flow.paths is not None else []

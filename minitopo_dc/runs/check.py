@@ -10,7 +10,6 @@ from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
-from minitopo_dc.runners.tcp.virtual import is_of_agent
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
 from minitopo_dc.scenario import (
@@ -250,14 +249,18 @@ def check_virtual(scenario: Scenario) -> None:
 
 
 def _check_proxies(scenario: Scenario) -> None:
-    """Refuse what a proxy on the UPF does not carry on both clocks."""
+    """Refuse what cannot connect to a proxy on the UPF, or what the proxy does not carry."""
     for flow in scenario.resolved_flows:
+        tunnel = [name for name in flow.options if name.startswith("tunnel_")]
+        if tunnel and not flow.proxied:
+            raise SettingsError(f"options.{tunnel[0]}: needs mode: atsss")
         where = f"mode atsss: transport {flow.transport} ends at a proxy on gnb"
-        if flow.proxied and not is_of_agent(flow.workload):
-            allowed = "allowed: download, request-response"
-            raise SettingsError(
-                f"{where}, which carries no workload {flow.workload.kind}; {allowed}"
-            )
+        runner = get_runner(flow.transport)
+        if flow.proxied and scenario.clock == "real" and not runner.has_real_proxy:
+            raise SettingsError(f"{where}, which only the virtual clock has; allowed: virtual")
+        refuse = runner.proxy_refusal
+        if flow.proxied and (reason := refuse(flow.workload, flow.options, scenario.ip_version)):
+            raise SettingsError(f"{where}, {reason}")
 
 
 def _check_earlier_downloads(scenario: Scenario) -> None:

@@ -17,8 +17,8 @@ FlowMode = Literal["sc", "dc", "dc-duplicate", "atsss", "multipath"]
 split by the transport."""
 DUAL_CONNECTIVITY: tuple[FlowMode, ...] = ("dc", "dc-duplicate", "atsss")
 """The modes whose bearer has several legs."""
-PROXIED = ("mptcp",)
-"""The transports that in `mode: atsss` end at a proxy on the UPF (TS 23.501 clause 5.32.6.2.1)."""
+PROXIED = ("mptcp", "mpquic-picoquic")
+"""The transports that in `mode: atsss` end at a proxy on the UPF (TS 23.501 clause 5.32.6.2)."""
 STEERING = "smallest-delay"
 """The steering mode of `mode: atsss` unless `pdcp.split` names one: the only one that finds the
 better leg by itself."""

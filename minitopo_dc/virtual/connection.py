@@ -25,6 +25,7 @@ from minitopo_dc.scenario.addresses import (
     proxy_address,
     server_address,
 )
+from minitopo_dc.units import NS_PER_MS
 from minitopo_dc.virtual.core import Core
 from minitopo_dc.virtual.element import Element, delayed
 from minitopo_dc.virtual.host import Host
@@ -91,6 +92,7 @@ class AnyConnection(ABC):
             server_address=server,
             client_addresses=clients,
             proxy_address=proxy,
+            wire_ns=round(scenario.server_delay_ms * NS_PER_MS),
             key_frame_address=keys,
             leg_addresses=tuple(address for address, _ in of_leg.values()),
             directory=self.directory,
@@ -110,8 +112,12 @@ class AnyConnection(ABC):
     def received_bytes(self) -> int:
         """Return the IP bytes that reached the client."""
 
-    def attach(self, gnb: Element, ue: Element, wire_ns: int) -> None:
-        """Connect both hosts to the routers next to them, the server by a wire with a delay."""
+    def attach(self, gnb: Element, ue: Element) -> None:
+        """Connect both hosts to the routers next to them, the server by a wire with a delay.
+
+        A proxy is on gnb; the wire is behind it.
+        """
+        wire_ns = self.facts.wire_ns if self.facts.proxy_address is None else 0
         client, server = self.takers("client"), self.takers("server")
         for flow, deliver, origin in zip(self.downlinks, client, server, strict=True):
             flow.deliver, flow.origin = deliver, delayed(self.loop, wire_ns, origin)

@@ -76,20 +76,18 @@ class GuestConnection(AnyConnection):
             return [partial(self._proxy.receive, self._last_card) for _ in cards]
         return [partial(self._server.receive, 0) for _ in cards]
 
-    def attach(self, gnb: Element, ue: Element, wire_ns: int) -> None:
-        """Connect the hosts to the routers; a proxy is on gnb, and has the wire to the server."""
-        proxy = self.facts.proxy_address
+    def attach(self, gnb: Element, ue: Element) -> None:
+        """Connect the hosts to the routers, and a proxy, if there is one, to the server."""
+        super().attach(gnb, ue)
+        proxy, server, card = self.facts.proxy_address, self.facts.server_address, self._last_card
         if proxy is None:
-            super().attach(gnb, ue, wire_ns)
             return
-        super().attach(gnb, ue, 0)
-        server, card = self.facts.server_address, self._last_card
         for start, way, take in (
             (card, (proxy, server), partial(self._server.receive, 0)),
             (0, (server, proxy), partial(self._proxy.receive, card)),
         ):
             flow = self._flow(*way)
-            flow.enter = delayed(self.loop, wire_ns, take)
+            flow.enter = delayed(self.loop, self.facts.wire_ns, take)
             self._ways[start, ip_address(way[1][0]).packed] = flow
 
     def start(self) -> None:

@@ -14,7 +14,7 @@ from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.scenario.element import wifi_paths
-from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.units import NS_PER_S
 from minitopo_dc.virtual.connection import AnyConnection, Connection
 from minitopo_dc.virtual.core import chosen_core
 from minitopo_dc.virtual.guest import GuestConnection
@@ -113,7 +113,7 @@ class Testbed:
             for index, flow in enumerate(scenario.resolved_flows)
         ]
         for connection in self.connections:
-            connection.attach(self.gnb, self.ue, round(scenario.server_delay_ms * NS_PER_MS))
+            connection.attach(self.gnb, self.ue)
             self.core.join(connection.hosts())
         self._logs = [self._tap(log) for log in packet_logs(scenario, directory, self.loop)]
         self._recorder = self._record(directory)

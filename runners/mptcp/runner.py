@@ -34,7 +34,7 @@ from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
 from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads import Measurement
+from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
 DEFAULT_SUBFLOWS = 2
@@ -145,6 +145,7 @@ class MptcpRunner(TcpRunner):
     takes_paths: ClassVar[bool] = True
     path_limit: ClassVar[int | None] = 1 + MAX_SUBFLOWS
     paths_of_host: ClassVar[bool] = True
+    has_real_proxy: ClassVar[bool] = True
     tools: ClassVar[tuple[Tool, ...]] = (
         *TcpRunner.tools,
         Tool("mptcpize", "--version", "mptcpize"),
@@ -156,6 +157,17 @@ class MptcpRunner(TcpRunner):
     def modes(self) -> tuple[str, ...]:
         """Return that it is multipath to the server, or with ATSSS to a proxy on the UPF."""
         return ("multipath", "atsss")
+
+    def proxy_refusal(
+        self,
+        workload: Workload,
+        options: Mapping[str, Any],  # noqa: ARG002
+        ip_version: int,  # noqa: ARG002
+    ) -> str | None:
+        """Return that only programs of this project connect to a proxy."""
+        if is_of_agent(workload):
+            return None
+        return f"which carries no workload {workload.kind}; allowed: download, request-response"
 
     def missing(self) -> str | None:
         """Return what is lacking of `tcp`'s needs, MPTCP in the kernel, and mptcpize for curl."""

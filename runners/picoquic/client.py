@@ -11,7 +11,7 @@ import json
 import time
 
 from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, drive, make_connection
-from minitopo_dc.runners.picoquic.ends import ClientSession
+from minitopo_dc.runners.picoquic.ends import ClientSession, client_of
 from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
 from minitopo_dc.runners.processes.start_signal import wait_for_start
@@ -34,7 +34,7 @@ def main() -> None:
             sockets.addresses,
             server,
             begin_ns,
-            workload=settings.workload,
+            make=client_of(settings.workload),
             marked=_marked(settings, sockets),
         )
         started_ns = time.monotonic_ns()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minitopo_dc.fields import PathPlan
@@ -25,13 +25,23 @@ from minitopo_dc.picoquic.library import PICOQUIC_VERSION
 from minitopo_dc.runners.picoquic.path_manager import PathKeeper, PathLog
 from minitopo_dc.runners.picoquic.session import MarkedSession, Pipe, Session, tell
 from minitopo_dc.workloads import Workload
-from minitopo_dc.workloads.exchange import Request, WrongAnswer
+from minitopo_dc.workloads.exchange import Client, Request, Server, WrongAnswer
 from minitopo_dc.workloads.path_reports import PathSample
 
 LONGEST_LINE = 200
 """Bytes of a request's line; ours have at most 30."""
 BAD_REQUEST = 1
 """The error code with which a server closes the connection; HTTP/0.9 has no status."""
+
+
+def client_of(workload: Workload) -> Callable[[Pipe], Client]:
+    """Return what makes a workload's client on a connection."""
+    return workload.make_stream_client if workload.bare_streams else workload.make_client
+
+
+def server_of(workload: Workload) -> Callable[[Pipe], Server]:
+    """Return what makes a workload's server on a connection."""
+    return workload.make_stream_server if workload.bare_streams else workload.make_server
 
 
 class ClientSession(Session):
@@ -45,21 +55,16 @@ class ClientSession(Session):
         server: Address,
         begin: int,
         *,
-        workload: Workload,
+        make: Callable[[Pipe], Client],
         marked: MarkedSession | None = None,
     ) -> None:
-        """Take the client's address of each leg, time zero of the plan (ns), and the workload.
+        """Take the client's address of each leg, time zero of the plan (ns), and what it does.
 
         A second connection begins behind the first one.
         """
         super().__init__(connection)
         self.marked = marked
-        pipe = Pipe(connection, None if marked is None else marked.connection)
-        self.client = (
-            workload.make_stream_client(pipe)
-            if workload.bare_streams
-            else workload.make_client(pipe)
-        )
+        self.client = make(Pipe(connection, None if marked is None else marked.connection))
         self.eager = self.client.eager
         self._server = server
         self._closing = False
@@ -153,23 +158,21 @@ class ServerSession(Session):
         clients: Sequence[str],
         begin: int,
         *,
-        workload: Workload,
+        make: Callable[[Pipe], Server],
+        bare: bool,
         sample_ns: int | None = None,
         marked: MarkedSession | None = None,
     ) -> None:
         """Take the client's address of each leg, the samples' time zero and interval (ns).
 
-        The client of `marked` is the second one that comes.
+        What it does is over requests, or over `bare` streams. The client of `marked` is the second
+        one that comes.
         """
         super().__init__(connection)
         self.marked = marked
         self._pipe = Pipe(connection, None if marked is None else marked.connection)
-        self._bare = workload.bare_streams
-        self._server = (
-            workload.make_stream_server(self._pipe)
-            if self._bare
-            else workload.make_server(self._pipe)
-        )
+        self._bare = bare
+        self._server = make(self._pipe)
         self.eager = self._server.eager
         self._first_client: Address | None = None
         self.paths = PathLog(clients, begin)

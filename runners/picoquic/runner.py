@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -10,12 +11,18 @@ from pydantic import AfterValidator, Field, model_validator
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS as OWN
-from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, DemotedPaths
+from minitopo_dc.picoquic.configuration import IDLE_TIMEOUT_S, MAX_PATHS, SCHEDULERS, DemotedPaths
 from minitopo_dc.picoquic.library import missing
 from minitopo_dc.picoquic.scheduler import known_scheduler
 from minitopo_dc.runners.base import Transfer, TransferFailed, read_report, runner
 from minitopo_dc.runners.processes.process import last_json
-from minitopo_dc.runners.quic import BuiltInQuicRunner, QuicEnd, QuicOptions
+from minitopo_dc.runners.quic import (
+    MAX_PAYLOAD,
+    MIN_PAYLOAD,
+    BuiltInQuicRunner,
+    QuicEnd,
+    QuicOptions,
+)
 from minitopo_dc.runners.virtual import VirtualTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Realtime, Workload
@@ -25,6 +32,20 @@ ALIASES = {"reno": "newreno"}
 """Of congestion controls: what other transports call it."""
 CONGESTION_CONTROLS = (*ALIASES, *OWN)
 """All names of congestion controls."""
+
+
+TUNNEL_BYTES = 43
+"""By which a datagram of ATSSS's tunnel may be larger than the inner one: 2 of HTTP (Quarter Stream
+ID and Context ID), and the most that `mdc_send_datagram` leaves for QUIC's headers and tag."""
+OF_STREAMS = ("blest", "redundant")
+"""Schedulers that DATAGRAM frames cannot have: they have no flow control (RFC 9221, section 5.3),
+and no copies are made of them."""
+
+
+def _known_control(name: str) -> str:
+    if name not in CONGESTION_CONTROLS:
+        raise ValueError(f"{name!r}; allowed: {', '.join(CONGESTION_CONTROLS)}")
+    return name
 
 
 class EcnOptions(QuicOptions):
@@ -45,6 +66,13 @@ class PicoquicOptions(EcnOptions):
     weights: tuple[Annotated[int, Field(ge=1, le=100)], ...] = Field(
         (), max_length=MAX_PATHS, strict=False
     )
+
+    # Of each path of ATSSS's tunnel; none: the scenario's, as of the inner connection. RFC 9298,
+    # section 6: a tunnel has one beside the inner one's. TS 23.501 does not say which.
+    tunnel_congestion_control: Annotated[str, AfterValidator(_known_control)] | None = None
+    # UDP payloads that wait at either end of that tunnel while its windows are closed, before more
+    # are dropped: as many full ones as Linux's default receive buffer holds (`ReceiveBuffer`).
+    tunnel_queue: int = Field(92, ge=1, le=100_000)
 
     @model_validator(mode="after")
     def _weights_are_used(self) -> Self:
@@ -111,9 +139,9 @@ class PicoquicRunner(BuiltInQuicRunner):
 
     def virtual(self) -> VirtualTransport | None:
         """Return both ends for the virtual clock, as picoquic takes time as an argument."""
-        from minitopo_dc.runners.picoquic.virtual import PicoquicPair  # noqa: PLC0415 (its weight)
+        from minitopo_dc.runners.picoquic.tunnel import make_pair  # noqa: PLC0415 (its weight)
 
-        return PicoquicPair
+        return make_pair
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.picoquic.server`."""
@@ -181,6 +209,32 @@ class MultipathPicoquicRunner(PicoquicRunner):
     takes_paths: ClassVar[bool] = True
     start_fields: ClassVar[tuple[str, ...]] = ("attempt_delay_ms", "others_after_kb")
     path_limit: ClassVar[int | None] = MAX_PATHS
+
+    def modes(self) -> tuple[str, ...]:
+        """Return that it is multipath to the server, or with ATSSS a tunnel to the UPF."""
+        return ("multipath", "atsss")
+
+    def proxy_refusal(
+        self,
+        workload: Workload,  # noqa: ARG002
+        options: Mapping[str, Any],
+        ip_version: int,
+    ) -> str | None:
+        """Return that a tunnel cannot have a scheduler, or datagrams of the inner connection."""
+        given = PicoquicOptions.check(options, f"runner {self.name}")
+        if given.scheduler in OF_STREAMS:
+            allowed = ", ".join(name for name in SCHEDULERS if name not in OF_STREAMS)
+            return (
+                f"whose tunnel has DATAGRAM frames: options.scheduler {given.scheduler} is for "
+                f"streams; allowed: {allowed}, or a plugin's"
+            )
+        most = MAX_PAYLOAD[ip_version] - TUNNEL_BYTES
+        if given.max_datagram_bytes > most:
+            return (
+                f"whose tunnel adds up to {TUNNEL_BYTES} bytes: options.max_datagram_bytes is "
+                f"{given.max_datagram_bytes}; allowed: {MIN_PAYLOAD} to {most}"
+            )
+        return None
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return also each path, whose times count from time zero of the legs."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from minitopo_dc.picoquic.connection import PicoquicError
 from minitopo_dc.runners.picoquic.endpoint import Sockets, code_point, drive, make_connection
-from minitopo_dc.runners.picoquic.ends import ServerSession
+from minitopo_dc.runners.picoquic.ends import ServerSession, server_of
 from minitopo_dc.runners.picoquic.runner import ServerSettings
 from minitopo_dc.runners.picoquic.session import MarkedSession
 from minitopo_dc.runners.processes.udp_socket import StopSignal, wait_readable
@@ -42,7 +42,8 @@ def main() -> None:
             make_connection(settings, settings.key),
             settings.clients,
             begin=0,
-            workload=settings.workload,
+            make=server_of(settings.workload),
+            bare=settings.workload.bare_streams,
             sample_ns=sample_ns,
             marked=_marked(settings, sockets),
         )

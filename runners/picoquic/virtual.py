@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, ecn_of, seed
 from minitopo_dc.runners.base import TransferFailed, read_report
 from minitopo_dc.runners.certificate import write_files
-from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
+from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
     check_negotiated,
@@ -43,15 +44,22 @@ class PicoquicPair:
         if options.ecn:
             for host in (flow.client_host, flow.server_host):
                 host.set_ecn(ecn_of(congestion_control(flow.congestion_control)))
-        self._flow = flow
+        self._flow, self._options = flow, options
         seed(flow.seed)
-        client, server = _connections(flow, options)
+        asking, answering = self._sessions(flow, options)
+        end = End if flow.key_frame_address else EndInC
+        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
+        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+
+    def _sessions(
+        self, flow: VirtualFlow, options: PicoquicOptions
+    ) -> tuple[ClientSession, ServerSession]:
+        client, server = connections(flow, options)
         client_marked = server_marked = None
         if flow.key_frame_address is not None:
-            marked = _connections(flow, options)
+            marked = connections(flow, options)
             client_marked = MarkedSession(marked[0], flow.key_frame_address)
             server_marked = MarkedSession(marked[1])
-        end = End if flow.key_frame_address else EndInC
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
         asking = ClientSession(
             client,
@@ -59,18 +67,18 @@ class PicoquicPair:
             addresses,
             flow.server_address,
             flow.begin,
-            workload=flow.workload,
+            make=client_of(flow.workload),
             marked=client_marked,
         )
         answering = ServerSession(
             server,
             [address for address, _ in addresses],
             flow.begin,
-            workload=flow.workload,
+            make=server_of(flow.workload),
+            bare=flow.workload.bare_streams,
             marked=server_marked,
         )
-        self.client: End[ClientSession] = end(asking, flow.client_host, flow.ended)
-        self.server: End[ServerSession] = end(answering, flow.server_host, self._count_paths)
+        return asking, answering
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -93,8 +101,12 @@ class PicoquicPair:
             report[PATHS] = [path.values() for path in self.server.session.paths.reports()]
         measured = read_report(report, self._flow.workload)
         several = self._flow.paths is not None and len(self._flow.client_addresses) > 1
-        check_negotiated(negotiated, self._flow.congestion_control, multipath=several)
+        check_negotiated(negotiated, self._control(self._options), multipath=several)
         return measured
+
+    def _control(self, options: PicoquicOptions) -> str:  # noqa: ARG002 (a hook)
+        """Return the congestion control of the connection over the legs."""
+        return self._flow.congestion_control
 
     def congestion(self) -> Congestion:
         """Return the congestion of a connection with one path; picoquic tells no threshold."""
@@ -185,24 +197,38 @@ class EndInC(End[AnySession]):
         return self.step(now, ())
 
 
-def _connections(flow: VirtualFlow, options: PicoquicOptions) -> tuple[Connection, Connection]:
-    """Return the client's end and the server's, neither of which has sent anything."""
+def connections(
+    flow: VirtualFlow, options: PicoquicOptions, *, client_frame: int | None = None, **changes: Any
+) -> tuple[Connection, Connection]:
+    """Return the client's end and the server's, neither of which has sent anything.
+
+    Args:
+        flow: whose ends they are.
+        options: of its runner.
+        client_frame: bytes of a DATAGRAM frame that the client takes; None: the workload's.
+        changes: fields of both ends' `Configuration` that are not those of the flow.
+    """
+    own = {} if client_frame is None else {"datagram_frame": client_frame}
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        certificate, own = write_files(Path(name))
+        certificate, server_key = write_files(Path(name))
         client, server = (
             Connection(
-                configuration(
-                    flow.workload,
-                    flow.congestion_control,
-                    options,
-                    addresses=len(flow.client_addresses),
-                    certificate=certificate,
-                    key=key,
-                    qlog=_log_directory(flow, role) if options.qlog else None,
+                replace(
+                    configuration(
+                        flow.workload,
+                        flow.congestion_control,
+                        options,
+                        addresses=len(flow.client_addresses),
+                        certificate=certificate,
+                        key=key,
+                        qlog=_log_directory(flow, role) if options.qlog else None,
+                    ),
+                    **changes,
+                    **(own if role == "client" else {}),
                 ),
                 flow.client_host.now,
             )
-            for role, key in (("client", None), ("server", own))
+            for role, key in (("client", None), ("server", server_key))
         )
     return client, server
 

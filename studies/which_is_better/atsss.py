@@ -2,8 +2,9 @@
 
 64 networks of downloads and 64 of requests, with the server 5 and 50 ms (one way) behind the UPF.
 Over QUIC: deployable Dual Connectivity with 5 ms of Xn, ATSSS-LL by smallest delay, for each packet
-and for the whole flow, and MP-QUIC. Over TCP, at 4 networks of each: the same Dual Connectivity,
-ATSSS-LL for each packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
+and for the whole flow, MP-QUIC to the server, and, at 16 networks of each, QUIC through an MP-QUIC
+tunnel to the UPF. Over TCP, at 4 networks of each: the same Dual Connectivity, ATSSS-LL for each
+packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import minitopo_dc as dc
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 64, "quick": 2, "sample": 2}
+TUNNELS = 16
+"""Networks of downloads, and of requests, with the tunnel."""
 OVER_TCP = {"full": 4, "quick": 1, "sample": 1}
 SERVERS_MS = (5, 50)
 """A server at the network's edge, and one in another country."""
@@ -34,6 +37,7 @@ NAMES = {
     "ll": "ATSSS-LL",
     "ll-flow": "ATSSS-LL, a leg for the flow",
     "proxy": "MPTCP to a proxy",
+    "tunnel": "QUIC through an MP-QUIC tunnel",
 }
 MULTIPATH = {"quic": "MP-QUIC", "tcp": "MPTCP to the server"}
 
@@ -62,6 +66,7 @@ def at(experiment: str, point: Point, stack: str, several: Fields) -> Iterator[C
             ways["proxy"] = base.evolve(**several | {"mode": "atsss"})
         else:
             ways["ll-flow"] = base.evolve(**LL, pdcp=FLOW)
+            ways |= {"tunnel": base.evolve(**several | LL)} if point["point"] <= TUNNELS else {}
         labels = {"experiment": experiment, "stack": stack, "server_ms": server_ms, **point}
         for way, scenario in ways.items():
             yield scenario, {**labels, "way": way}
@@ -88,6 +93,7 @@ def pairs(runs: pd.DataFrame, experiment: str, names: Mapping[str, str]) -> dict
         for first, second in (
             *(("ll", "dc"), ("ll-flow", "dc"), ("ll", "multipath"), ("ll-flow", "multipath")),
             *(("proxy", "dc"), ("proxy", "multipath"), ("dc", "multipath")),
+            *(("tunnel", "dc"), ("tunnel", "multipath"), ("tunnel", "ll")),
         ):
             if {first, second} <= set(near.dropna(axis=1, how="all")):
                 name = f"{names[first]} against {names[second]}, server {server_ms} ms"
