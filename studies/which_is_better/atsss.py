@@ -3,8 +3,8 @@
 64 networks of downloads and 64 of requests, with the server 5 and 50 ms (one way) behind the UPF.
 Over QUIC: deployable Dual Connectivity with 5 ms of Xn, ATSSS-LL by smallest delay, for each packet
 and for the whole flow, MP-QUIC to the server, and, at 16 networks of each, QUIC through an MP-QUIC
-tunnel to the UPF. Over TCP, at 4 networks of each: the same Dual Connectivity, ATSSS-LL for each
-packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
+tunnel to the UPF. Over TCP: the same Dual Connectivity, ATSSS-LL for each packet, MPTCP to the
+server, and MPTCP to a proxy on the UPF.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 64, "quick": 2, "sample": 2}
 TUNNELS = 16
 """Networks of downloads, and of requests, with the tunnel."""
-OVER_TCP = {"full": 4, "quick": 1, "sample": 1}
+OVER_TCP = {"full": 64, "quick": 1, "sample": 1}
 SERVERS_MS = (5, 50)
 """A server at the network's edge, and one in another country."""
 CONTROLS = {"control": ["cubic", "reno"]}
