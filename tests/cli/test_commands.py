@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -130,22 +129,6 @@ def test_atsss_steers_by_smallest_delay_and_has_a_proxy_on_the_virtual_clock() -
     assert told == {"real": [steered], "virtual": [steered, ("mptcp", None)]}
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["--split", "batch", "batch"], "--split: batch batch; one value or more, each once"),
-        (["--split", ","], "--split: ; one value or more, each once"),
-        (["--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
-        (["--dc", "best"], "--dc: best; allowed: papers, deployable, ideal"),
-        (["--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
-        (["--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
-    ],
-)
-def test_what_names_no_dual_connectivity_is_one_error(given: list[str], words: str) -> None:
-    with pytest.raises(SettingsError, match=re.escape(words)):
-        rows_of(*given)
-
-
 def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> None:
     given = parsed("--clock", "virtual", "--transports", "tcp", "--xn", "3", "--legs", "20", "9")
     base = base_scenario(given)
@@ -168,23 +151,6 @@ def test_numbers_of_options_may_have_a_unit() -> None:
     assert [leg.uplink.rate_mbps for leg in made.legs] == [0.5, 0.5]
     assert {(leg.uplink.delay_ms, leg.uplink.loss_percent) for leg in made.legs} == {(8, 0.1)}
     assert made.workload == Download(size_mb=0.5)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
-        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*MiB/s$"),
-        (["--uplink", "5s"], "--uplink: 5s is no number"),
-        (["--loss", "5ms"], "--loss: 5ms is no number .*; units: %$"),
-        (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
-    ],
-)
-def test_an_option_with_another_unit_is_one_error_that_names_it(
-    words: list[str], named: str
-) -> None:
-    with pytest.raises(SettingsError, match=f"^{named}"):
-        base_scenario(parsed(*words))
 
 
 def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) -> None:

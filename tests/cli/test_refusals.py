@@ -12,14 +12,15 @@ from minitopo_dc.scenario.field_paths import check_path
 
 TWO = ["compare", "--legs", "20", "20"]
 SET = [*TWO, "--set"]
+WORKLOAD = [*TWO, "--clock", "virtual", "--workload"]
 PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload: {kind: ping}\n"
 FILES = {
     "rates.csv": "time_s,rate_mbps\n0,1\n",
     "cells.csv": "time_s,operator,carrier,cell,rsrp_dbm\n0,A,1,x,-90\n",
     "channels.csv": "time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n",
     "nothing.csv": "0,0\n1,0\n",
-    "endless.csv": "0,999999\n600000,\n",
-    "incomplete.yaml": "transport: tcp\n",
+    "endless.csv": "0,200\n600000,\n",
+    "incomplete.yaml": "transport: tcp\nlegs: [{rate_mbps: 9}]\n",
 }
 """What is there, in the current directory."""
 NO_POSITIVE = [
@@ -93,6 +94,37 @@ REFUSED = [
     (["trace", "convert", "nothing.csv", "o.mahimahi"], "carries less than one packet"),
     (["trace", "convert", "endless.csv", "o.mahimahi"], "1500 bytes; allowed: 10,000,000"),
     *((words, "must be ") for words in NO_POSITIVE),
+    ([*TWO, "--split", "batch", "batch"], "--split: batch batch; one value or more, each once"),
+    ([*TWO, "--split", ","], "--split: ; one value or more, each once"),
+    ([*TWO, "--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
+    ([*TWO, "--dc", "best"], "--dc: best; allowed: papers, deployable, ideal"),
+    ([*TWO, "--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
+    ([*TWO, "--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
+    ([*TWO, "--delay", "8Mbit"], "--delay: 8Mbit is no number in digits"),
+    ([*TWO, "--delay", "8Mbit"], "; units: ns, us, ms, s, min, h"),
+    (["compare", "--legs", "20MB", "20"], "--legs: 20MB is no number in digits"),
+    ([*TWO, "--uplink", "5s"], "--uplink: 5s is no number"),
+    ([*TWO, "--loss", "5ms"], "--loss: 5ms is no number in digits"),
+    ([*TWO, "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
+    ([*WORKLOAD, "movie"], "kind movie; allowed: download, request-response, ping"),
+    ([*WORKLOAD, "ping:count"], "--workload: count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
+    ([*WORKLOAD, "ping:count=few"], "--workload: ping: count: few is no number in digits"),
+    ([*WORKLOAD, "ping:count=0"], "--workload: ping: count: 0; allowed: 1"),
+    (
+        [*WORKLOAD, "command:client=curl"],
+        "command: client: curl is no list; write lists in a scenario file",
+    ),
+    ([*WORKLOAD, "ping:size=1"], "ping: size: unknown field; known: count, interval_s"),
+    (
+        [*WORKLOAD, "request-response", "--size", "3"],
+        "--workload: request-response: size_mb: unknown field; known: request_bytes, ",
+    ),
+    (
+        [*WORKLOAD, "request-response:count=2,duration_s=3"],
+        "--workload: request-response: give count or duration_s, not both",
+    ),
+    ([*TWO, "--plugin", "no_such_module"], "plugin no_such_module: ModuleNotFoundError"),
+    ([*TWO, "--plugin", "gone.py"], "gone.py: FileNotFoundError"),
 ]
 
 
