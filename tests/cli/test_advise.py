@@ -80,33 +80,6 @@ def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
     assert compared.to_dict() == advised.to_dict()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--legs", "30"], "--legs: 1; allowed: two or more"),
-        (["--workload", "ping"], "--workload: ping; allowed: download, request-response"),
-        (["--transports", "tcp"], "--transports: tcp: 0 can do mode multipath"),
-        (["--margin", "0"], "--margin: 0; allowed: 0.1 to 100 %"),
-        (["--time", "0"], "--time: 0; allowed: 1 to 86400 s"),
-        (["--jobs", "0"], "--jobs: 0; allowed: 1 to 1024"),
-        (["--delay", "1", "2", "3"], "--delay: 3 values for 2 legs; give 1 or 2"),
-    ],
-)
-def test_a_mistake_is_one_sentence_that_names_the_option(
-    tmp_path: Path,
-    arguments: list[str],
-    message: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["advise", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"minitopo-dc: {message}")
-    assert error.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 @needs_picoquic
 def test_python_says_the_same(output: Path) -> None:
     legs = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,42 +101,6 @@ def test_any_field_of_a_scenario_can_be_set(words: str) -> None:
     assert SET[words](with_assignments(given, arguments))
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("legs.1", "--set legs.1: allowed: FIELD=VALUE, each field once"),
-        ("=5", "--set =5: allowed: FIELD=VALUE"),
-        ("pdcp.bath=5", "--set pdcp.bath: no field bath in pdcp; did you mean batch?; allowed: "),
-        ("seeds=5", "--set seeds: no field seeds of a scenario; did you mean seed?; allowed: "),
-        ("legs.5.downlink.delay_ms=5", "--set legs.5.downlink.delay_ms: 5 is no index here; "),
-        ("legs.one.queue_packets=5", "one is no index in legs; allowed: 0, 1, ... or *"),
-        ("pdcp.flow_control={", "--set pdcp.flow_control={: the value is not YAML"),
-        ("mode=dc", "--set mode: the command chooses it; `--help` lists its options"),
-        ("pdcp.split=batch", "--set pdcp.split: the command chooses it"),
-        ("label.x=1", "--set label.x: no field label of a scenario; allowed: "),
-        ("pdcp.ratio=[1, 2, 3]", "ratio"),
-        ("pdcp.t_reordering_ms=7", "t_reordering"),
-        ("legs.0.downlink.loss_percent=101", "legs.0.downlink.loss_percent: 101; allowed: 0"),
-        ("options.max_speed=3", "--set options.max_speed: no transport here has the option"),
-        ("options=3", "--set options: no transport here has the option"),
-        ("paths.initial=[]", "--set paths: initial: name at least one leg"),
-    ],
-)
-def test_a_wrong_field_is_one_error(
-    words: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    output = str(tmp_path / "out")
-    assert cli.main(["compare", "--legs", "20", "20", "--set", words, "--output", output]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_field_is_set_once() -> None:
-    with pytest.raises(SettingsError, match="--set seed=2: allowed: FIELD=VALUE, each field once"):
-        scenario("--set", "seed=1", "--set", "seed=2")
-
-
 def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
     found = rows_of("--transports", "tcp", "mptcp", "--modes", "dc", "multipath", clock="real")
     assert [(row["transport"], row["mode"]) for row in found] == [
@@ -163,22 +126,6 @@ def test_atsss_steers_by_smallest_delay_and_has_a_proxy(clock: Clock) -> None:
     assert told == [("tcp", "smallest-delay"), ("mptcp", None)]
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (["--split", "batch", "batch"], "--split: batch batch; one value or more, each once"),
-        (["--split", ","], "--split: ; one value or more, each once"),
-        (["--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
-        (["--dc", "best"], "--dc: best; allowed: papers, deployable, ideal"),
-        (["--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
-        (["--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
-    ],
-)
-def test_what_names_no_dual_connectivity_is_one_error(given: list[str], words: str) -> None:
-    with pytest.raises(SettingsError, match=re.escape(words)):
-        rows_of(*given)
-
-
 def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> None:
     given = parsed("--clock", "virtual", "--transports", "tcp", "--xn", "3", "--legs", "20", "9")
     base = base_scenario(given)
@@ -201,23 +148,6 @@ def test_numbers_of_options_may_have_a_unit() -> None:
     assert [leg.uplink.rate_mbps for leg in made.legs] == [0.5, 0.5]
     assert {(leg.uplink.delay_ms, leg.uplink.loss_percent) for leg in made.legs} == {(8, 0.1)}
     assert made.workload == Download(size_mb=0.5)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        (["--delay", "8Mbit"], "--delay: 8Mbit is no number .*; units: ns, us, ms, s, min, h$"),
-        (["--legs", "20MB", "20"], "--legs: 20MB is no number .*; units: bit/s, .*MiB/s$"),
-        (["--uplink", "5s"], "--uplink: 5s is no number"),
-        (["--loss", "5ms"], "--loss: 5ms is no number .*; units: %$"),
-        (["--legs", "20", "20", "--uplink-column", "UL:mbps"], "--uplink-column: UL:mbps: 20 is a"),
-    ],
-)
-def test_an_option_with_another_unit_is_one_error_that_names_it(
-    words: list[str], named: str
-) -> None:
-    with pytest.raises(SettingsError, match=f"^{named}"):
-        base_scenario(parsed(*words))
 
 
 def test_one_column_of_uplinks_is_that_of_the_legs_with_a_trace(tmp_path: Path) -> None:
@@ -257,40 +187,6 @@ def test_the_virtual_clock_compares_what_runs_on_it_unless_told_otherwise() -> N
     assert {row["transport"] for row in rows_of("--transports", "tcp")} == {"tcp"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--legs", "20", "20", "--delay", "1", "2", "3"], "--delay: 3 values for 2 legs"),
-        (["--legs", "20", "/none.csv"], "/none.csv: No such file"),
-        (["--legs", "20", "-5"], "legs.1.downlink.rate_mbps"),
-        (
-            ["--delay", "fast"],
-            "--delay: fast is no number in digits, such as 10 or 10ms; units: ns, ",
-        ),
-        (["--transports", "sctp"], "--transports: sctp; allowed: "),
-        (["--modes", "both"], "--modes: both; allowed: sc, dc, dc-duplicate, atsss, multipath"),
-        (["--transports", "tcp", "--modes", "multipath"], "no transport here can do"),
-        (["--repetitions", "0"], "--repetitions: 0; allowed: 1 to 10000"),
-        (["--size", "0"], "size_mb"),
-        (["--congestion-control", "vegas"], "congestion_control: vegas; allowed: reno, cubic, bbr"),
-        (["--set", "legs.0.downlink.end=never"], "'loop', 'hold' or 'stop'"),
-    ],
-)
-def test_a_wrong_option_is_one_clear_error(
-    arguments: list[str],
-    words: str,
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert cli.main(["compare", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert words in error
-    assert "Traceback" not in error
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_receive_buffer_is_for_transports_that_have_the_option() -> None:
     named = ["--transports", "tcp", "quic", "quic-ngtcp2", "--modes", "sc"]
     found = rows_of(*named, "--set", "options.receive_buffer_bytes=1", clock="real")
@@ -314,20 +210,6 @@ def test_the_virtual_clock_has_a_run_a_processor_and_the_real_one_a_single_one(
 def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         chosen_jobs(jobs, clock)
-
-
-def test_results_are_never_mixed_with_older_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["compare", "--output", str(tmp_path)]) == 2
-    assert f"--output: {tmp_path} exists" in capsys.readouterr().err
-
-
-def test_a_wrong_scenario_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text("transport: tcp\n")
-    assert cli.main(["run", str(path)]) == 2
-    assert "s.yaml: mode: missing; give it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -437,36 +319,6 @@ def test_a_drive_is_shown_with_its_capacity(
     assert figure.stat().st_size > 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["cells", "missing.csv"], "missing.csv: No such file"),
-        (["channels", "cells.csv", "out.csv", "--load", "2"], "load = 2: must be 0 to 1"),
-        (["channels", "cells.csv", "no/out.csv"], "no/out.csv: No such file"),
-        (["channels", "cells.csv", "rates.csv", "out.csv"], "rates.csv:1: header"),
-        (["synthesise-drive", "out.csv", "--seconds", "0"], "duration = 0: must be 1"),
-        (["synthesise-drive", "out.csv", "--noise", "21"], "noise = 21 dB: allowed: 0 to 20"),
-        (["cells", "cells.csv", "--figure", "no/d.png"], "No such file"),
-        (["cells", "channels.csv", "--scale", "2"], "channels.csv: has capacities already"),
-    ],
-)
-def test_what_is_wrong_with_a_drive_is_one_error(
-    arguments: list[str],
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("rates.csv").write_text("time_s,rate_mbps\n0,1\n")
-    header = "time_s,operator,carrier,cell,rsrp_dbm"
-    Path("cells.csv").write_text(f"{header}\n0,A,1,x,-90\n")
-    Path("channels.csv").write_text("time_s,channel_1_mbps,channel_1_cell\n0,1,A/1/x\n")
-    assert cli.main(["trace", *arguments]) == 2
-    assert words in capsys.readouterr().err
-    assert not Path("out.csv").exists()
-
-
 @pytest.mark.parametrize("seconds", ["1", "nan", "inf"])
 def test_a_measurement_too_short_or_too_long_is_one_error(
     seconds: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -501,27 +353,6 @@ def test_calibration_where_ipv6_does_not_work_is_one_error(
     error = capsys.readouterr().err
     assert "minitopo-dc: IPv6 does not work here: no such family" in error
     assert "Traceback" not in error
-
-
-PING = "transport: icmp\nmode: sc\nlegs: [{downlink: {rate_mbps: 10}}]\nworkload: {kind: ping, "
-
-
-@pytest.mark.root
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ("count: 0}\n", "workload: ping: count: 0; allowed: 1"),
-        ("size: 9}\n", "workload: ping: size: unknown field; known: count, interval_s"),
-    ],
-)
-def test_a_wrong_ping_is_refused_before_there_is_a_results_directory(
-    more: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "ping.yaml").write_text(PING + more, encoding="utf-8")
-    made = tmp_path / "out"
-    assert cli.main(["run", str(tmp_path / "ping.yaml"), "--output", str(made)]) == 2
-    assert words in capsys.readouterr().err
-    assert not made.exists()
 
 
 def test_a_parameter_is_of_those_of_several_policies_that_have_it() -> None:

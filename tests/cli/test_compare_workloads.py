@@ -61,37 +61,6 @@ def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted:
     assert base_scenario(parsed(*arguments)).workload == wanted
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--workload", "movie"], "kind movie; allowed: download, request-response, ping"),
-        (["--workload", "ping:count"], "count; allowed: NAME:KEY=VALUE,KEY=VALUE,..."),
-        (["--workload", "ping:count=few"], "ping: count: few is no number in digits"),
-        (["--workload", "ping:count=0"], "ping: count: 0; allowed: 1"),
-        (
-            ["--workload", "command:client=curl"],
-            "command: client: curl is no list; write lists in a scenario file",
-        ),
-        (["--workload", "ping:size=1"], "ping: size: unknown field; known: count, interval_s"),
-        (
-            ["--workload", "request-response", "--size", "3"],
-            "request-response: size_mb: unknown field; known: request_bytes, ",
-        ),
-        (
-            ["--workload", "request-response:count=2,duration_s=3"],
-            "request-response: give count or duration_s, not both",
-        ),
-    ],
-)
-def test_a_wrong_workload_is_one_error_that_begins_with_the_option(
-    arguments: list[str], message: str
-) -> None:
-    with pytest.raises(SettingsError) as caught:
-        base_scenario(parsed(*arguments))
-    (line,) = str(caught.value).splitlines()
-    assert line.startswith(f"--workload: {message}")
-
-
 def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
     given = parsed(*arguments, "--workload", workload, "--clock", clock)
     return {f"{row['transport']} {row['mode']}" for row in rows(given, base_scenario(given))}
@@ -226,23 +195,6 @@ def test_plugins_are_loaded_in_their_order_and_files_become_absolute(
     monkeypatch.chdir(tmp_path)
     made = base_scenario(parsed("--plugin", "json", "--plugin", "empty.py"))
     assert made.plugins == ("json", str(tmp_path / "empty.py"))
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("no_such_module", "plugin no_such_module: ModuleNotFoundError"),
-        ("gone.py", "gone.py: FileNotFoundError"),
-    ],
-)
-def test_a_plugin_that_is_not_there_is_one_error_and_no_results(
-    name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output, code = run(tmp_path, "--clock", "virtual", "--plugin", name)
-    assert (code, output.exists()) == (2, False)
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("minitopo-dc: plugin ")
-    assert words in line
 
 
 def test_rows_as_json_have_the_delays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -151,31 +151,6 @@ def test_a_trace_beyond_use_is_refused_with_its_line(text: str, words: str, tmp_
         read_trace(path)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("0,0\n1,0\n", "carries less than one packet"),
-        ("0,999999\n600000,\n", "packets of 1500 bytes; allowed: 10,000,000"),
-    ],
-)
-def test_what_mahimahi_cannot_hold_is_refused(
-    text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "trace.csv"
-    path.write_text(text)
-    assert cli.main(["trace", "convert", str(path), str(tmp_path / "o.mahimahi")]) == 2
-    assert words in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("option", ["--users", "--sinr", "--seconds", "--mean", "--speed"])
-@pytest.mark.parametrize("value", ["nan", "inf", "1e308"])
-def test_a_synthetic_trace_has_ranges(
-    option: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["trace", "synthesise", str(tmp_path / "o.csv"), option, value]) == 2
-    assert "must be " in capsys.readouterr().err
-
-
 @split_policy("test-hostile")
 class _Hostile:
     """Raises what it is told to, or answers it."""

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
@@ -20,6 +20,8 @@ from tests.capture.packets import datagram
 from tests.docs.pages import save_files
 
 A_MINUTE = 60
+COMPARED = "compare-20250102-030405"
+"""The directory of the comparison that the pages read."""
 SERVER = multiprocessing.get_context("forkserver")
 SERVER.set_forkserver_preload(["minitopo_dc.plots", "minitopo_dc.campaign.campaign"])
 
@@ -33,18 +35,20 @@ def a_capture(directory: Path) -> None:
     capture.close()
 
 
-def a_comparison(directory: Path, results: str = "compare-20250102-030405") -> None:
-    """What a comparison leaves, from the virtual clock."""
-    command = (
-        f"-m minitopo_dc.cli compare --output results/{results} --clock virtual "
-        "--size 0.2 --repetitions 1"
-    )
-    python(command.split(), directory)
+def comparisons(*names: str) -> Callable[[Path], None]:
+    """What a comparison leaves, from the virtual clock, under one name or several."""
+
+    def make(directory: Path) -> None:
+        for name in names:
+            shutil.copytree(made_once() / "compared", directory / "results" / name)
+
+    return make
 
 
 def results_of_both(directory: Path) -> None:
-    """A comparison of the default rows, and the campaign of the page on the first scenario."""
-    shutil.copytree(made_once(), directory / "results")
+    """A comparison, and the campaign of the page on the first scenario."""
+    comparisons(COMPARED)(directory)
+    shutil.copytree(made_once() / "sweep", directory / "results" / "sweep")
 
 
 @cache
@@ -53,29 +57,22 @@ def made_once() -> Path:
     place = Path(tempfile.mkdtemp(prefix="minitopo-dc-docs-"))
     atexit.register(shutil.rmtree, place)
     command = (
-        "-m minitopo_dc.cli compare --output results/compare-20250102-030405 --clock virtual "
+        "-m minitopo_dc.cli compare --output compared --clock virtual "
         "--transports quic-picoquic --size 0.2 --repetitions 3"
     )
     python(command.split(), place)
     save_files(REPOSITORY / "docs" / "first-scenario.md", place)
-    command = "-m minitopo_dc.cli campaign run sweep.py --output results/sweep --quick"
+    command = "-m minitopo_dc.cli campaign run sweep.py --output sweep --quick"
     python(command.split(), place)
-    return place / "results"
-
-
-def two_comparisons(directory: Path) -> None:
-    """The same comparison twice, which is enough to print them side by side."""
-    a_comparison(directory)
-    results = directory / "results"
-    shutil.copytree(results / "compare-20250102-030405", results / "compare-20250102-040506")
+    return place
 
 
 WITH: dict[str, Callable[[Path], None]] = {
     "a capture": a_capture,
-    "a comparison's results": a_comparison,
+    "a comparison's results": comparisons(COMPARED),
     "a comparison's and a campaign's results": results_of_both,
-    "two comparisons": two_comparisons,
-    "runs in results/road": partial(a_comparison, results="road"),
+    "two comparisons": comparisons(COMPARED, "compare-20250102-040506"),
+    "runs in results/road": comparisons("road"),
 }
 
 

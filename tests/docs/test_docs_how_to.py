@@ -46,13 +46,16 @@ BLOCKS = {
     if place not in ELSEWHERE
 }
 OPTIONS = {
-    "advise": "--time 20",
+    "advise": "--size 0.3 --time 60",
     "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
-    "compare": "--transports mpquic-picoquic quic-picoquic --size 0.5 --repetitions 1",
+    "compare": "--transports mpquic-picoquic --repetitions 1",
+    "campaign run far.py": "--seeds 1",
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",
 }
-"""What is added to commands so that all pages take less than a minute, by their beginning."""
+"""What is added to commands so that a page takes seconds, by their beginning."""
+ALIKE = [f"docs/{page}.md" for page in ("advise", "cellular", "paths", "plugins", "traces")]
+"""Their commands have tests of their own with fewer runs, and their options are always checked."""
 PATIENCE_S = 300
 
 
@@ -85,7 +88,14 @@ def test_a_command_of_any_other_page_says_why_it_is_not_run() -> None:
     assert [str(block) for block in commands if not (block.mark or "").startswith(NOT_RUN)] == []
 
 
-@pytest.mark.parametrize("page", of(root=False), ids=name)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (name(page) in ALIKE))
+        for page in of(root=False)
+    ],
+    ids=name,
+)
 def test_the_commands_of_a_page_end_well(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, root=False)
 
@@ -126,6 +136,7 @@ def printed(script: str, home: Path) -> list[str]:
     return [line.rstrip() for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHOWN)
 def test_the_commands_say_what_the_page_shows(name: str, tmp_path: Path) -> None:
     lines = said(DOCS / name, tmp_path)

@@ -19,7 +19,7 @@ from examples.page_load.chromium import PROGRAMS
 from tests.page_load.programs import need_chromium
 from tests.picoquic.extension import needs_picoquic
 
-pytestmark = [pytest.mark.slow, needs_picoquic]
+pytestmark = [pytest.mark.slow, pytest.mark.long, needs_picoquic]
 START_S, PATIENCE_S = 120, 30
 """Until the first picture, with the start of all processes, and for what follows a change."""
 ANSWER_S = 3.0

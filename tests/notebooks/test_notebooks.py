@@ -18,6 +18,7 @@ NAMES = [
 ]
 WHOLE = ("explore", "first_comparison")
 """Those that are run with the sizes of their saved outputs; the others take minutes with them."""
+SHORTEST = "explore"
 SIZE = "MINITOPO_DC_NOTEBOOK_SIZE"
 MOST_BYTES = 1_000_000
 of_each = pytest.mark.parametrize("name", NAMES)
@@ -44,7 +45,9 @@ def pictures_of(notebook: Any) -> int:
 
 @needs_picoquic
 @pytest.mark.slow
-@of_each
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] * (name != SHORTEST)) for name in NAMES]
+)
 def test_a_notebook_runs_and_its_saved_numbers_are_those_of_today(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The layout's import rules (pyproject.toml, [tool.importlinter]) hold, and each of them bites."""
+"""Each of the layout's import rules (pyproject.toml) bites; `make lint` shows that they hold."""
 
 from __future__ import annotations
 
@@ -49,11 +49,6 @@ def lint_imports(checkout: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_library_keeps_every_import_rule() -> None:
-    done = lint_imports(REPOSITORY)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="module")
 def spoilt(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What is said of each rule, by its name, of a copy of the library that breaks all of them."""
@@ -99,12 +94,14 @@ def test_a_module_without_a_place_is_found(spoilt: dict[str, str]) -> None:
     assert "a_module_without_a_place" in spoilt["layers"]
 
 
-@pytest.mark.parametrize("command", ["run", "exec", "clean", "minitopo", "compare", "campaign"])
-def test_a_command_starts_without_what_it_may_not_need(command: str) -> None:
+@pytest.mark.parametrize(
+    ("commands", "may"),
+    [(["run", "exec", "clean", "minitopo"], set()), (["compare", "campaign"], {"pandas"})],
+)
+def test_commands_start_without_what_they_may_not_need(commands: list[str], may: set[str]) -> None:
     """A second each. What makes tables has pandas from its beginning on."""
-    slow = {"scipy", "distributed", "sklearn", "matplotlib"}
-    slow |= {"pandas"} if command not in ("compare", "campaign") else set()
-    program = f"import sys; from minitopo_dc.cli import entry; entry.parser(['{command}'])\n"
+    slow = {"scipy", "distributed", "sklearn", "matplotlib", "pandas"} - may
+    program = f"import sys; from minitopo_dc.cli import entry; entry.parser({commands})\n"
     program += f"print(*{slow} & sys.modules.keys())"
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True

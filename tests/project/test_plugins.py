@@ -123,7 +123,7 @@ def test_an_installed_package_is_used_in_every_process(tmp_path: Path) -> None:
 
 def test_a_single_file_is_a_plugin_and_a_kept_scenario_with_it_runs_again(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PACKAGE.format(name="mine"), encoding="utf-8")
-    options = ["--plugin", "mine.py", "--clock", "virtual", "--json", "--jobs", "2"]
+    options = ["--plugin", "mine.py", "--clock", "virtual", "--json", "--jobs", "1"]
     first = check(minitopo_dc(*compare("mine", *options), cwd=tmp_path), "mine")
     kept = "out/mine-quic-dc-1/scenario.yaml"
     assert str(tmp_path / "mine.py") in (tmp_path / kept).read_text(encoding="utf-8")

@@ -77,15 +77,26 @@ def read(wheel: Path, name: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A compiler that does not optimize, which takes most of its time: nothing here is measured."""
+    made = tmp_path_factory.mktemp("programs")
+    compiler = made / "cc"
+    compiler.write_text(f'#!/bin/sh\nexec {shutil.which("cc")} "$@" -O0 -fno-lto\n')
+    compiler.chmod(0o755)
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = litter()
-    made = build(REPOSITORY, tmp_path_factory.mktemp("wheel"))
+    path = f"{programs}:{os.environ['PATH']}"
+    made = build(REPOSITORY, tmp_path_factory.mktemp("wheel"), PATH=path)
     assert litter() == before
     return made
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment(wheel: Path, programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the wheel in it; its libraries are those of this process."""
     root = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(root)], check=True)
@@ -96,10 +107,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = str(root / "bin" / "python")
     install = ["install", "--no-index", "--no-deps", "--no-compile", str(wheel)]
     subprocess.run([*PIP, "--python", python, *install], check=True)
-    # What is built here is made, not measured: optimization takes most of a compiler's time.
-    compiler = root / "bin" / "cc"
-    compiler.write_text(f'#!/bin/sh\nexec {shutil.which("cc")} "$@" -O0\n')
-    compiler.chmod(0o755)
+    shutil.copy(programs / "cc", root / "bin")
     return root
 
 
@@ -186,6 +194,7 @@ def test_the_classifiers_are_of_the_pythons_that_it_takes(wheel: Path) -> None:
     assert metadata["Requires-Python"] == f">=3.{minors[0]}"
 
 
+@pytest.mark.long
 def test_without_links_beside_an_older_build_the_wheel_is_the_same_and_without_compiler_in_python(
     wheel: Path, tmp_path: Path
 ) -> None:
@@ -213,7 +222,7 @@ def test_the_package_that_runs_is_the_installed_one(user: User, environment: Pat
 def test_without_a_compiler_a_comparison_leaves_its_results_whatever_lies_there(user: User) -> None:
     for name in ("types", "random", "minitopo_dc"):
         (user.home / f"{name}.py").write_text("raise SystemExit('of the user')")
-    options = ("--clock", "virtual", "--size", "1", "--repetitions", "1", "--jobs", "2", "--json")
+    options = ("--clock", "virtual", "--size", "0.1", "--repetitions", "1", "--jobs", "2", "--json")
     results = json.loads(user.gets("compare", *options, **NO_COMPILER))
     statuses = [each["status"] for each in results]
     assert statuses == ["unsupported"] * 5 + ["ok"] * 4 + ["unsupported"]
@@ -223,6 +232,7 @@ def test_without_a_compiler_a_comparison_leaves_its_results_whatever_lies_there(
     assert (made / "goodput.png").stat().st_size > 10_000
 
 
+@pytest.mark.long
 def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
     few = ("--only", "experiment=batch-size", "--only", "way=quic_bm", "--only", "batch=100")
     give_sources(user, "aioquic-2020")
@@ -232,6 +242,7 @@ def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
     assert "Table 5.3" in report.read_text(encoding="utf-8")
 
 
+@pytest.mark.long
 def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
     cache = user.home / ".cache" / "minitopo-dc" / "picoquic"
     (user.home / "multipath.yaml").write_text(MULTIPATH)

@@ -56,10 +56,13 @@ def digest(runs: pd.DataFrame) -> tuple[int, str]:
     return len(ids), hashlib.sha256("".join(ids).encode()).hexdigest()[:16]
 
 
-def slow_if_long(versions: Mapping[Any, tuple[int, str]]) -> list[Any]:
-    """Return the parameters of a test of versions by their number of runs and digest."""
+def long_if_large(versions: Mapping[Any, tuple[int, str]]) -> list[Any]:
+    """Return the parameters of a test of versions by their number of runs and digest.
+
+    Of each campaign `test_small` has the digest of some runs, which takes a second less a version.
+    """
     return [
-        pytest.param(*version, marks=[pytest.mark.slow] if runs > 900 else [])
+        pytest.param(*version, marks=[pytest.mark.slow, pytest.mark.long] if runs > 600 else [])
         for version, (runs, _) in versions.items()
     ]
 

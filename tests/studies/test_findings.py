@@ -48,23 +48,35 @@ def test_a_number_that_was_used_for_a_fit_is_not_held_out_of_it() -> None:
     assert dict(zip(parts["x"], parts["part"], strict=True)) == {"RP2": "fitted", "RP7": "held out"}
 
 
-@pytest.fixture(scope="module")
-def studies() -> list[Any]:
-    return list(map(FINDINGS.Study, FINDINGS.NAMES))
+SHORTEST = "cellular"
+STALE = "python scripts/findings.py writes it"
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.long] * (name != SHORTEST)) for name in FINDINGS.NAMES
+    ],
+)
+def study(request: pytest.FixtureRequest) -> Any:
+    return FINDINGS.Study(request.param)
 
 
 @pytest.mark.slow
-def test_the_pages_are_those_of_the_recorded_runs(studies: list[Any]) -> None:
-    pages = FINDINGS.pages(studies)
-    stale = [file for file, text in pages if file.read_text(encoding="utf-8") != text]
-    assert stale == [], "python scripts/findings.py writes them"
+def test_findings_are_those_of_the_recorded_runs(study: Any) -> None:
+    assert (study.folder / "findings.md").read_text(encoding="utf-8") == study.page(), STALE
 
 
 @pytest.mark.slow
-def test_every_fit_is_of_a_number_or_claim_that_is_there(studies: list[Any]) -> None:
-    for study in studies:
-        claims = [table["claim"] for title, table in study.sections if title.startswith("Claims")]
-        judged = pd.DataFrame({"item": FINDINGS.CLAIMS, "curve": pd.concat(claims), "x": ""})
-        known = pd.concat([study.cells, judged], ignore_index=True)
-        for fit in study.fits.itertuples():
-            assert FINDINGS.matching(known, fit).any(), fit
+def test_every_fit_is_of_a_number_or_claim_that_is_there(study: Any) -> None:
+    claims = [table["claim"] for title, table in study.sections if title.startswith("Claims")]
+    judged = pd.DataFrame({"item": FINDINGS.CLAIMS, "curve": pd.concat(claims), "x": ""})
+    known = pd.concat([study.cells, judged], ignore_index=True)
+    for fit in study.fits.itertuples():
+        assert FINDINGS.matching(known, fit).any(), fit
+
+
+@pytest.mark.long
+def test_the_page_of_all_numbers_is_that_of_the_recorded_runs() -> None:
+    (*_, (file, text)) = FINDINGS.pages(list(map(FINDINGS.Study, FINDINGS.NAMES)))
+    assert file.read_text(encoding="utf-8") == text, STALE

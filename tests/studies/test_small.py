@@ -16,11 +16,12 @@ from minitopo_dc.campaign.program import Program, load_program, studies
 from minitopo_dc.installation import PACKAGE
 from tests import REPOSITORY
 from tests.studies.digests import (
+    MOST,
     digest,
+    long_if_large,
     module,
     program,
     runs_of,
-    slow_if_long,
     titles,
     with_numbers,
 )
@@ -143,7 +144,7 @@ IDS: dict[tuple[str, str, str], tuple[int, str]] = {
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
 
 
-@pytest.mark.parametrize(("study", "file", "version"), slow_if_long(IDS))
+@pytest.mark.parametrize(("study", "file", "version"), long_if_large(IDS))
 def test_recorded_runs_stay_joined_and_can_be_planned(study: str, file: str, version: str) -> None:
     assert digest(runs_of(study, file, version)) == IDS[study, file, version]
 
@@ -152,8 +153,6 @@ EXAMPLES = (REPOSITORY / "examples/campaigns").glob("*.py")
 FILES = studies() | {f"examples/{path.stem}": path for path in EXAMPLES}
 DIGESTS: dict[str, str] = json.loads(Path(__file__).with_name("digests.json").read_text())
 """By campaign: of the identities of some quick runs. Whoever edits a scenario makes other runs."""
-MOST = 40
-"""The most cases that are planned: of thousands some, evenly chosen."""
 
 
 @pytest.fixture(scope="module", params=FILES)

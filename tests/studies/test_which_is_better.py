@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.advice.neighbours import NETWORKS
+from minitopo_dc.campaign.designs import spread
 from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.scenario import Leg, Pdcp
 from minitopo_dc.scenario.presets import dual_connectivity
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
 from tests.studies import digests
-from tests.studies.digests import digest, runs_of, slow_if_long, with_numbers
+from tests.studies.digests import MOST, digest, long_if_large, runs_of, with_numbers
 
 IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("campaign", "quick"): (1188, "af1cef927549e3aa"),
@@ -43,7 +44,7 @@ program = partial(digests.program, "which_is_better")
 module = partial(digests.module, "which_is_better")
 
 
-@pytest.mark.parametrize(("name", "version"), slow_if_long(IDS))
+@pytest.mark.parametrize(("name", "version"), long_if_large(IDS))
 def test_recorded_runs_stay_joined(name: str, version: str) -> None:
     runs = runs_of("which_is_better", name, version)
     assert digest(runs) == IDS[name, version]
@@ -215,7 +216,7 @@ def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     runs = runs_of("which_is_better", name, "quick")
     labels = [column for column in runs if column not in ("seed", "run")]
     mine = program(name)
-    measures = Plan(mine.cases("quick"), mine.seeds("quick")).measures
+    measures = Plan(spread(mine.cases("quick"), MOST), mine.seeds("quick")).measures
     zeros = {"unanswered": 0.0} if "unanswered" in measures else {}
     runs = with_numbers(runs, measures).assign(**zeros)
     if "point" in runs:
