@@ -124,7 +124,8 @@ def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 class Settings(BaseModel):
     """Base of every validated settings class; it is immutable, and unknown fields are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # A process checks few of the classes that it imports: those are built then (`defer_build`).
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
     MOVED: ClassVar[dict[str, str]] = {}
     """Fields that have moved, and their new place, which an error names."""
     BESIDE: ClassVar[tuple[str, ...]] = ()
