@@ -70,7 +70,7 @@ def test_a_threshold_that_a_slow_primary_leg_seldom_reaches_holds_the_others_bac
 def test_the_bandit_finds_a_ratio_near_the_best_of_its_arms(late: bool) -> None:
     bearer = run("bandit", steady(30), steady(10), seconds=6, late=late, parameters=BRISK)
     assert bearer.mbps(3, 6) > 0.85 * 37.5  # 80:20 fills the first leg, and the second to 3/4
-    assert 0.65 < bearer.share(0, 3, 6) < 0.9
+    assert 0.65 < bearer.share(0, 3, 6) < 0.92  # or that ratio's neighbour, 90:10
 
 
 def test_proportional_finds_three_to_one_from_equal_shares() -> None:

@@ -58,7 +58,12 @@ def run(combination: tuple[Any, ...], directory: Path) -> str:
     both = [down | outages, leg(rate_mbps=5, **radio), leg(**radio)]
     try:
         made = scenario(
-            transport="quic-picoquic", mode=mode, pdcp=pdcp, legs=both[: 3 if legs else 2], **uplink
+            transport="quic-picoquic",
+            workload={"size_mb": 0.3},
+            mode=mode,
+            pdcp=pdcp,
+            legs=both[: 3 if legs else 2],
+            **uplink,
         )
     except (SettingsError, PolicyError) as error:
         assert len(str(error).splitlines()) <= 2
