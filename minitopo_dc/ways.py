@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
-from matplotlib.axes import Axes
 
-from minitopo_dc import plots, statistics
+from minitopo_dc import statistics
 from minitopo_dc.campaign.campaign import Campaign
 from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import InputError
@@ -44,6 +43,9 @@ from minitopo_dc.results.tables.columns import (
     name_and_unit,
 )
 from minitopo_dc.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SEEDS = 5
 """Of a comparison; five give Student's t a quantile of 2.8, three one of 4.3."""
@@ -129,6 +131,8 @@ class Run:
 
     def plot(self) -> Any:
         """Draw the run over time; see `plots.timeline`."""
+        from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes half a second)
+
         return plots.timeline(self)
 
     def __repr__(self) -> str:
@@ -196,6 +200,8 @@ class Comparison:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
+        from minitopo_dc import plots  # noqa: PLC0415
+
         return plots.comparison(self.runs, ax=ax)
 
     def __repr__(self) -> str:

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+SERVER_NAME = "server.test"
+"""Of each run's server: RFC 6761 section 6.2 has it that .test is never a real name."""
+
 
 def ip_version(addresses: Iterable[str]) -> int:
     """Return the IP version of all of these addresses, 4 or 6.

@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from minitopo_dc.runners.addresses import SERVER_NAME
+
 if TYPE_CHECKING:  # half of what a client of HTTP/2 would import
     from aioquic.quic.configuration import QuicConfiguration
 
@@ -59,8 +61,6 @@ def _certificate(*addresses: str) -> x509.Certificate:
     return _self_signed(_KEY, addresses, 1, _VALID, None)
 
 
-SERVER_NAME = "server.test"
-"""RFC 6761 section 6.2: .test is never a real name."""
 VALIDITY = datetime.timedelta(days=30)
 CLOCK_SKEW = datetime.timedelta(days=1)
 

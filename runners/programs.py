@@ -23,7 +23,7 @@ class ProgramSettings(BaseModel):
     It is no `Settings`, whose package takes longer to import than small clients take to start.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
 
     plugins: tuple[str, ...] = ()
     """Modules and files that the fields behind it may need."""

@@ -17,7 +17,6 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -181,6 +180,8 @@ def compile_all(jobs: Iterable[Job], directory: Path) -> list[Path]:
         command = [COMPILER, *options, "-c", str(source), "-o", str(made)]
         run(command, f"{source.name} does not compile")
         return made
+
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (only who compiles needs it)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(one, enumerate(jobs)))

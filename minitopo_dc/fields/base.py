@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from inspect import Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
@@ -121,16 +122,26 @@ def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+class _Signature:
+    """What a class takes: pydantic knows it when the class is built, so that it is built for it."""
+
+    def __get__(self, instance: object, owner: type[BaseModel]) -> Signature:
+        owner.model_rebuild()
+        return owner.__signature__
+
+
 class Settings(BaseModel):
     """Base of every validated settings class; it is immutable, and unknown fields are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    # A process checks few of the classes that it imports: those are built then (`defer_build`).
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, defer_build=True)
     MOVED: ClassVar[dict[str, str]] = {}
     """Fields that have moved, and their new place, which an error names."""
     BESIDE: ClassVar[tuple[str, ...]] = ()
     """Names that may be written among its fields and are put elsewhere before they are checked."""
 
     if not TYPE_CHECKING:  # pydantic's plugin of mypy knows the fields
+        __signature__ = _Signature()
 
         def __init__(self, **fields: Any) -> None:
             """Check the fields; SettingsError names each wrong one."""

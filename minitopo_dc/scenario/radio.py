@@ -8,7 +8,7 @@ from inspect import Parameter, Signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, get_args
 
-from pydantic import Field, ModelWrapValidatorHandler, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, ValidationError, model_validator
 
 from minitopo_dc.fields.base import (
     LeftOut,
@@ -42,6 +42,9 @@ class Leg(Settings):
     In a file, and wherever a leg is a mapping, a field of a direction that stands beside `downlink`
     and `uplink` is of both of them, and each may override it.
     """
+
+    # Built at once: else its first check would take the signature (below) away.
+    model_config = ConfigDict(defer_build=False)
 
     BESIDE: ClassVar[tuple[str, ...]] = tuple(
         name for name in LegSettings.model_fields if name not in ("wifi", "outages")

@@ -25,7 +25,7 @@ from minitopo_dc.picoquic.events import (
     StreamData,
     StreamReset,
 )
-from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,
     congestion_control,

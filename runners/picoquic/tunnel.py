@@ -24,8 +24,8 @@ from aioquic.quic.events import DatagramFrameReceived, StreamDataReceived
 
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.connection import Connection
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession, client_of, server_of
 from minitopo_dc.runners.picoquic.runner import (
     TUNNEL_BYTES,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -133,3 +134,11 @@ def test_a_workload_without_a_size_is_not_told_to_write_one(
 ) -> None:
     kind = workload["kind"]
     assert refused(workload=workload).startswith(f"s.yaml: workload: {kind}: {known}")
+
+
+def test_what_a_class_takes_is_told_before_its_first_use() -> None:
+    class Small(Settings):
+        size: int = 3
+
+    assert str(inspect.signature(Small)) == "(*, size: 'int' = 3) -> None"
+    assert Small(size="4").size == 4

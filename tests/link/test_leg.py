@@ -83,27 +83,6 @@ def test_a_leg_that_is_taken_down_before_a_grant_serves_from_it_on() -> None:
     assert drain(leg) == [(9 * MS, 1)]
 
 
-def test_the_next_timeout_is_an_arrival_and_no_end_of_serialisation() -> None:
-    leg = make_leg(delay=ConstantDelay(10 * MS))
-    for number in range(20):
-        leg.push(number, 1500, 0)
-    timeouts = []
-    while (time := leg.next_timeout()) is not None:
-        timeouts.append(time)
-        leg.poll(time)
-    assert timeouts == [(11 + number) * MS for number in range(20)]
-
-
-def test_the_queue_counts_what_is_not_fully_serialised() -> None:
-    leg = make_leg(queue_packets=2, delay=ConstantDelay(SECOND))
-    leg.push(0, 1500, 0)
-    leg.push(1, 1500, 0)
-    assert not leg.push(2, 1500, MS - 1)
-    assert leg.push(3, 1500, MS)
-    assert leg.statistics().queue_packets == 2
-    assert leg.statistics().air_packets == 1
-
-
 def test_a_queue_limit_in_bytes_drops_what_would_exceed_it() -> None:
     leg = make_leg(queue_bytes=2000)
     assert leg.push(0, 1500, 0)
@@ -398,16 +377,6 @@ def test_a_new_capacity_revives_an_ended_leg() -> None:
     leg.retune(10 * MS, capacity=ConstantCapacity(MBPS_12))
     assert leg.push(2, 1500, 10 * MS)
     assert drain(leg) == [(11 * MS, 1), (12 * MS, 2)]
-
-
-def test_counters_count_packets_and_bytes() -> None:
-    leg = make_leg(queue_packets=2)
-    for number, size in enumerate((100, 200, 400)):
-        leg.push(number, size, 0)
-    leg.poll(SECOND)
-    statistics = leg.statistics()
-    assert (statistics.pushed_packets, statistics.pushed_bytes) == (3, 700)
-    assert (statistics.delivered_packets, statistics.delivered_bytes) == (2, 300)
 
 
 def test_an_ended_capacity_refuses_also_what_would_still_have_fitted() -> None:

@@ -66,14 +66,6 @@ def test_a_server_s_segments_are_no_larger_than_asked_for(tmp_path: Path) -> Non
     assert max(sizes) == 20 + 20 + 1280
 
 
-@pytest.mark.parametrize("algorithm", ["cubic", "bbr"])
-def test_the_server_has_the_congestion_control_that_was_asked_for(
-    tmp_path: Path, algorithm: str
-) -> None:
-    result = run(scenario(congestion_control=algorithm, workload={"size_mb": 0.05}), tmp_path)
-    assert result.details["congestion_control"] == algorithm
-
-
 def test_segments_behind_a_lost_one_wait_in_the_receive_buffer(tmp_path: Path) -> None:
     lossy = [{"downlink": {**DIRECTION, "loss_percent": 1}, "uplink": DIRECTION}]
     virtual = {"packet_delays": True, "capture": ["client"]}
@@ -114,8 +106,10 @@ def test_dctcp_without_a_setting_of_both_ends_is_refused(lacking: str, tmp_path:
         run_scenario(wanted, tmp_path)
 
 
-def test_tls_1_2_takes_a_round_trip_more(tmp_path: Path) -> None:
-    result = run(scenario(options={"tls": "1.2"}, workload={"size_mb": 0.05}), tmp_path)
+def test_tls_1_2_takes_a_round_trip_more_whatever_the_congestion_control(tmp_path: Path) -> None:
+    fields = {"options": {"tls": "1.2"}, "congestion_control": "bbr"}
+    result = run(scenario(workload={"size_mb": 0.05}, **fields), tmp_path)
+    assert result.details["congestion_control"] == "bbr"
     assert result.details["handshake_s"] == pytest.approx(0.063, abs=0.001)
 
 
@@ -125,9 +119,8 @@ def test_a_bearer_splits_the_kernel_s_packets(tmp_path: Path) -> None:
     assert min(legs) > 0.9 * max(legs)
 
 
-@pytest.mark.parametrize("version", [4, 6])
-def test_mptcp_has_a_subflow_on_each_of_three_legs(tmp_path: Path, version: int) -> None:
-    result = run(multipath(3, ip_version=version), tmp_path)
+def test_mptcp_has_a_subflow_on_each_of_three_legs(tmp_path: Path) -> None:
+    result = run(multipath(3, ip_version=6), tmp_path)
     paths = result.details["paths"]
     assert {path["leg"] for path in paths} == {1, 2, 3}
     assert all(path["bytes_sent"] > 50_000 for path in paths)
@@ -252,8 +245,7 @@ def test_tcp_finds_the_mtu_of_a_black_hole_if_it_probes(
     assert 60 < max(received) <= 1400
 
 
-@pytest.mark.parametrize(("mode", "room"), [("sc", 0), ("dc", 3)])
-@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize(("mode", "room", "version"), [("sc", 0, 6), ("dc", 3, 4)])
 def test_tcp_heeds_the_icmp_of_a_smaller_mtu(
     tmp_path: Path, mode: str, room: int, version: int
 ) -> None:
@@ -282,7 +274,7 @@ def test_two_runs_in_different_directories_have_the_same_packets(tmp_path: Path)
     lossy = {"downlink": {**LEG["downlink"], "loss_percent": 1}, "uplink": LEG["uplink"]}
     wanted = multipath(legs=[LEG, lossy], virtual=TRACED, seed=7)
     run(wanted, tmp_path / "a")
-    with busy_programs(4):
+    with busy_programs(1):
         run(wanted, tmp_path / "b" / "in" / "another")
     names = ("packets.csv", "paths.csv", "connections.csv", "gnb-legs.csv")
     for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import runpy
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.installation import module_command
 from minitopo_dc.runners.aioquic.runner import ClientSettings
 from minitopo_dc.runners.base import Transfer, get_runner
 from minitopo_dc.runners.programs import ProgramSettings
@@ -96,9 +95,16 @@ def test_a_program_takes_one_argument(
     assert capsys.readouterr().err.startswith("give one argument: ")
 
 
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_every_program_ends_at_a_file_that_is_not_there(program: str, tmp_path: Path) -> None:
-    command = [*module_command(f"minitopo_dc.runners.{program}"), str(tmp_path / "none.json")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr == f"{tmp_path / 'none.json'}: No such file or directory\n"
+def test_every_program_ends_at_a_file_that_is_not_there(
+    program: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["program", str(tmp_path / "none.json")])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module(f"minitopo_dc.runners.{program}", run_name="__main__")
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"{tmp_path / 'none.json'}: No such file or directory\n"

@@ -17,7 +17,6 @@ from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script
-from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 
 pytestmark = needs_picoquic
@@ -176,7 +175,7 @@ def test_dc_sc_and_multipath_share_the_legs(tmp_path: Path) -> None:
         {"mode": "multipath"},
         {"mode": "sc", "leg": 1, "transport": "quic"},
     ]
-    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 2})
     each = [flow["goodput_mbps"] for flow in result.details["flows"]]
     assert min(each) > 1
     assert 25 < sum(each) < 40
@@ -204,27 +203,6 @@ def test_a_busy_host_has_a_receive_buffer_a_path(tmp_path: Path) -> None:
     )
     assert result.details["socket_drops"] > 0
     assert result.details["receive_buffer_bytes"] == 20_000
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"legs": [leg(loss_percent=0.3), leg(outages=[[0.3, 0.6]])], "workload": {"size_mb": 2}},
-        {
-            "mode": "flows",
-            "flows": [{"mode": "multipath"}, {"mode": "dc", "transport": "quic-picoquic"}],
-            "workload": {"duration_s": 2},
-        },
-    ],
-)
-def test_the_same_scenario_gives_the_same_files_to_the_byte(
-    tmp_path: Path, fields: dict[str, Any]
-) -> None:
-    traced = {**MP, "virtual": {"packet_trace": True}} | fields
-    first = in_a_process(tmp_path / "1", "1", **traced)
-    second = in_a_process(tmp_path / "2", "2", **traced)
-    assert {"result.json", "packets.csv", "paths.csv"} <= first.keys()
-    assert [name for name in first if first[name] != second.get(name)] == []
 
 
 def test_without_the_extension_it_is_unsupported_and_says_what_to_do(

@@ -51,20 +51,29 @@ def rows(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"legs": [leg(loss_percent=0.3), leg(burst_loss={"p": 0.001, "r": 0.3})]},
-        {"mode": "dc-duplicate", "virtual": {"cpu_us_per_packet": 100}},
-    ],
-)
-def test_the_same_scenario_gives_the_same_files_to_the_byte(
-    tmp_path: Path, fields: dict[str, Any]
-) -> None:
-    traced = {"packet_trace": True} | fields.pop("virtual", {})
-    first = in_a_process(tmp_path / "1", "1", virtual=traced, **fields)
-    second = in_a_process(tmp_path / "2", "2", virtual=traced, **fields)
-    assert {"result.json", "packets.csv", "connections.csv", "ue-receive.csv"} <= first.keys()
+MPQUIC = {"transport": "mpquic-picoquic", "mode": "multipath"}
+AGAIN: dict[str, dict[str, Any]] = {
+    "losses": {"legs": [leg(loss_percent=0.3), leg(burst_loss={"p": 0.001, "r": 0.3})]},
+    "duplicates": {"mode": "dc-duplicate", "virtual": {"cpu_us_per_packet": 100}},
+    "paths": {**MPQUIC, "legs": [leg(loss_percent=0.3), leg(outages=[[0.3, 0.6]])]},
+    "flows": {
+        **MPQUIC,
+        "mode": "flows",
+        "flows": [{"mode": "multipath"}, {"mode": "dc", "transport": "quic-picoquic"}],
+    },
+}
+
+
+@needs_picoquic
+def test_the_same_scenarios_give_the_same_files_to_the_byte(tmp_path: Path) -> None:
+    traced = {
+        name: fields | {"virtual": {"packet_trace": True} | fields.get("virtual", {})}
+        for name, fields in AGAIN.items()
+    }
+    first, second = (in_a_process(tmp_path / seed, seed, traced) for seed in ("1", "2"))
+    names = {"result.json", "packets.csv"}
+    assert {f"{run}/{name}" for run in AGAIN for name in names} <= first.keys()
+    assert {"losses/connections.csv", "losses/ue-receive.csv", "paths/paths.csv"} <= first.keys()
     assert [name for name in first if first[name] != second.get(name)] == []
 
 
@@ -93,8 +102,8 @@ def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
 
 
 def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> None:
-    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 4})
-    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 4})
+    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 2})
+    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 2})
     assert one.goodput_mbps is not None
     assert both.goodput_mbps is not None
     assert 0.8 * 20 < one.goodput_mbps < 20
@@ -169,9 +178,11 @@ def test_over_ipv6_a_full_packet_has_20_bytes_more_at_the_hosts_and_on_the_legs(
     assert leg_6 - leg_4 == pytest.approx(20, abs=2)
 
 
+@needs_picoquic
 def test_flows_share_the_legs(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc", "leg": 1}, {"mode": "sc", "leg": 2}]
     fields = {"workload": {"duration_s": 5}, "congestion_control": "reno"}  # the papers'
+    fields["transport"] = "quic-picoquic"
     result = run(tmp_path, mode="flows", flows=flows, **fields)
     goodputs = [each["goodput_mbps"] for each in result.details["flows"]]
     assert result.goodput_mbps == pytest.approx(sum(goodputs))
@@ -184,16 +195,16 @@ def test_flows_share_the_legs(tmp_path: Path) -> None:
 def test_each_flow_has_its_own_congestion_control(tmp_path: Path) -> None:
     flows = [{"mode": "sc", "leg": leg, "congestion_control": "cubic"} for leg in (1, 2)]
     flows[0]["congestion_control"] = "reno"
-    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 1})
     reno, cubic = (flow["goodput_mbps"] for flow in result.details["flows"])
     assert [flow["congestion_control"] for flow in result.details["flows"]] == ["reno", "cubic"]
     assert reno != cubic
 
 
 def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
-    result = run(tmp_path, workload={"duration_s": 2}, timeout_s=1)
-    assert result.completion_s == 2
-    assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 2 / 1e6)
+    result = run(tmp_path, workload={"duration_s": 0.5}, timeout_s=0.4)
+    assert result.completion_s == 0.5
+    assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 0.5 / 1e6)
 
 
 def test_a_small_receive_buffer_loses_bursts_of_a_busy_client(tmp_path: Path) -> None:
@@ -224,7 +235,8 @@ def test_the_packet_trace_conserves_packets(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", [4, 6])
 def test_captures_of_end_hosts_have_the_packets_of_the_trace(tmp_path: Path, version: int) -> None:
     virtual = {"packet_trace": True, "capture": ["client", "server"]}
-    run(tmp_path, virtual=virtual, ip_version=version, legs=[leg(loss_percent=1), leg()])
+    legs, workload = [leg(loss_percent=1), leg()], {"size_mb": 0.1}
+    run(tmp_path, virtual=virtual, ip_version=version, legs=legs, workload=workload)
     trace = rows(tmp_path / "run/packets.csv")
     for host, sends in (("client", "uplink"), ("server", "downlink")):
         with (tmp_path / f"run/{host}.pcap").open("rb") as file:

@@ -13,6 +13,7 @@ import pytest
 from minitopo_dc.pdcp import T_REORDERING_MS, LegReport, LegView, split_policy
 from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.run import run_virtual
+from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 from tests.virtual.test_drivers import MS, STILL, Downlink
 
@@ -208,10 +209,12 @@ def test_losses_told_by_the_legs_order_are_not_waited_for(tmp_path: Path) -> Non
     assert longest[1] < longest[0] / 2
 
 
+@needs_picoquic
 def test_adaptive_t_reordering_comes_down_and_gives_up_no_more(tmp_path: Path) -> None:
     for name, value in (("fixed", 200), ("adaptive", "adaptive")):
         reported_run(
             tmp_path / name,
+            transport="quic-picoquic",
             workload={"size_mb": 12},
             legs=[leg(), leg(delay_ms=20)],
             pdcp={"t_reordering_ms": value},

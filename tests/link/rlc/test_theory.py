@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from random import Random
 
 import pytest
@@ -20,7 +21,9 @@ MS, S = 10**6, 10**9
 RATE = 20_000_000
 DELAY = 10 * MS
 RTT, STATUS = 8, 45
-PACKETS = 20_000
+PACKETS = 8_000
+SECONDS = 8
+"""In which as many blocks are sent as a leg alone carries packets."""
 ERRORS = (0.01, 0.1, 0.3)
 CHI_SQUARE_99_9 = {1: 10.83, 2: 13.82, 3: 16.27, 4: 18.47, 5: 20.52}
 """By degrees of freedom."""
@@ -28,6 +31,7 @@ MIN_EXPECTED = 5
 """Of a class in a chi-square test; smaller ones are put together."""
 
 
+@cache
 def alone(p: float, mode: str) -> tuple[Counter[int], RlcStatistics]:
     """Packets far apart: how often each additional delay (ms) was met."""
     rlc = RlcParameters(mode="am" if mode == "am" else "um", block_error=p)
@@ -44,7 +48,8 @@ def alone(p: float, mode: str) -> tuple[Counter[int], RlcStatistics]:
     return found, leg.statistics()
 
 
-def saturated(p: float, mode: str, seconds: int) -> tuple[list[int], RlcStatistics]:
+@cache
+def saturated(p: float, mode: str) -> tuple[list[int], RlcStatistics]:
     """A queue that never runs empty: what arrived, in order of arrival."""
     rlc = RlcParameters(mode="am" if mode == "am" else "um", block_error=p)
     leg: RlcLeg[int] = RlcLeg(
@@ -53,7 +58,7 @@ def saturated(p: float, mode: str, seconds: int) -> tuple[list[int], RlcStatisti
     leg.start(0)
     found: list[int] = []
     pushed = 0
-    for now in range(0, seconds * S, MS):
+    for now in range(0, SECONDS * S, MS):
         found += leg.poll(now)
         while leg.has_room(now=now, size=1500):
             leg.push(pushed, 1500, now)
@@ -112,23 +117,22 @@ def test_am_adds_the_status_round_trip_to_what_harq_gave_up() -> None:
 def test_saturated_goodput_is_the_rate_less_the_share_of_failed_transmissions(
     p: float, mode: str
 ) -> None:
-    seconds = 20
-    found, counters = saturated(p, mode, seconds)
+    found, counters = saturated(p, mode)
     transmissions = counters.blocks + counters.harq_retransmissions
-    assert transmissions >= seconds * 1000 - 5
-    # 20,000 slots: the share of errors has a standard deviation of (p (1 - p) / 20,000)^(1/2).
+    assert transmissions >= SECONDS * 1000 - 5
+    # 8,000 slots: the share of errors has a standard deviation of (p (1 - p) / 8,000)^(1/2).
     margin = 4 * (p * (1 - p) / transmissions) ** 0.5 + 0.005  # and what is under way at the end
     if mode == "um":
         # A block carries bits of 2.5,000 bytes, so of up to 3 packets, each lost as a whole.
         margin += 3 * p**5
-    goodput = len(found) * 1500 * 8 / seconds / RATE
+    goodput = len(found) * 1500 * 8 / SECONDS / RATE
     assert goodput == pytest.approx(1 - p, abs=margin)
 
 
 @pytest.mark.parametrize("p", ERRORS)
 @pytest.mark.parametrize("mode", ["am", "um"])
 def test_a_saturated_leg_keeps_the_order(p: float, mode: str) -> None:
-    found, counters = saturated(p, mode, 5)
+    found, counters = saturated(p, mode)
     assert found == sorted(found)
     if mode == "am":
         assert found == list(range(len(found)))

@@ -75,32 +75,6 @@ each_size = pytest.mark.parametrize("bits", [12, 16, 18])
 
 
 @everywhere
-def test_pdus_out_of_order_are_put_in_order(bits: int, first: int) -> None:
-    receiver = Receiver(bits, first)
-    assert receiver.receive(2, at=1) == []
-    assert receiver.receive(0, at=2) == [0]
-    assert receiver.receive(3, at=3) == []
-    assert receiver.receive(1, at=4) == [1, 2, 3]
-    assert receiver.timeout() is None
-    assert receiver.statistics().missing == 0
-
-
-@everywhere
-def test_a_pdu_is_delivered_once(bits: int, first: int) -> None:
-    receiver = Receiver(bits, first)
-    assert receiver.push(0)
-    assert not receiver.push(0, leg=1)
-    assert receiver.push(2)
-    assert not receiver.push(2, leg=1)
-    assert receiver.push(1)
-    assert not receiver.push(2)
-    assert receiver.poll(0) == [0, 1, 2]
-    statistics = receiver.statistics()
-    assert (statistics.pdus, statistics.delivered) == ((4, 2), 3)
-    assert (statistics.duplicates, statistics.old) == (3, 0)
-
-
-@everywhere
 def test_expiry_waits_for_rx_reord_when_it_has_not_arrived(bits: int, first: int) -> None:
     receiver = Receiver(bits, first)
     receiver.receive(1)  # RX_REORD = 2
@@ -125,22 +99,6 @@ def test_an_expiry_takes_effect_at_its_own_time() -> None:
     assert receiver.statistics().waiting.maximum_ns == 300 * MS
 
 
-@each_size
-def test_order_holds_over_the_whole_sn_space_and_several_hfns(bits: int) -> None:
-    """In big steps: neighbours swapped, one COUNT lost, many skipped, through 3 HFNs."""
-    receiver = Receiver(bits, 0, t_ms=1)
-    step = receiver.modulus // 64
-    delivered: list[int] = []
-    for index in range(3 * 64):
-        start = index * step
-        delivered += receiver.receive(start + 1, start, at=2 * index)
-        delivered += receiver.receive(start + 3, at=2 * index)  # start + 2 is lost
-        delivered += receiver.poll(2 * index + 1)
-    delivered += receiver.poll(2 * 3 * 64)
-    assert delivered == [i * step + offset for i in range(3 * 64) for offset in (0, 1, 3)]
-    assert receiver.entity.rx_deliv == (3 * 64 - 1) * step + 4
-
-
 def test_every_sn_of_several_hfns_is_received() -> None:
     receiver = Receiver(12, 0)
     total = 5 * receiver.modulus
@@ -148,18 +106,6 @@ def test_every_sn_of_several_hfns_is_received() -> None:
     for number in range(0, total, 2):
         delivered += receiver.receive(number + 1, number)
     assert delivered == list(range(total))
-
-
-@everywhere
-def test_out_of_order_delivery_delivers_each_pdu_as_it_arrives(bits: int, first: int) -> None:
-    receiver = Receiver(bits, first, delivery="out-of-order")
-    assert [receiver.receive(number) for number in (2, 0, 3, 2, 0, 1, 3)] == [
-        *([2], [0], [3], [], [], [1], [])
-    ]
-    assert receiver.state()[:2] == (4, 4)
-    statistics = receiver.statistics()
-    assert (statistics.delivered, statistics.duplicates, statistics.buffered) == (4, 3, 0)
-    assert statistics.buffered_maximum == statistics.waiting.count == 0
 
 
 @everywhere

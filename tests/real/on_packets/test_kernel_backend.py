@@ -172,6 +172,7 @@ def test_a_bearer_is_split_over_legs_of_the_kernel_and_put_in_order(
 
 
 @needs_guest
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_tests_above_in_user_mode_linux() -> None:
     if os.environ.get(INSIDE):

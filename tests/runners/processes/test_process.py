@@ -22,7 +22,7 @@ from minitopo_dc.runners.processes.process import Process
 @pytest.fixture
 def started(tmp_path: Path) -> Callable[[str], Process]:
     def start(script: str) -> Process:
-        popen = subprocess.Popen([sys.executable, "-c", script])
+        popen = subprocess.Popen([sys.executable, "-Sc", script])
         return Process("client", popen, tmp_path / "log")
 
     return start

@@ -13,8 +13,10 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import PolicyError, policy_names
 from minitopo_dc.virtual.run import run_virtual
+from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
+pytestmark = needs_picoquic
 SPLITS = ["batch", "least-delay", "proportional", "threshold", "bandit", "credit", "duplicate"]
 NUMBERING: list[dict[str, Any]] = [
     {},
@@ -55,7 +57,14 @@ def run(combination: tuple[Any, ...], directory: Path) -> str:
     down = leg(**radio)
     both = [down | outages, leg(rate_mbps=5, **radio), leg(**radio)]
     try:
-        made = scenario(mode=mode, pdcp=pdcp, legs=both[: 3 if legs else 2], **uplink)
+        made = scenario(
+            transport="quic-picoquic",
+            workload={"size_mb": 0.3},
+            mode=mode,
+            pdcp=pdcp,
+            legs=both[: 3 if legs else 2],
+            **uplink,
+        )
     except (SettingsError, PolicyError) as error:
         assert len(str(error).splitlines()) <= 2
         return "refused"

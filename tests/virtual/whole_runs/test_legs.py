@@ -18,12 +18,14 @@ from tests.native.extension import needs_native
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 
+pytestmark = needs_picoquic
 FOUR: list[dict[str, Any]] = [leg() for _ in range(4)]
 
 
 def run(directory: Path, **fields: Any) -> RunResult:
     """Run a scenario of four legs that must succeed."""
-    result = run_virtual(scenario(**({"legs": FOUR} | fields)), directory)
+    values = {"legs": FOUR, "transport": "quic-picoquic"} | fields
+    result = run_virtual(scenario(**values), directory)
     assert result.status == "ok", result.reason
     return result
 
@@ -152,17 +154,15 @@ def test_marks_are_the_same_on_both_cores(
 
 
 @needs_native
-@needs_picoquic
 @pytest.mark.parametrize("split", SPLITS)
 def test_statuses_at_once_are_nearly_as_good_as_seeing_the_legs(split: str) -> None:
-    ratios = shares_of_ideal(split, 10, 0.25, AT_ONCE)
-    assert sum(ratio >= 0.97 for ratio in ratios) >= 9
+    ratios = shares_of_ideal(split, 4, 0.25, AT_ONCE)
+    assert sum(ratio >= 0.97 for ratio in ratios) >= 3
 
 
 def pdus(directory: Path, pdcp: dict[str, Any]) -> list[int]:
     """What each of a faster and a slower leg got in a run that must succeed."""
-    result = run_virtual(scenario(pdcp=pdcp, legs=[leg(), leg(rate_mbps=5)]), directory)
-    assert result.status == "ok", result.reason
+    run(directory, pdcp=pdcp, legs=[leg(), leg(rate_mbps=5)])
     sent = json.loads((directory / "gnb-summary.json").read_text())["transmit"]["1"]
     return [sent["pdus_1"], sent["pdus_2"]]
 

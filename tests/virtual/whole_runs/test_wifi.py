@@ -11,7 +11,10 @@ import pytest
 from minitopo_dc.results.measures.utilisation import link_utilisation
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.virtual.run import run_virtual
+from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
+
+pytestmark = needs_picoquic
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LTE = leg(delay_ms=20, rlc={"mode": "am"}) | {"uplink": UPLINK}
@@ -26,6 +29,7 @@ def wifi(**medium: Any) -> dict[str, Any]:
 def run(directory: Path, **fields: Any) -> RunResult:
     """Run a scenario that must succeed; over one WiFi leg but for what is given."""
     alone = {"mode": "sc", "legs": [wifi()], "congestion_control": "reno"}
+    alone["transport"] = "quic-picoquic"
     result = run_virtual(scenario(**(alone | fields)), directory)
     assert result.status == "ok", result.reason
     return result
