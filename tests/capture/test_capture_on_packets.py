@@ -16,7 +16,10 @@ from tests.native.extension import needs_native
 
 pytestmark = [pytest.mark.root, needs_tshark]
 BATCH = 20
-CORES = ("python", pytest.param("native", marks=needs_native))
+CORES = (
+    pytest.param("python", marks=pytest.mark.long),
+    pytest.param("native", marks=needs_native),
+)
 HOSTS = ("gnb", "ue")
 LEG = {
     "downlink": {"rate_mbps": 50, "delay_ms": 2, "jitter_ms": 0, "queue_packets": 10_000},

@@ -328,10 +328,10 @@ def test_queries_are_missed_while_too_many_are_unanswered(tmp_path: Path) -> Non
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("experiment", ["ab", "sirimsg"])
+@pytest.mark.parametrize("experiment", ["ab", pytest.param("sirimsg", marks=pytest.mark.long)])
 def test_programs_run_over_three_paths_and_two_backhauls(experiment: str, tmp_path: Path) -> None:
     """NewReno, as not every kernel lets hosts have CUBIC by default."""
-    keys = {"ab": "abTimelimit:5\nfile_size:64\n", "sirimsg": ""}
+    keys = {"ab": "abTimelimit:2\nfile_size:64\n", "sirimsg": ""}
     text = f"{EXPERIMENTS[experiment]}{keys[experiment]}congctrl:reno\n"
     result = finished(tmp_path, TOPOLOGIES["topo_4"], text)
     assert min(result.leg_bytes or [0]) > 0

@@ -69,6 +69,7 @@ def three_hosts() -> Any:
     return net
 
 
+@pytest.mark.long
 def test_the_example_runs_as_it_is_printed() -> None:
     before = with_word(PROCESS)
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}

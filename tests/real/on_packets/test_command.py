@@ -45,7 +45,10 @@ def alive(pid: int) -> bool:
     return Path("/proc", str(pid), "exe").exists()
 
 
-@pytest.mark.parametrize(("mode", "prefix"), [("dc", ""), ("multipath", "mptcpize run")])
+@pytest.mark.parametrize(
+    ("mode", "prefix"),
+    [("dc", ""), pytest.param("multipath", "mptcpize run", marks=pytest.mark.long)],
+)
 def test_iperf3_uses_both_legs_and_leaves_nothing(mode: str, prefix: str, tmp_path: Path) -> None:
     if prefix and (reason := probe_kernel()["MPTCP"]):
         pytest.skip(f"this kernel has no MPTCP: {reason}")

@@ -25,7 +25,7 @@ from tests.real.testbed import Bed, running_testbed, scenario
 
 pytestmark = [pytest.mark.root, needs_native]
 CORES = ("python", "native")
-ODD = 6000
+ODD = 3000
 PAUSE_S = 0.001
 RECOVERY = {"data_recovery": True, "report_ms": 20}
 AT_ONCE = 8

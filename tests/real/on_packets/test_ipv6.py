@@ -47,7 +47,7 @@ def output(host: EmulatedHost, *command: str) -> str:
     return done.communicate()[0].decode()
 
 
-@pytest.mark.parametrize("bits", [12, 16, 18])
+@pytest.mark.parametrize("bits", [18, *(pytest.param(n, marks=pytest.mark.long) for n in (12, 16))])
 def test_packets_of_1500_bytes_pass_whole_and_in_order(tmp_path: Path, bits: int) -> None:
     """A fragment would be a packet of its own: there would be more PDUs than packets sent."""
     with running_testbed(scenario("dc", ip_version=6, pdcp={"sn_bits": bits}), tmp_path) as bed:
@@ -61,17 +61,9 @@ def test_packets_of_1500_bytes_pass_whole_and_in_order(tmp_path: Path, bits: int
     assert [legs[leg]["delivered_bytes"] for leg in ("1", "2")] == [500 * size] * 2
 
 
-def test_duplicates_on_both_legs_arrive_once(tmp_path: Path) -> None:
-    with running_testbed(scenario("dc-duplicate", ip_version=6), tmp_path) as bed:
-        arrivals = probe(bed, tmp_path)
-        received = bed.ue.stop()["receive"]["1"]
-    assert len(arrivals.number) == received["duplicates"] == 1000
-    assert received["pdus_1"] == received["pdus_2"] == 1000
-    assert received["malformed"] == 0
-    assert arrivals.in_order
-
-
-def test_a_packet_that_says_no_length_ends_nothing_and_leaves_no_gap(tmp_path: Path) -> None:
+def test_duplicates_arrive_once_and_a_packet_that_says_no_length_leaves_no_gap(
+    tmp_path: Path,
+) -> None:
     """As a jumbogram's (RFC 2675): payload length 0, then hop-by-hop options."""
     with running_testbed(scenario("dc-duplicate", ip_version=6), tmp_path) as bed:
         addresses = (server_address(1, 6), client_address(1, 6))
@@ -81,28 +73,38 @@ def test_a_packet_that_says_no_length_ends_nothing_and_leaves_no_gap(tmp_path: P
         sent = bed.gnb.stop()["transmit"]["1"]
     assert said == ""
     assert [sent["malformed"], received["missing"]] == [1, 0]
-    assert len(arrivals.number) == 1000
+    assert len(arrivals.number) == received["duplicates"] == 1000
+    assert received["pdus_1"] == received["pdus_2"] == 1000
+    assert received["malformed"] == 0
+    assert arrivals.in_order
 
 
-def test_a_split_uplink_arrives_in_order(tmp_path: Path) -> None:
+def test_a_split_uplink_arrives_in_order_and_elements_take_their_rules_with_them(
+    tmp_path: Path,
+) -> None:
+    listed = {name: [name, "-w", "-t", "mangle", "-S"] for name in ("iptables", "ip6tables")}
     with running_testbed(scenario("dc", ip_version=6, split_uplink=True), tmp_path) as bed:
         hosts, scratch, server = bed.hosts, tmp_path / "arrivals", server_address(1, 6)
         arrivals = send_through(
             hosts.client, hosts.server, server, rate=2000, seconds=0.5, size=1200, scratch=scratch
         )
         sent = bed.ue.stop()["transmit"]["2"]
+        before = [output(hosts.gnb, *command) for command in listed.values()]
+        bed.gnb.stop()
+        behind = [output(hosts.gnb, *command) for command in listed.values()]
     assert len(arrivals.number) == 1000
     assert arrivals.in_order
     assert sent["pdus_1"] == sent["pdus_2"] == 500
+    assert all("NFQUEUE" in rules for rules in before)
+    assert all("-P PREROUTING ACCEPT" in rules and "-A" not in rules for rules in behind)
 
 
-@pytest.mark.parametrize("version", [4, 6])
-def test_both_versions_are_shaped_where_both_exist(tmp_path: Path, version: IpVersion) -> None:
+def test_both_versions_are_shaped_where_both_exist(tmp_path: Path) -> None:
     with running_testbed(scenario("sc", ip_version=6), tmp_path) as bed:
-        arrivals = probe(bed, tmp_path, version=version)
-        legs = bed.gnb.stop()["legs"]
-    assert len(arrivals.number) == legs["1"]["delivered_packets"] == 1000
-    assert legs["1"]["delivered_bytes"] == 1_200_000
+        arrived = [len(probe(bed, tmp_path, version=version).number) for version in (4, 6)]
+        leg = bed.gnb.stop()["legs"]["1"]
+    assert arrived == [1000, 1000]
+    assert (leg["delivered_packets"], leg["delivered_bytes"]) == (2000, 2_400_000)
 
 
 def test_neighbours_are_found_across_a_leg_that_lets_nothing_pass(tmp_path: Path) -> None:
@@ -142,6 +144,7 @@ def test_a_backhaul_has_ipv6_too(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 def test_no_packet_passes_a_dead_element(tmp_path: Path) -> None:
     with running_testbed(scenario("dc", ip_version=6), tmp_path) as bed:
         bed.ue.kill()
@@ -149,15 +152,3 @@ def test_no_packet_passes_a_dead_element(tmp_path: Path) -> None:
         assert bed.hosts.server.popen(ping, stdout=subprocess.DEVNULL).wait() != 0
         with pytest.raises(ElementFailedError, match="element on ue ended with -9"):
             bed.ue.stop()
-
-
-def test_an_element_takes_its_rules_of_both_versions_with_it(tmp_path: Path) -> None:
-    with running_testbed(scenario("dc", ip_version=6), tmp_path) as bed:
-        listed = {name: [name, "-w", "-t", "mangle", "-S"] for name in ("iptables", "ip6tables")}
-        for command in listed.values():
-            assert "NFQUEUE" in output(bed.hosts.gnb, *command)
-        bed.gnb.stop()
-        for command in listed.values():
-            rules = output(bed.hosts.gnb, *command)
-            assert "-P PREROUTING ACCEPT" in rules
-            assert "-A" not in rules

@@ -34,7 +34,13 @@ def run(wanted: Scenario, directory: Path) -> RunResult:
 @pytest.mark.root
 @pytest.mark.parametrize(
     ("transport", "mode"),
-    [("quic", "sc"), ("quic", "dc"), ("tcp", "dc"), ("tcp", "dc-duplicate")],
+    [
+        ("quic", "dc"),
+        *(
+            pytest.param(*other, marks=pytest.mark.long)
+            for other in (("quic", "sc"), ("tcp", "dc"), ("tcp", "dc-duplicate"))
+        ),
+    ],
 )
 def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
     result = run(scenario(transport, mode), tmp_path)
@@ -49,7 +55,13 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("transport", ["mptcp", "mpquic", "mpquic-picoquic"])
+@pytest.mark.parametrize(
+    "transport",
+    [
+        "mptcp",
+        *(pytest.param(other, marks=pytest.mark.long) for other in ("mpquic", "mpquic-picoquic")),
+    ],
+)
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
     if reason := get_runner(transport).unsupported("cubic"):
         pytest.skip(reason)
@@ -61,6 +73,7 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
         assert remotes == {"fd00:10:2:1::2", "fd00:10:2:2::2"}
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) -> None:
     scenario("tcp", "sc", ip_version=4).save(tmp_path / "scenario.yaml")
