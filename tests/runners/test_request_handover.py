@@ -20,7 +20,7 @@ from tests.runners.hosts import (
 )
 from tests.runners.request_programs import asking, report_of, reports, serving, unanswered
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = pytest.mark.root
 
 # As in the experiment of "Multipath QUIC: Design and Evaluation", at twice the pace.
 PLAN = RequestResponse(
@@ -65,6 +65,7 @@ def cut(hosts: TwoHosts, *addresses: str) -> Iterator[None]:
             hosts.server.run("ip", "route", "delete", *blackhole)
 
 
+@pytest.mark.alone
 def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
     hosts: TwoHosts, transfer: Transfer
 ) -> None:

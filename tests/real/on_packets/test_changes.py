@@ -48,6 +48,7 @@ def test_delay_and_loss_change_at_their_moments_and_keep_the_rest(tmp_path: Path
     assert 0.35 < len(missing) / (arrivals.number[-1] - missing[0]) < 0.65
 
 
+@pytest.mark.long
 def test_a_delay_trace_is_followed_and_begins_again(tmp_path: Path) -> None:
     """Half a second at 10 ms, half at 60 ms, and so on, whenever the process has started."""
     trace = tmp_path / "delays.csv"

@@ -10,26 +10,39 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals, send_through
-from minitopo_dc.topologies.two_path import client_address
+from minitopo_dc.scenario.addresses import client_address, server_address
 from tests.real.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
 
 pytestmark = pytest.mark.root
 RATE = 25_000
 
 
-def probe(bed: Bed, directory: Path, rate: float, seconds: float, size: int = 1200) -> Arrivals:
+def probe(
+    bed: Bed,
+    directory: Path,
+    rate: float,
+    seconds: float,
+    *,
+    size: int = 1200,
+    version: IpVersion = 4,
+) -> Arrivals:
     return send_through(
         bed.hosts.server,
         bed.hosts.client,
-        client_address(1),
+        client_address(1, version),
         rate=rate,
         seconds=seconds,
         size=size,
         scratch=directory / "arrivals",
     )
+
+
+def output(host: EmulatedHost, *command: str) -> str:
+    return host.popen(command, stdout=subprocess.PIPE).communicate()[0].decode()
 
 
 def lose_one_pdu(host: EmulatedHost) -> None:
@@ -75,33 +88,52 @@ def test_of_duplicates_on_both_legs_one_arrives_whatever_one_leg_loses(tmp_path:
     assert 300 < received["pdus_1"] == received["duplicates"] < 700
 
 
-@pytest.mark.parametrize("bits", [12, *(pytest.param(n, marks=pytest.mark.long) for n in (16, 18))])
-def test_packets_of_full_mtu_pass_with_their_contents(tmp_path: Path, bits: int) -> None:
-    """UDP discards a datagram whose checksum does not fit its contents."""
-    with running_testbed(scenario("dc", pdcp={"sn_bits": bits}), tmp_path) as bed:
-        arrivals = probe(bed, tmp_path, 500, 0.5, size=1500)
-        bed.gnb.stop()
-        bed.ue.stop()
-    assert len(arrivals.number) == 250
+@pytest.mark.parametrize(
+    ("version", "bits"),
+    [
+        *((4, 12), (6, 18)),
+        *(
+            pytest.param(*other, marks=pytest.mark.long)
+            for other in ((4, 16), (4, 18), (6, 12), (6, 16))
+        ),
+    ],
+)
+def test_packets_of_full_mtu_pass_whole_and_with_their_contents(
+    tmp_path: Path, version: IpVersion, bits: int
+) -> None:
+    """UDP discards a datagram whose checksum is wrong; a fragment would be a PDU more."""
+    wanted = scenario("dc", ip_version=version, pdcp={"sn_bits": bits})
+    with running_testbed(wanted, tmp_path) as bed:
+        arrivals = probe(bed, tmp_path, 500, 0.8, size=1500, version=version)
+        received = bed.ue.stop()["receive"]["1"]
+        legs = bed.gnb.stop()["legs"]
+    assert len(arrivals.number) == received["pdus_1"] + received["pdus_2"] == 400
     assert arrivals.in_order
+    assert received["malformed"] == 0
+    size = 1500 + (3 if bits == 18 else 2)
+    assert [legs[leg]["delivered_bytes"] for leg in ("1", "2")] == [200 * size] * 2
 
 
-def test_a_split_uplink_arrives_in_order(tmp_path: Path) -> None:
-    with running_testbed(scenario("dc", split_uplink=True), tmp_path) as bed:
+@pytest.mark.parametrize("version", [6, pytest.param(4, marks=pytest.mark.long)])
+def test_a_split_uplink_arrives_in_order_and_elements_take_their_rules_with_them(
+    tmp_path: Path, version: IpVersion
+) -> None:
+    programs = ("iptables", "ip6tables") if version == 6 else ("iptables",)
+    listed = [(program, "-w", "-t", "mangle", "-S") for program in programs]
+    with running_testbed(scenario("dc", ip_version=version, split_uplink=True), tmp_path) as bed:
+        hosts, scratch, server = bed.hosts, tmp_path / "arrivals", server_address(1, version)
         arrivals = send_through(
-            bed.hosts.client,
-            bed.hosts.server,
-            "10.0.0.2",
-            rate=2000,
-            seconds=0.5,
-            size=1200,
-            scratch=tmp_path / "arrivals",
+            hosts.client, hosts.server, server, rate=2000, seconds=0.5, size=1200, scratch=scratch
         )
         sent = bed.ue.stop()["transmit"]["2"]
+        before = [output(hosts.gnb, *command) for command in listed]
+        bed.gnb.stop()
+        behind = [output(hosts.gnb, *command) for command in listed]
     assert len(arrivals.number) == 1000
     assert arrivals.in_order
-    assert sent["pdus_1"] > 0
-    assert sent["pdus_2"] > 0
+    assert sent["pdus_1"] == sent["pdus_2"] == 500
+    assert all("NFQUEUE" in rules for rules in before)
+    assert all("-P PREROUTING ACCEPT" in rules and "-A" not in rules for rules in behind)
 
 
 def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
@@ -110,9 +142,8 @@ def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
     with running_testbed(scenario("dc-duplicate"), tmp_path) as bed:
         answers = []
         for hops in ("1", "2"):
-            command = ["ping", "-c", "1", "-W", "5", "-t", hops, client_address(1)]
-            ping = bed.hosts.server.popen(command, stdout=subprocess.PIPE)
-            answers.append(ping.communicate()[0].decode())
+            words = ("ping", "-c", "1", "-W", "5", "-t", hops, client_address(1))
+            answers.append(output(bed.hosts.server, *words))
         arrivals = probe(bed, tmp_path, 500, 0.2)
         received = bed.ue.stop()["receive"]["1"]
         sent = bed.gnb.stop()["transmit"]["1"]
@@ -134,10 +165,11 @@ def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> Non
     assert 300 < arrivals.delays_ms.max() < 600
 
 
-def test_no_packet_passes_a_dead_element(tmp_path: Path) -> None:
-    with running_testbed(scenario("dc"), tmp_path) as bed:
+@pytest.mark.parametrize("version", [4, pytest.param(6, marks=pytest.mark.long)])
+def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> None:
+    with running_testbed(scenario("dc", ip_version=version), tmp_path) as bed:
         bed.ue.kill()
-        ping = ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "0.5", client_address(1)]
+        ping = ["ping", "-n", "-c", "3", "-i", "0.1", "-W", "0.5", client_address(1, version)]
         assert bed.hosts.server.popen(ping, stdout=subprocess.DEVNULL).wait() != 0
         with pytest.raises(ElementFailedError, match="element on ue ended with -9"):
             bed.ue.stop()

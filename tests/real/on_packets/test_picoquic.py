@@ -38,6 +38,7 @@ def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> i
     return int((sent.max() - sent.min()).sum())
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
     result = ok(tmp_path, legs=[leg(), leg(), leg()])
@@ -71,6 +72,7 @@ def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
             assert sent == 0, (which, begin_s)
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) -> None:
     down = leg(outages=[[1, 2]])

@@ -12,7 +12,7 @@ from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.scenario.addresses import client_address
 from tests.real.testbed import Bed, running_testbed, scenario
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = pytest.mark.root
 SECONDS = 1
 RATE = 1500
 """Packets a second of 1,200 bytes: 14.4 Mbit/s, more than one leg of 10 carries."""

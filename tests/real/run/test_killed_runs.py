@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from minitopo_dc.real.run_registry import REGISTRY, processes_of
+from minitopo_dc.real.run_registry import REGISTRY, clean, processes_of
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.scenario.addresses import SERVER_PORT
 
@@ -105,7 +105,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     finally:
         run.process.kill()
         run.process.communicate()
-        subprocess.run([*COMMAND, "clean"], check=True, capture_output=True)
+        clean()
     everyone = (int(process.name) for process in Path("/proc").glob("[0-9]*"))
     assert len(hosts) == 4
     assert not hosts & namespaces(everyone)
