@@ -62,6 +62,7 @@ def test_two_paths_have_round_trips_of_twice_their_delays(tmp_path: Path) -> Non
     check_rtt(second, 40, [4])
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_paths_between_router_and_server_add_theirs_for_every_pair(tmp_path: Path) -> None:
     found = pings(tmp_path, THREE_SERVER_PATHS)

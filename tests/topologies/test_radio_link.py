@@ -247,6 +247,7 @@ def test_clients_behind_the_same_legs_reach_each_other_and_the_server(
     assert f"0% dropped ({pings}/{pings} received)" in mn(topology, "--custom", files)
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_mn_takes_the_radio_link_by_its_name() -> None:
     files = "topologies/two_path.py,topologies/radio_link.py"

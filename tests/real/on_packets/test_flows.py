@@ -64,6 +64,7 @@ def ok(wanted: Scenario, directory: Path) -> RunResult:
     return result
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
     qlog = BUFFER | {"qlog": True}
@@ -99,7 +100,7 @@ def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> Non
 def test_quic_beside_tcp_has_a_bearer_and_a_time_series_of_its_own(tmp_path: Path) -> None:
     needs("tcp")
     wanted = scenario(
-        {"mode": "dc"}, {"mode": "sc", "leg": 1, "transport": "tcp"}, workload={"duration_s": 2}
+        {"mode": "dc"}, {"mode": "sc", "leg": 1, "transport": "tcp"}, workload={"duration_s": 3}
     )
     flows = ok(wanted, tmp_path).details["flows"]
     series = bearer_series(tmp_path)

@@ -15,7 +15,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import COLUMNS
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = pytest.mark.root
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 8, "queue_packets": 40}}
 RATE_MBPS = 8
@@ -55,6 +55,7 @@ PHASES = [
 ]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("begin_s", "end_s", "legs"), PHASES)
 def test_a_leg_carries_data_while_its_path_is_open_and_available(
     begin_s: float, end_s: float, legs: set[int], whole: tuple[RunResult, Path]
@@ -71,6 +72,7 @@ def test_a_leg_carries_data_while_its_path_is_open_and_available(
             assert settled.mean() < RESTS * RATE_MBPS, f"leg {leg}\n{phase.to_string()}"
 
 
+@pytest.mark.alone
 def test_each_subflow_is_a_path_with_its_times(whole: tuple[RunResult, Path]) -> None:
     paths = whole[0].details["paths"]
     assert [path["leg"] for path in paths] == [1, 2, 1]
@@ -82,6 +84,7 @@ def test_each_subflow_is_a_path_with_its_times(whole: tuple[RunResult, Path]) ->
     assert all(path["bytes_sent"] > 500_000 for path in paths)
 
 
+@pytest.mark.alone
 def test_each_change_is_made_at_its_time(whole: tuple[RunResult, Path]) -> None:
     changes = whole[0].details["path_changes"]
     assert [change["at_s"] for change in changes] == [0.8, 1.8, 2.8, 3.8, 5.2, 6.2]
@@ -89,6 +92,7 @@ def test_each_change_is_made_at_its_time(whole: tuple[RunResult, Path]) -> None:
         assert 0 <= change["done_s"] - change["at_s"] < 0.3
 
 
+@pytest.mark.alone
 def test_the_series_has_each_path_with_its_state(whole: tuple[RunResult, Path]) -> None:
     rows = pd.read_csv(whole[1] / "paths.csv")
     assert tuple(rows.columns) == COLUMNS
@@ -117,6 +121,7 @@ def test_a_connection_begins_on_the_first_leg_of_the_list_and_others_carry_nothi
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_paths_change_over_ipv6(tmp_path: Path) -> None:
     result = run(tmp_path, 3.0, (0.5, "open", 2), (1.7, "abandon", 1), ip_version=6)
     first, second = result.details["paths"]
@@ -125,6 +130,8 @@ def test_paths_change_over_ipv6(tmp_path: Path) -> None:
     assert second["bytes_sent"] > first["bytes_sent"]
 
 
+@pytest.mark.long
+@pytest.mark.alone
 def test_what_is_due_before_the_connection_is_there_is_done_then(tmp_path: Path) -> None:
     result = run(tmp_path, 1.2, (0.0, "open", 2), (0.0, "abandon", 1))
     assert [path["leg"] for path in result.details["paths"]] == [1, 2]
@@ -132,6 +139,7 @@ def test_what_is_due_before_the_connection_is_there_is_done_then(tmp_path: Path)
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_a_flow_beside_another_has_its_schedule_and_rows_of_its_own(tmp_path: Path) -> None:
     paths = {"initial": [1], "schedule": [{"at_s": 0.8, "open": 2}]}
     flows = [{"mode": "sc", "leg": 2, "transport": "tcp"}, {"mode": "multipath", "paths": paths}]

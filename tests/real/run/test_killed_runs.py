@@ -136,7 +136,7 @@ def test_an_interrupted_command_cleans_up_by_itself(run: Run) -> None:
     [
         ("gnb-element.yaml", "element on gnb ended with -9"),
         pytest.param("curl", "client was ended by SIGKILL", marks=pytest.mark.long),
-        ("mininet:ue", "host ue: its shell ended with -9"),
+        pytest.param("mininet:ue", "host ue: its shell ended with -9", marks=pytest.mark.long),
     ],
 )
 def test_a_run_whose_process_was_killed_has_failed(run: Run, victim: str, reason: str) -> None:

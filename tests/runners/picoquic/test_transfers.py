@@ -326,6 +326,7 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
     return sum(max(each) - min(each) for each in by_path.values())
 
 
+@pytest.mark.long
 @pytest.mark.alone
 @needs_picoquic
 @pytest.mark.root
