@@ -11,13 +11,14 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
+from tests import long
 from tests.capture.wireshark import fields, needs_tshark, troubles
 from tests.native.extension import needs_native
 
 pytestmark = [pytest.mark.root, needs_tshark]
 BATCH = 20
 CORES = (
-    pytest.param("python", marks=pytest.mark.long),
+    long("python"),
     pytest.param("native", marks=needs_native),
 )
 HOSTS = ("gnb", "ue")

@@ -18,6 +18,7 @@ import pytest
 
 from minitopo_dc.real.run_registry import REGISTRY, processes_of
 from minitopo_dc.runners.base import get_runner
+from tests import long
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
 
@@ -169,7 +170,7 @@ def identity(command: subprocess.Popen[bytes]) -> str:
 @pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
 @pytest.mark.parametrize(
     ("loss", "kb", "status"),
-    [(0, 2000, "ok"), pytest.param(100, 250_000, "failed", marks=pytest.mark.long)],
+    [(0, 2000, "ok"), long(100, 250_000, "failed")],
 )
 def test_a_multipath_transport_has_to_use_every_path(
     loss: int, kb: int, status: str, tmp_path: Path
@@ -229,9 +230,7 @@ def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(
     assert log.count("1 packets transmitted, 1 received") == 2
 
 
-@pytest.mark.parametrize(
-    ("topology", "own"), [pytest.param(SINGLE, True, marks=pytest.mark.long), (DUAL, False)]
-)
+@pytest.mark.parametrize(("topology", "own"), [long(SINGLE, True), (DUAL, False)])
 def test_a_name_of_both_is_the_topology_s_owner_s(topology: str, own: bool, tmp_path: Path) -> None:
     done = run(CHECKOUT, tmp_path, topology, "xpType:quic\nfile_size:100\n")
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,6 +18,7 @@ from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runners.tcp.runner import TcpRunner
 from minitopo_dc.workloads import Download, Measurement
+from tests import long
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     PORT,
@@ -37,14 +37,9 @@ SINGLE = ("tcp", "quic", "quic-ngtcp2", "quic-picoquic")
 MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
 
 
-def mostly_long(first: tuple[str, ...], rest: tuple[str, ...]) -> list[Any]:
-    """What all tests take, and what only the long ones do."""
-    return [*first, *(pytest.param(name, marks=pytest.mark.long) for name in rest)]
-
-
-FAILING = mostly_long(("tcp", "mpquic-picoquic"), (*SINGLE[1:], *MULTIPATH[:2]))
-"""One transport whose server and client are others' programs, and one of this project's."""
-QUIC = mostly_long(("quic",), SINGLE[2:])
+FAILING = ("tcp", "mpquic-picoquic", *map(long, (*SINGLE[1:], *MULTIPATH[:2])))
+"""First a transport of others' programs, and one of this project's."""
+QUIC = ("quic", *map(long, SINGLE[2:]))
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +78,7 @@ def carried(name: str, transfer: Transfer, hosts: TwoHosts) -> tuple[Measurement
     ("name", "leg"),
     [
         *((name, 1) for name in SINGLE),
-        *(pytest.param(name, 0, marks=pytest.mark.long) for name in SINGLE),
+        *(long(name, 0) for name in SINGLE),
     ],
 )
 def test_over_one_path_every_byte_takes_the_link_of_the_address(
@@ -115,10 +110,7 @@ def test_over_several_paths_every_byte_arrives_by_both_links(
     ("name", "algorithm"),
     [
         *(("tcp", "cubic"), ("mptcp", "reno")),
-        *(
-            pytest.param(*other, marks=pytest.mark.long)
-            for other in (("tcp", "reno"), ("mptcp", "cubic"))
-        ),
+        *(long("tcp", "reno"), long("mptcp", "cubic")),
     ],
 )
 def test_the_kernel_uses_the_congestion_control_on_every_subflow(
@@ -248,9 +240,7 @@ def test_quic_counts_what_a_small_receive_buffer_drops(
     assert details["socket_drops"] > 0
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "kept"), [("reno", 0.5), pytest.param("cubic", 0.7, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize(("algorithm", "kept"), [("reno", 0.5), long("cubic", 0.7)])
 def test_ngtcp2s_server_uses_the_congestion_control_asked_for(
     algorithm: str, kept: float, hosts: TwoHosts, transfer: Transfer
 ) -> None:

@@ -23,7 +23,7 @@ from minitopo_dc.link import Bernoulli
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.topologies.radio_link import PROCESS, RadioLink, RadioLinkError
-from tests import REPOSITORY
+from tests import REPOSITORY, long
 from tests.real.network.processes import with_word
 
 pytestmark = pytest.mark.root
@@ -237,7 +237,7 @@ def test_minitopo_dc_is_not_needed_by_mn_for_the_topology() -> None:
 
 @pytest.mark.parametrize(
     ("topology", "pings"),
-    [("many_clients,2,2,6", 20), pytest.param("many_clients,3,2", 30, marks=pytest.mark.long)],
+    [("many_clients,2,2,6", 20), long("many_clients,3,2", 30)],
 )
 def test_clients_behind_the_same_legs_reach_each_other_and_the_server(
     topology: str, pings: int

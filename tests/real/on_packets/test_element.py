@@ -15,6 +15,7 @@ from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.scenario.addresses import client_address, server_address
+from tests import long
 from tests.real.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
 
 pytestmark = pytest.mark.root
@@ -92,10 +93,7 @@ def test_of_duplicates_on_both_legs_one_arrives_whatever_one_leg_loses(tmp_path:
     ("version", "bits"),
     [
         *((4, 12), (6, 18)),
-        *(
-            pytest.param(*other, marks=pytest.mark.long)
-            for other in ((4, 16), (4, 18), (6, 12), (6, 16))
-        ),
+        *(long(4, 16), long(4, 18), long(6, 12), long(6, 16)),
     ],
 )
 def test_packets_of_full_mtu_pass_whole_and_with_their_contents(
@@ -114,7 +112,7 @@ def test_packets_of_full_mtu_pass_whole_and_with_their_contents(
     assert [legs[leg]["delivered_bytes"] for leg in ("1", "2")] == [200 * size] * 2
 
 
-@pytest.mark.parametrize("version", [6, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("version", [6, long(4)])
 def test_a_split_uplink_arrives_in_order_and_elements_take_their_rules_with_them(
     tmp_path: Path, version: IpVersion
 ) -> None:
@@ -165,7 +163,7 @@ def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> Non
     assert 300 < arrivals.delays_ms.max() < 600
 
 
-@pytest.mark.parametrize("version", [4, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("version", [4, long(6)])
 def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> None:
     with running_testbed(scenario("dc", ip_version=version), tmp_path) as bed:
         bed.ue.kill()

@@ -19,6 +19,7 @@ from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisatio
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from tests import long
 
 pytestmark = pytest.mark.root
 
@@ -163,7 +164,7 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
     assert result.size_bytes == 1_000_000
 
 
-@pytest.mark.parametrize("transport", [pytest.param("tcp", marks=pytest.mark.long), "quic"])
+@pytest.mark.parametrize("transport", [long("tcp"), "quic"])
 def test_a_single_download_stops_at_its_time(transport: str, tmp_path: Path) -> None:
     needs(transport)
     wanted = scenario(

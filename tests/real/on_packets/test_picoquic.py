@@ -11,6 +11,7 @@ import pytest
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
+from tests import long
 from tests.picoquic.extension import needs_picoquic
 
 pytestmark = [pytest.mark.root, needs_picoquic]
@@ -83,7 +84,7 @@ def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) 
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("mode", [pytest.param("sc", marks=pytest.mark.long), "dc"])
+@pytest.mark.parametrize("mode", [long("sc"), "dc"])
 def test_one_path_over_one_leg_or_over_dual_connectivity(mode: str, tmp_path: Path) -> None:
     result = ok(tmp_path, transport="quic-picoquic", mode=mode)
     assert result.goodput_mbps is not None

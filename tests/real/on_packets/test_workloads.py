@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from minitopo_dc.runners.base import get_runner
+from tests import long
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli", "run"]
@@ -44,13 +45,8 @@ def run(directory: Path, **fields: Any) -> tuple[dict[str, Any], list[dict[str, 
     [
         ("quic", "dc-duplicate"),
         ("mptcp", "multipath"),
-        *(
-            pytest.param(*other, marks=pytest.mark.long)
-            for other in (
-                *(("quic", "sc"), ("tcp", "dc"), ("quic-picoquic", "dc")),
-                ("mpquic-picoquic", "multipath"),
-            )
-        ),
+        *(long("quic", "sc"), long("tcp", "dc"), long("quic-picoquic", "dc")),
+        long("mpquic-picoquic", "multipath"),
     ],
 )
 def test_every_request_is_answered_and_is_a_row(transport: str, mode: str, tmp_path: Path) -> None:

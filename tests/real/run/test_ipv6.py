@@ -15,6 +15,7 @@ from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from tests import long
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}
 
@@ -36,10 +37,7 @@ def run(wanted: Scenario, directory: Path) -> RunResult:
     ("transport", "mode"),
     [
         ("quic", "dc"),
-        *(
-            pytest.param(*other, marks=pytest.mark.long)
-            for other in (("quic", "sc"), ("tcp", "dc"), ("tcp", "dc-duplicate"))
-        ),
+        *(long("quic", "sc"), long("tcp", "dc"), long("tcp", "dc-duplicate")),
     ],
 )
 def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
@@ -55,13 +53,7 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(
-    "transport",
-    [
-        "mptcp",
-        *(pytest.param(other, marks=pytest.mark.long) for other in ("mpquic", "mpquic-picoquic")),
-    ],
-)
+@pytest.mark.parametrize("transport", ["mptcp", long("mpquic"), long("mpquic-picoquic")])
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
     if reason := get_runner(transport).unsupported("cubic"):
         pytest.skip(reason)

@@ -18,6 +18,7 @@ import yaml
 from minitopo_dc.real.run_registry import REGISTRY, clean, processes_of
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.scenario.addresses import SERVER_PORT
+from tests import long
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of the machine
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
@@ -135,8 +136,8 @@ def test_an_interrupted_command_cleans_up_by_itself(run: Run) -> None:
     ("victim", "reason"),
     [
         ("gnb-element.yaml", "element on gnb ended with -9"),
-        pytest.param("curl", "client was ended by SIGKILL", marks=pytest.mark.long),
-        pytest.param("mininet:ue", "host ue: its shell ended with -9", marks=pytest.mark.long),
+        long("curl", "client was ended by SIGKILL"),
+        long("mininet:ue", "host ue: its shell ended with -9"),
     ],
 )
 def test_a_run_whose_process_was_killed_has_failed(run: Run, victim: str, reason: str) -> None:
