@@ -1,17 +1,17 @@
-# The two commands: `make compare` answers the project's question, `make test` tests everything.
+# The two commands: `make compare` answers the project's question, `make test` tests it.
 # Both set everything up first (docs/setup.md); once that is done, it takes no time.
 BIN := .venv/bin
-UNIT := $(BIN)/pytest -m "not root" --numprocesses logical --dist worksteal
+UNIT := $(BIN)/pytest -m "not root and not long" --numprocesses logical --dist worksteal
 # They measure the real clock: as a disturbed run, a failed one is repeated once, and listed as RERUN.
-ALONE := $(BIN)/pytest -m "root and alone" --reruns 1 --only-rerun AssertionError
+ALONE := $(BIN)/pytest --reruns 1 --only-rerun AssertionError
 # They wait more than they compute; a file's share what its first test has set up.
-ROOT := $(BIN)/pytest -m "root and not alone" --numprocesses $(shell expr 1 + `nproc`) --dist loadfile
+TOGETHER := $(BIN)/pytest --numprocesses $(shell expr 1 + `nproc`) --dist loadfile
 
 # Each of a run's processes would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test lint lint-format lint-docstrings lint-imports lint-types unit sanitize docs notebooks benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test test-long lint lint-format lint-docstrings lint-imports lint-types unit sanitize docs notebooks benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,9 +30,15 @@ compare: setup ## the main job, as root: make compare ARGS="--size 40 --json"
 	@$(BIN)/minitopo-dc compare $(ARGS)
 
 # Status 2 of the second: this machine lacks what tests of root need (tests/conftest.py).
-test: lint ## format, lint, types, imports and every test; those that need root run as root only
-	@failed=; $(UNIT) || failed=yes; $(ALONE) || failed=$$?; \
-	test "$$failed" = 2 || $(ROOT) || failed=yes; test -z "$$failed"
+test: lint ## format, lint, types, imports and all but the long tests; as root those that need root, too
+	@failed=; $(UNIT) || failed=yes; $(ALONE) -m "root and alone and not long" || failed=$$?; \
+	test "$$failed" = 2 || $(TOGETHER) -m "root and not alone and not long" || failed=yes; \
+	test -z "$$failed"
+
+test-long: setup-tests ## the tests that repeat in breadth what those of `make test` show, and sanitize
+	@failed=; $(ALONE) -m "root and alone and long" || failed=$$?; \
+	test "$$failed" = 2 || $(TOGETHER) -m "long and not alone" || failed=yes; \
+	scripts/sanitize.sh || failed=yes; test -z "$$failed"
 
 # The types take longest, and studies' after those of the library that they use.
 LINT := lint-format lint-docstrings lint-imports lint-types
@@ -55,7 +61,7 @@ lint-types:
 	@printf '%s\n' studies/*/ studies/thesis/quic_of_2020/ examples/campaigns/ | \
 	xargs --max-procs 2 --replace={} sh -c '$(BIN)/mypy --no-error-summary {}*.py'
 
-unit: setup-tests ## the tests that need no root
+unit: setup-tests ## those of the tests that need no root
 	$(UNIT)
 
 sanitize: setup-tests ## the native core's tests and a fuzzer under ASan and UBSan

@@ -44,11 +44,13 @@ def figures_are_closed() -> Iterator[None]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m root`, or that `and` more, import no file without such tests: most have none."""
-    first, *more = config.option.markexpr.split(maxsplit=2) or [""]
-    if first != "root" or more[:1] not in ([], ["and"]) or collection_path.suffix != ".py":
+    """With `-m "root and ..."` or `-m "long and ..."` import no file without such tests."""
+    markers = [marker for marker in config.option.markexpr.split(" and ") if marker.isidentifier()]
+    if not markers or collection_path.suffix != ".py":
         return None
-    return "pytest.mark.root" not in collection_path.read_text(encoding="utf-8") or None
+    text = collection_path.read_text(encoding="utf-8")
+    uses = ({f"pytest.mark.{marker}", f"{marker}("} for marker in markers)  # `tests.long`
+    return any(not any(use in text for use in own) for own in uses) or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -49,6 +49,7 @@ def test_the_cpu_time_of_elements_is_told_in_that_of_the_proxy() -> None:
     assert ratios == {"none": None, "proxy": 1.0, "native": 1.5}
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_the_elements_lose_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -128,6 +128,7 @@ def test_a_run_is_judged_by_what_happened_to_it(
     assert counts["no result" if result is None else result["status"]] == 1
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_a_killed_host_is_named_and_nothing_is_left(capsys: pytest.CaptureFixture[str]) -> None:
     [row] = run(capsys, "kills", "--count", "1", "--victims", "host", "--blows", "SIGKILL")

@@ -11,12 +11,16 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address, server_address
+from tests import long
 from tests.capture.wireshark import fields, needs_tshark, troubles
 from tests.native.extension import needs_native
 
 pytestmark = [pytest.mark.root, needs_tshark]
 BATCH = 20
-CORES = ("python", pytest.param("native", marks=needs_native))
+CORES = (
+    long("python"),
+    pytest.param("native", marks=needs_native),
+)
 HOSTS = ("gnb", "ue")
 LEG = {
     "downlink": {"rate_mbps": 50, "delay_ms": 2, "jitter_ms": 0, "queue_packets": 10_000},

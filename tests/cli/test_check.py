@@ -119,6 +119,7 @@ def test_a_transport_in_virtual_time_is_there_when_it_has_carried_something() ->
     assert outcome["tcp on the virtual clock"].status == "ok"
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_a_transport_on_the_real_clock_is_there_when_it_has_carried_something() -> None:
     outcome = {finding.name: finding for finding in transfers(check())}

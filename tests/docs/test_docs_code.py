@@ -79,7 +79,9 @@ def test_every_mark_is_known_and_stands_above_a_block() -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(block, marks=[pytest.mark.root] if block.mark == RUN_AS_ROOT else [])
+        pytest.param(
+            block, marks=[pytest.mark.root, pytest.mark.long] if block.mark == RUN_AS_ROOT else []
+        )
         for block in PYTHON
         if not (block.mark or "").startswith(NOT_RUN)
     ],

@@ -100,6 +100,7 @@ def test_the_commands_of_a_page_end_well(page: Path, tmp_path: Path) -> None:
     run(page, tmp_path, root=False)
 
 
+@pytest.mark.long
 @pytest.mark.root
 @pytest.mark.parametrize("page", of(root=True), ids=name)
 def test_the_commands_of_a_page_for_root_end_well(page: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from minitopo_dc.real.machine import probe_kernel
 from tests.docs.pages import DOCS, blocks, run_script, save_files, user_home
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 PAGE = DOCS / "your-own.md"
 SCRIPTS = [block.code for block in blocks(PAGE) if block.language == "sh" and block.mark is None]
 MPTCP, IPERF3 = "mptcpize", "iperf3"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli
+from tests import long
 from tests.minitopo.files import DUAL, TWO_PATHS
 
 PINGS = "client ping -c 1 -W 2 server\nclient ping -c 1 -W 2 -I 10.2.2.2 server\n"
@@ -33,7 +34,10 @@ def round_trips(lines: list[str]) -> list[float]:
 
 @pytest.mark.alone
 @pytest.mark.root
-@pytest.mark.parametrize("topology", [TWO_PATHS, DUAL.replace("c2r_1:10", "c2r_1:40")])
+@pytest.mark.parametrize(
+    "topology",
+    [long(TWO_PATHS), DUAL.replace("c2r_1:10", "c2r_1:40")],
+)
 def test_commands_run_on_legs_that_are_there(topology: str, tmp_path: Path) -> None:
     before = set(Path("/sys/class/net").iterdir())
     lines = run(tmp_path, topology, f"{PINGS}exit\nclient ping -c 1 server\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,18 +17,36 @@ pytestmark = pytest.mark.root  # the command asks for the real clock first
 CHECKOUT = Path(__file__).parent / "checkout"
 
 
-def run(directory: Path, topology: str, experiment: str, checkout: Path = CHECKOUT) -> str:
-    """The error of a run that is refused. A process, as a checkout's modules stay imported."""
-    for name, text in (("topo", topology), ("xp", experiment)):
-        (directory / name).write_text(text, encoding="utf-8")
-    files = ["-t", str(directory / "topo"), "-x", str(directory / "xp")]
-    command = [sys.executable, "-m", "minitopo_dc.cli", "minitopo", "--minitopo", str(checkout)]
-    command += [*files, "--output", str(directory / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
+PROGRAM = """
+import json, sys
+from minitopo_dc import cli
+for arguments in json.load(sys.stdin):
+    print(cli.main(arguments), file=sys.stderr, flush=True)
+"""
+
+
+def refused(directory: Path, *files: tuple[str, str], checkout: Path = CHECKOUT) -> list[str]:
+    """The errors of runs that are refused, all in a process: a checkout's modules stay imported."""
+    commands = []
+    for number, texts in enumerate(files):
+        paths = [directory / f"topo{number}", directory / f"xp{number}"]
+        for path, text in zip(paths, texts, strict=True):
+            path.write_text(text, encoding="utf-8")
+        topo, xp = map(str, paths)
+        options = ["-t", topo, "-x", xp, "--output", str(directory / "out")]
+        commands.append(["minitopo", "--minitopo", str(checkout), *options])
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        input=json.dumps(commands),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "Traceback" not in done.stderr
     assert not (directory / "out").exists()
-    return done.stderr
+    *errors, rest = done.stderr.split("\n2\n")
+    assert rest == ""
+    return errors
 
 
 def test_a_directory_without_minitopo_is_named(
@@ -46,23 +65,23 @@ def test_a_checkout_that_cannot_be_imported_is_named_with_its_error(tmp_path: Pa
         (tmp_path / name).write_text("import no_such_module\n", encoding="utf-8")
     for name in ("topos", "experiments"):
         (tmp_path / name).mkdir()
-    error = run(tmp_path, TWO_PATHS, "xpType:ping\n", tmp_path)
+    (error,) = refused(tmp_path, (TWO_PATHS, "xpType:ping\n"), checkout=tmp_path)
     assert "core.topo: ModuleNotFoundError" in error
     assert "no_such_module" in error
 
 
-@pytest.mark.parametrize(
-    ("topology", "experiment", "words"),
-    [
-        ("topoType:Star\n", "xpType:ping\n", "topo:1: topoType: 'Star'; this Minitopo has Dual"),
-        (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: 'vlc'; this Minitopo has before, broken"),
-        (DUAL + "batch:0\n", "xpType:ping\n", "topo:4: batch: batch 0 is out of range"),
-        (DUAL, "xpType:mptcp\n", "xp:1: xpType: mptcp needs several paths"),
-        (TWO_PATHS, "xpType:tcp\nfile_size:0\n", "xp:2: file_size: file_size 0"),
-        ("path_c2r_0:1,1,1\n", "xpType:tcp\n", "topo: no topoType"),
-    ],
-)
-def test_a_wrong_file_is_one_error_with_file_and_line(
-    topology: str, experiment: str, words: str, tmp_path: Path
-) -> None:
-    assert words in run(tmp_path, topology, experiment)
+WRONG = {
+    ("topoType:Star\n", "xpType:ping\n"): "topo0:1: topoType: 'Star'; this Minitopo has Dual",
+    (TWO_PATHS, "xpType:vlc\n"): "xp1:1: xpType: 'vlc'; this Minitopo has before, broken",
+    (DUAL + "batch:0\n", "xpType:ping\n"): "topo2:4: batch: batch 0 is out of range",
+    (DUAL, "xpType:mptcp\n"): "xp3:1: xpType: mptcp needs several paths",
+    (TWO_PATHS, "xpType:tcp\nfile_size:0\n"): "xp4:2: file_size: file_size 0",
+    ("path_c2r_0:1,1,1\n", "xpType:tcp\n"): "topo5: no topoType",
+}
+
+
+def test_a_wrong_file_is_one_error_with_file_and_line(tmp_path: Path) -> None:
+    errors = refused(tmp_path, *WRONG)
+    assert len(errors) == len(WRONG)
+    for error, words in zip(errors, WRONG.values(), strict=True):
+        assert words in error

@@ -17,6 +17,7 @@ from minitopo_dc.minitopo.path_parameters import held_packets
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.topologies.host import in_ipv6
 from minitopo_dc.workloads import Command, Ping, RequestResponse
+from tests import long
 from tests.linux_guest.guests import needs_guest
 from tests.minitopo.files import DUAL, PING, THREE_SERVER_PATHS, TWO_PATHS, read
 
@@ -328,10 +329,10 @@ def test_queries_are_missed_while_too_many_are_unanswered(tmp_path: Path) -> Non
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("experiment", ["ab", "sirimsg"])
+@pytest.mark.parametrize("experiment", ["ab", long("sirimsg")])
 def test_programs_run_over_three_paths_and_two_backhauls(experiment: str, tmp_path: Path) -> None:
     """NewReno, as not every kernel lets hosts have CUBIC by default."""
-    keys = {"ab": "abTimelimit:5\nfile_size:64\n", "sirimsg": ""}
+    keys = {"ab": "abTimelimit:2\nfile_size:64\n", "sirimsg": ""}
     text = f"{EXPERIMENTS[experiment]}{keys[experiment]}congctrl:reno\n"
     result = finished(tmp_path, TOPOLOGIES["topo_4"], text)
     assert min(result.leg_bytes or [0]) > 0

@@ -18,6 +18,7 @@ import pytest
 
 from minitopo_dc.real.run_registry import REGISTRY, processes_of
 from minitopo_dc.runners.base import get_runner
+from tests import long
 from tests.minitopo.files import DUAL
 from tests.minitopo.test_minitopo_checkout import CHECKOUT
 
@@ -106,6 +107,7 @@ def test_our_experiment_runs_on_a_topology_of_the_checkout(tmp_path: Path) -> No
     assert "topo:5: changeNetem: Minitopo's changes take away the delay" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("transport", "size_kb"), [("tcp", 5000), ("mptcp", 20_000)])
 def test_our_experiment_runs_over_ipv6_on_a_topology_of_the_checkout(
     transport: str, size_kb: int, tmp_path: Path
@@ -124,6 +126,7 @@ def test_our_experiment_runs_over_ipv6_on_a_topology_of_the_checkout(
         assert result["details"]["subflows"][0]["local"] == "fd00:10:1::1"
 
 
+@pytest.mark.long
 def test_both_experiments_run_over_ipv6_on_our_topology(checkout: Path, tmp_path: Path) -> None:
     done = run(checkout, tmp_path, DUAL, "xpType:ping\npingCount:1\n", "--ip", "6")
     assert done.returncode == 0, done.stderr
@@ -165,7 +168,10 @@ def identity(command: subprocess.Popen[bytes]) -> str:
 
 
 @pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
-@pytest.mark.parametrize(("loss", "kb", "status"), [(0, 2000, "ok"), (100, 250_000, "failed")])
+@pytest.mark.parametrize(
+    ("loss", "kb", "status"),
+    [(0, 2000, "ok"), long(100, 250_000, "failed")],
+)
 def test_a_multipath_transport_has_to_use_every_path(
     loss: int, kb: int, status: str, tmp_path: Path
 ) -> None:
@@ -210,6 +216,7 @@ def test_a_run_whose_host_was_killed_has_failed(tmp_path: Path) -> None:
     assert not processes_of(run)
 
 
+@pytest.mark.long
 def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(
     checkout: Path, tmp_path: Path
 ) -> None:
@@ -223,7 +230,7 @@ def test_an_experiment_that_pings_before_it_prepares_runs_on_our_topology(
     assert log.count("1 packets transmitted, 1 received") == 2
 
 
-@pytest.mark.parametrize(("topology", "own"), [(SINGLE, True), (DUAL, False)])
+@pytest.mark.parametrize(("topology", "own"), [long(SINGLE, True), (DUAL, False)])
 def test_a_name_of_both_is_the_topology_s_owner_s(topology: str, own: bool, tmp_path: Path) -> None:
     done = run(CHECKOUT, tmp_path, topology, "xpType:quic\nfile_size:100\n")
     assert done.returncode == 0, done.stderr
@@ -241,6 +248,7 @@ def test_links_that_this_machine_cannot_make_are_refused(checkout: Path, tmp_pat
     assert not (tmp_path / "out" / "ping.log").exists()
 
 
+@pytest.mark.long
 def test_a_missing_program_fails_the_run(tmp_path: Path) -> None:
     done = run(CHECKOUT, tmp_path, DUAL, "xpType:exits\n")
     assert done.returncode == 1

@@ -37,6 +37,7 @@ def page_load(directory: Path, mode: str, *words: str) -> tuple[dict[str, Any], 
     return json.loads(done.stdout), [leg["downlink"]["bytes"] for leg in legs]
 
 
+@pytest.mark.long
 def test_mptcp_carries_a_page_by_http_2_on_both_legs(tmp_path: Path) -> None:
     need_chromium()
     if reason := probe_kernel()["MPTCP"]:

@@ -131,6 +131,7 @@ def test_a_single_file_is_a_plugin_and_a_kept_scenario_with_it_runs_again(tmp_pa
     assert json.loads(done.stdout)["goodput_mbps"] == first["goodput_mbps"], done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_a_plugin_is_used_on_the_real_clock(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PACKAGE.format(name="own"), encoding="utf-8")

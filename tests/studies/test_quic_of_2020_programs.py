@@ -29,25 +29,22 @@ def started() -> None:
     """What nothing here waits for."""
 
 
-def test_every_byte_arrives_over_sockets(hosts: TwoHosts, tmp_path: Path) -> None:
-    transfer = replace(transfer_between(tmp_path, Download(size_mb=1)), congestion_control="reno")
-    runner = get_runner("quic-aioquic-2020")
-    measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
-    assert measured.bytes_received == 1_000_000
-
-
-def test_both_programs_write_their_qlogs(hosts: TwoHosts, tmp_path: Path) -> None:
+def test_every_byte_arrives_over_sockets_and_both_programs_write_their_qlogs(
+    hosts: TwoHosts, tmp_path: Path
+) -> None:
     transfer = replace(
-        transfer_between(tmp_path, Download(size_mb=0.1)),
+        transfer_between(tmp_path, Download(size_mb=1)),
         congestion_control="reno",
         options={"qlog": True},
     )
     runner = get_runner("quic-aioquic-2020")
-    run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    assert measured.bytes_received == 1_000_000
     assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
     assert (transfer.directory / "qlog/client/1.qlog").exists()
 
 
+@pytest.mark.long
 def test_a_client_over_sockets_stops_when_its_time_is_over(hosts: TwoHosts, tmp_path: Path) -> None:
     transfer = replace(
         transfer_between(tmp_path, Download(duration_s=1)), congestion_control="reno"

@@ -69,6 +69,7 @@ def three_hosts() -> Any:
     return net
 
 
+@pytest.mark.long
 def test_the_example_runs_as_it_is_printed() -> None:
     before = with_word(PROCESS)
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
@@ -161,6 +162,7 @@ def test_a_policy_that_sees_legs_is_refused_over_links_of_others() -> None:
     assert kept() == before
 
 
+@pytest.mark.long
 def test_late_numbering_works_over_legs_of_the_element_s_own() -> None:
     net = three_hosts()
     try:

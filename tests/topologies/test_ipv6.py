@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from mininet.log import setLogLevel
 from mininet.net import Mininet
 
-from minitopo_dc.real.network.hosts import EmulatedHost, network
+from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.topologies.host import in_ipv6, set_up
 from minitopo_dc.topologies.many_clients import ManyClients
@@ -68,36 +69,42 @@ def addresses(host: EmulatedHost) -> dict[str, list[dict[str, Any]]]:
     return {link["ifname"]: link["addr_info"] for link in links if link and link["ifname"] != "lo"}
 
 
+@pytest.fixture(scope="module")
+def hosts() -> Iterator[Network]:
+    """The testbed's hosts with IPv6, two legs and two backhaul links."""
+    with network(2, backhaul=2, ip_version=6) as made:
+        yield made
+
+
 @pytest.mark.root
-def test_addresses_are_there_at_once_and_for_good() -> None:
-    with network(2, ip_version=6) as hosts:
-        found = addresses(hosts.client)
-        for leg in (1, 2):
-            (own,) = (each for each in found[f"client-lan{leg}"] if each["scope"] == "global")
-            assert (own["local"], own["prefixlen"]) == (client_address(leg, 6), 64)
-            assert "tentative" not in own
-            assert own["valid_life_time"] == 2**32 - 1
+def test_addresses_are_there_at_once_and_for_good(hosts: Network) -> None:
+    found = addresses(hosts.client)
+    for leg in (1, 2):
+        (own,) = (each for each in found[f"client-lan{leg}"] if each["scope"] == "global")
+        assert (own["local"], own["prefixlen"]) == (client_address(leg, 6), 64)
+        assert "tentative" not in own
+        assert own["valid_life_time"] == 2**32 - 1
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(("host", "forwards"), [("client", "0"), ("ue", "1")])
-def test_hosts_ask_no_router_and_learn_nothing_from_one(host: str, forwards: str) -> None:
+def test_hosts_ask_no_router_and_learn_nothing_from_one(
+    host: str, forwards: str, hosts: Network
+) -> None:
     names = ("accept_dad", "router_solicitations", "accept_ra", "autoconf", "forwarding")
-    with network(1, ip_version=6) as hosts:
-        keys = [f"net.ipv6.conf.{host}-lan1.{name}" for name in names]
-        assert output(hosts[host], "sysctl", "-n", *keys).split() == [*"0000", forwards]
+    keys = [f"net.ipv6.conf.{host}-lan1.{name}" for name in names]
+    assert output(hosts[host], "sysctl", "-n", *keys).split() == [*"0000", forwards]
 
 
 @pytest.mark.root
-def test_what_a_client_address_sends_takes_its_leg() -> None:
-    with network(2, backhaul=2, ip_version=6) as hosts:
-        for leg in (1, 2):
-            to = ("to", server_address(1, 6), "from", client_address(leg, 6))
-            route = output(hosts.ue, "ip", "-6", "route", "get", *to, "iif", f"ue-lan{leg}")
-            assert f"dev ue-leg{leg}" in route
-            marked = ("mark", str(leg), "iif", "gnb-core", "from", server_address(1, 6))
-            route = output(hosts.gnb, "ip", "-6", "route", "get", client_address(1, 6), *marked)
-            assert f"dev gnb-leg{leg}" in route
+def test_what_a_client_address_sends_takes_its_leg(hosts: Network) -> None:
+    for leg in (1, 2):
+        to = ("to", server_address(1, 6), "from", client_address(leg, 6))
+        route = output(hosts.ue, "ip", "-6", "route", "get", *to, "iif", f"ue-lan{leg}")
+        assert f"dev ue-leg{leg}" in route
+        marked = ("mark", str(leg), "iif", "gnb-core", "from", server_address(1, 6))
+        route = output(hosts.gnb, "ip", "-6", "route", "get", client_address(1, 6), *marked)
+        assert f"dev gnb-leg{leg}" in route
 
 
 @pytest.mark.root
@@ -106,6 +113,7 @@ def test_without_it_hosts_have_no_ipv6_at_all() -> None:
         assert addresses(hosts.client) == addresses(hosts.ue) == {}
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_each_of_many_clients_reaches_the_server_from_each_of_its_addresses() -> None:
     setLogLevel("error")

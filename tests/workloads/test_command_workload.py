@@ -105,6 +105,12 @@ def test_no_measure_takes_the_name_of_another_number() -> None:
 
 PLUGIN = Path(minitopo_dc.__file__).parents[1] / "examples" / "polling.py"
 TRANSPORTS = ("quic-picoquic", "mpquic-picoquic", "quic", "tcp", "mptcp")
+REAL = [
+    pytest.param(
+        name, "real", marks=[pytest.mark.root, *([] if name == "quic" else [pytest.mark.long])]
+    )
+    for name in TRANSPORTS
+]
 COUNT, SIZE = 10, 30_000
 
 
@@ -124,8 +130,9 @@ def polled(transport: str, clock: str, directory: Path) -> minitopo_dc.results.R
     return result
 
 
-@pytest.mark.parametrize("clock", ["virtual", pytest.param("real", marks=pytest.mark.root)])
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    ("transport", "clock"), [*((name, "virtual") for name in TRANSPORTS), *REAL]
+)
 def test_every_transport_carries_it_on_both_clocks(
     transport: str, clock: str, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from minitopo_dc.clocks import run_scenario
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
+from tests import long
 
 pytestmark = pytest.mark.root
 LINK = {"rate_mbps": 20, "delay_ms": 5}
@@ -45,7 +46,10 @@ def alive(pid: int) -> bool:
     return Path("/proc", str(pid), "exe").exists()
 
 
-@pytest.mark.parametrize(("mode", "prefix"), [("dc", ""), ("multipath", "mptcpize run")])
+@pytest.mark.parametrize(
+    ("mode", "prefix"),
+    [("dc", ""), long("multipath", "mptcpize run")],
+)
 def test_iperf3_uses_both_legs_and_leaves_nothing(mode: str, prefix: str, tmp_path: Path) -> None:
     if prefix and (reason := probe_kernel()["MPTCP"]):
         pytest.skip(f"this kernel has no MPTCP: {reason}")

@@ -25,7 +25,7 @@ from tests.real.testbed import Bed, running_testbed, scenario
 
 pytestmark = [pytest.mark.root, needs_native]
 CORES = ("python", "native")
-ODD = 6000
+ODD = 3000
 PAUSE_S = 0.001
 RECOVERY = {"data_recovery": True, "report_ms": 20}
 AT_ONCE = 8
@@ -40,7 +40,6 @@ def summaries(bed: Bed) -> tuple[dict[str, Any], dict[str, Any]]:
     return bed.gnb.stop(), bed.ue.stop()
 
 
-@pytest.mark.alone
 def test_late_numbers_and_reports_lose_nothing_in_c(tmp_path: Path) -> None:
     link = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
     pdcp = {"split": "least-delay", "numbering": "late", "report_ms": 20}
@@ -118,7 +117,6 @@ def datagrams(seen: socket.socket) -> list[bytes]:
             found.append(data)
 
 
-@pytest.mark.alone
 def test_odd_packets_survive_alike(tmp_path: Path) -> None:
     results = []
     for core in CORES:

@@ -11,7 +11,7 @@ import pytest
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.scenario import Scenario
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = pytest.mark.root
 
 LINK: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 10}
 LEG: dict[str, Any] = {"downlink": LINK, "uplink": LINK}

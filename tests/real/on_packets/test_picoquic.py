@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
+from tests import long
 from tests.picoquic.extension import needs_picoquic
 
 pytestmark = [pytest.mark.root, needs_picoquic]
@@ -25,7 +25,7 @@ def leg(rate_mbps: float = 10, **more: Any) -> dict[str, Any]:
 def ok(directory: Path, **fields: Any) -> RunResult:
     values: dict[str, Any] = {"legs": [leg(), leg()]}
     values |= {"transport": "mpquic-picoquic", "mode": "multipath"}
-    values |= {"congestion_control": "cubic", "workload": {"duration_s": 3}}
+    values |= {"congestion_control": "cubic", "workload": {"duration_s": 2}}
     result = run_real(Scenario.check(values | fields, "test"), directory)
     assert (result.status, result.reason) == ("ok", "")
     return result
@@ -39,11 +39,12 @@ def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> i
     return int((sent.max() - sent.min()).sum())
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
     result = ok(tmp_path, legs=[leg(), leg(), leg()])
     assert result.goodput_mbps is not None
-    assert result.goodput_mbps > 22
+    assert result.goodput_mbps > 20
     assert sorted(path["leg"] for path in result.details["paths"]) == [1, 2, 3]
     assert result.leg_bytes is not None
     for path in result.details["paths"]:  # UDP payload of paths, IP packets of legs
@@ -53,17 +54,17 @@ def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
 
 @pytest.mark.alone
 def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
-    schedule = [{"at_s": 2, "open": 2}, {"at_s": 3, "abandon": 1}, {"at_s": 4, "open": 1}]
+    schedule = [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}, {"at_s": 3, "open": 1}]
     paths = {"initial": [1], "schedule": schedule}
-    ok(tmp_path, paths=paths, workload={"duration_s": 5})
+    ok(tmp_path, paths=paths, workload={"duration_s": 4})
     full = 10e6 / 8
     for which, begin_s, end_s, share in (
-        (1, 1.0, 2.0, 1),
-        (2, 1.0, 2.0, 0),
-        (2, 2.4, 3.0, 1),
-        (1, 3.5, 4.0, 0),
-        (2, 3.2, 4.0, 1),
-        (1, 4.4, 5.0, 1),
+        (1, 0.3, 1.0, 1),
+        (2, 0.0, 1.0, 0),
+        (2, 1.4, 2.0, 1),
+        (1, 2.5, 3.0, 0),
+        (2, 2.2, 3.0, 1),
+        (1, 3.4, 4.0, 1),
     ):
         sent = sent_between(tmp_path, which, begin_s, end_s)
         if share:
@@ -72,25 +73,27 @@ def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
             assert sent == 0, (which, begin_s)
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) -> None:
-    down = leg(outages=[[1.5, 3]])
-    ok(tmp_path, legs=[leg(), down], workload={"duration_s": 6})
-    assert sent_between(tmp_path, 1, 1.8, 3.0) > 1_000_000
-    assert sent_between(tmp_path, 2, 1.9, 2.9) < 50_000
-    assert sent_between(tmp_path, 2, 4.5, 6.0) > 1_000_000
+    down = leg(outages=[[1, 2]])
+    ok(tmp_path, legs=[leg(), down], workload={"duration_s": 4})
+    assert sent_between(tmp_path, 1, 1.3, 2.0) > 500_000
+    assert sent_between(tmp_path, 2, 1.4, 1.9) < 50_000
+    assert sent_between(tmp_path, 2, 3.0, 4.0) > 600_000
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("mode", ["sc", "dc"])
+@pytest.mark.parametrize("mode", [long("sc"), "dc"])
 def test_one_path_over_one_leg_or_over_dual_connectivity(mode: str, tmp_path: Path) -> None:
     result = ok(tmp_path, transport="quic-picoquic", mode=mode)
     assert result.goodput_mbps is not None
     assert result.leg_bytes is not None
     assert result.goodput_mbps > (8 if mode == "sc" else 14)
-    assert (result.leg_bytes[1] > 1_000_000) == (mode == "dc")
+    assert (result.leg_bytes[1] > 500_000) == (mode == "dc")
 
 
+@pytest.mark.long
 def test_multipath_beside_dual_connectivity_and_single_connections(tmp_path: Path) -> None:
     flows = [
         {"mode": "dc", "transport": "quic-picoquic"},
@@ -106,11 +109,11 @@ def test_multipath_beside_dual_connectivity_and_single_connections(tmp_path: Pat
 
 
 def test_requests_are_answered_through_a_handover(tmp_path: Path) -> None:
-    schedule = [{"at_s": 2, "open": 2}, {"at_s": 2.5, "abandon": 1}]
-    requests = {"kind": "request-response", "interval_s": 0.05, "count": 60}
+    schedule = [{"at_s": 0.5, "open": 2}, {"at_s": 1, "abandon": 1}]
+    requests = {"kind": "request-response", "interval_s": 0.05, "count": 30}
     ok(tmp_path, paths={"initial": [1], "schedule": schedule}, workload=requests)
     table = pd.read_csv(tmp_path / "request-response.csv")
-    assert len(table) == 60
+    assert len(table) == 30
     assert table["delay_ms"].notna().all()
     assert table["delay_ms"].median() < 60
-    assert all(later > earlier for earlier, later in pairwise(table["sent_s"]))
+    assert table["sent_s"].is_monotonic_increasing  # two have one time after a pause of the client

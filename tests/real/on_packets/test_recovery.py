@@ -14,7 +14,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from tests.real.testbed import running_testbed, start_with_traffic
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
+pytestmark = pytest.mark.root
 SECONDS = 2.5
 RATE = 2000
 """Packets a second of 1,200 bytes: 19.2 Mbit/s, more than one leg of 12 carries."""

@@ -12,8 +12,8 @@ from minitopo_dc.real.run.probe import Arrivals, send_through
 from minitopo_dc.scenario.addresses import client_address
 from tests.real.testbed import Bed, running_testbed, scenario
 
-pytestmark = [pytest.mark.root, pytest.mark.alone]
-SECONDS = 2
+pytestmark = pytest.mark.root
+SECONDS = 1
 RATE = 1500
 """Packets a second of 1,200 bytes: 14.4 Mbit/s, more than one leg of 10 carries."""
 LEG: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
@@ -48,7 +48,7 @@ def test_least_delay_fills_both_legs_and_reports_come_back(tmp_path: Path) -> No
 
 
 def test_while_leg_1_is_down_reports_of_both_directions_take_leg_2(tmp_path: Path) -> None:
-    down = LEG | {"outages": [[0.5, 1000]]}
+    down = LEG | {"outages": [[0.3, 1000]]}
     legs = [{"downlink": radio, "uplink": radio} for radio in (down, LEG)]
     pdcp = {"split": "least-delay", "report_ms": 20}
     wanted = scenario("dc", legs=legs, pdcp=pdcp, split_uplink=True, ip_version=6)
@@ -59,7 +59,7 @@ def test_while_leg_1_is_down_reports_of_both_directions_take_leg_2(tmp_path: Pat
         sent, received = transmitter["transmit"][bearer], receiver["receive"][bearer]
         assert SECONDS / 0.02 - 2 <= sent["reports_received"] <= received["reports_sent"]
         assert (sent["reports_malformed"], sent["reports_stale"]) == (0, 0)
-        assert receiver["legs"]["2"]["delivered_packets"] > 1.5 / 0.02 / 2
+        assert receiver["legs"]["2"]["delivered_packets"] > 0.7 / 0.02 / 2
 
 
 def test_echoes_find_the_near_leg_which_carries_all_both_ways(tmp_path: Path) -> None:

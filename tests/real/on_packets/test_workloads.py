@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from minitopo_dc.runners.base import get_runner
+from tests import long
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli", "run"]
@@ -42,12 +43,10 @@ def run(directory: Path, **fields: Any) -> tuple[dict[str, Any], list[dict[str, 
 @pytest.mark.parametrize(
     ("transport", "mode"),
     [
-        ("quic", "sc"),
         ("quic", "dc-duplicate"),
-        ("tcp", "dc"),
         ("mptcp", "multipath"),
-        ("quic-picoquic", "dc"),
-        ("mpquic-picoquic", "multipath"),
+        *(long("quic", "sc"), long("tcp", "dc"), long("quic-picoquic", "dc")),
+        long("mpquic-picoquic", "multipath"),
     ],
 )
 def test_every_request_is_answered_and_is_a_row(transport: str, mode: str, tmp_path: Path) -> None:
@@ -70,6 +69,7 @@ def test_every_request_is_answered_and_is_a_row(transport: str, mode: str, tmp_p
     assert (second > 0) == (mode != "sc")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_leg_that_goes_down_for_good_leaves_requests_unanswered_and_the_run_ends(
     tmp_path: Path,

@@ -19,6 +19,7 @@ from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run import calibration
 from minitopo_dc.real.run.calibration import calibrate
 from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.probe_ends import SILENCE_S
 from minitopo_dc.scenario import Scenario
 
 S = 1_000_000_000
@@ -120,11 +121,11 @@ def test_a_silence_does_not_end_the_probe(tmp_path: Path) -> None:
         LocalHost(),
         LocalHost(),
         "127.0.0.1",
-        rate=0.8,
-        seconds=2.5,
+        rate=2,
+        seconds=1,
         size=1000,
         scratch=tmp_path / "arrivals",
         linger_s=0.1,
     )
     assert arrivals.number.tolist() == [0, 1]
-    assert arrivals.sent[1] - arrivals.sent[0] > S
+    assert arrivals.sent[1] - arrivals.sent[0] > SILENCE_S * S

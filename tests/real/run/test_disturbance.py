@@ -104,6 +104,7 @@ def test_an_undisturbed_run_that_is_wrong_does_not_raise_limits() -> None:
     assert fit([RIGHT, wrong]).waited < 0.9
 
 
+@pytest.mark.long
 @pytest.mark.root
 @pytest.mark.alone
 def test_a_stopped_client_is_told_and_what_was_measured_is_kept(

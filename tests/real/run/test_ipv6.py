@@ -15,6 +15,7 @@ from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from tests import long
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}
 
@@ -34,7 +35,10 @@ def run(wanted: Scenario, directory: Path) -> RunResult:
 @pytest.mark.root
 @pytest.mark.parametrize(
     ("transport", "mode"),
-    [("quic", "sc"), ("quic", "dc"), ("tcp", "dc"), ("tcp", "dc-duplicate")],
+    [
+        ("quic", "dc"),
+        *(long("quic", "sc"), long("tcp", "dc"), long("tcp", "dc-duplicate")),
+    ],
 )
 def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
     result = run(scenario(transport, mode), tmp_path)
@@ -49,7 +53,7 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("transport", ["mptcp", "mpquic", "mpquic-picoquic"])
+@pytest.mark.parametrize("transport", ["mptcp", long("mpquic"), long("mpquic-picoquic")])
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
     if reason := get_runner(transport).unsupported("cubic"):
         pytest.skip(reason)
@@ -61,6 +65,7 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
         assert remotes == {"fd00:10:2:1::2", "fd00:10:2:2::2"}
 
 
+@pytest.mark.long
 @pytest.mark.root
 def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) -> None:
     scenario("tcp", "sc", ip_version=4).save(tmp_path / "scenario.yaml")
