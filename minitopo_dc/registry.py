@@ -268,8 +268,7 @@ def _explaining(what: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        words = " ".join(str(error).split()) or "no words"
-        said = f"{what}: {type(error).__name__}: {words}{_place(error)}"
+        said = f"{what}: {failure_words(error)}"
         raise PluginError(said + (f"; {MIGRATION}" if _has_moved(error) else "")) from error
 
 
@@ -279,8 +278,19 @@ def _has_moved(error: Exception) -> bool:
     return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == package
 
 
+def failure_words(error: Exception, limit: int | None = None) -> str:
+    """Return an error of a user's code in one line: its type, its words and where it was raised.
+
+    Args:
+        error: as caught.
+        limit: of the characters of its words, which may hold a value; None: none.
+    """
+    words = " ".join(str(error).split())[:limit] or "no words"
+    return f"{type(error).__name__}: {words}{_place(error)}"
+
+
 def _place(error: Exception) -> str:
-    """Return the innermost line of a file outside this package and Python's import machinery."""
+    """Return the innermost line of a file but this one and Python's import machinery."""
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if not frame.filename.startswith("<") and frame.filename not in (__file__, _IMPORTLIB):

@@ -1,59 +1,68 @@
 #!/usr/bin/env python3
-"""List recorded runs and pictures that are older than what makes them; end with 1 if there are any.
+"""Make the findings and figures of recorded runs anew, and list what is older than its code.
 
-`python scripts/fresh.py` compares the dates of last commits, so it needs a clone with its history.
-An older picture is not wrong: somebody must look whether the change concerns it, and make it anew.
-Tables that are made from recorded runs are compared by tests, byte by byte.
+`python scripts/fresh.py` takes two minutes of CPU time and ends with 1 if it lists anything. What
+follows from files of the repository is written in its place by the command that makes it, so that
+git tells whether today's code makes another one. What shows a measurement or a browser is listed
+if what draws it has changed since, by the dates of last commits in a clone with its history: such
+a picture is not wrong, but somebody must look.
+
+Tests compare the identities of recorded runs with those that campaigns plan (tests/studies).
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURES = {
-    "answer.png": "studies/which_is_better/recorded.py",
-    "campaign-report.png": "minitopo_dc/report",
-    "dc-policies.png": "minitopo_dc/plots/tables.py",
-    "dc-policies-tcp.png": "minitopo_dc/plots/tables.py",
-    "drive.png": "minitopo_dc/trace",
-    "explore.png": "minitopo_dc/exploration",
-    "first-result.png": "minitopo_dc/plots/over_time.py",
-    "page-load.png": "examples/page_load",
-    "path-outages.png": "minitopo_dc/plots/over_time.py",
-    "path-script.png": "minitopo_dc/plots/over_time.py",
-    "study-effects.png": "studies/which_is_better/report.py",
+IMAGES = "docs/images"
+COMMANDS = (
+    "scripts/findings.py",
+    "studies/which_is_better/recorded.py",
+    f"-m minitopo_dc.cli trace cells traces/drive_road.csv --figure {IMAGES}/drive.png",
+)
+"""Arguments of Python that make what follows from files of the repository."""
+MADE = ("docs", "studies")
+"""Where they write."""
+SHOWN = {
+    "campaign-report.png": ("minitopo_dc/report", "a page in a browser"),
+    "dc-policies-tcp.png": ("minitopo_dc/plots/tables.py", "hours on the real clock"),
+    "dc-policies.png": ("minitopo_dc/plots/tables.py", "hours: 906 runs"),
+    "explore.png": ("minitopo_dc/exploration", "a page in a browser: docs/notebooks.md"),
+    "first-result.png": ("minitopo_dc/plots/over_time.py", "real clock: make compare"),
+    "page-load.png": ("examples/page_load", "hours on the real clock"),
+    "path-outages.png": ("minitopo_dc/plots/over_time.py", "real clock"),
+    "path-script.png": ("minitopo_dc/plots/over_time.py", "real clock"),
 }
-"""What draws each picture of `docs/images/`."""
+"""What draws each other picture of `docs/images/`, and why no command here does."""
 
 
-def products() -> Iterator[tuple[Path, Path]]:
-    """Yield each recorded file and picture with the file or folder that makes it."""
-    for runs in sorted(ROOT.glob("studies/*/reference/*.parquet")):
-        study = runs.parents[1]
-        makers = (study / f"{runs.stem}.py", study / "campaign.py", study / "*.py")
-        yield runs, next(path for path in makers if path.exists() or path.stem == "*")
-    for picture in sorted((ROOT / "docs" / "images").iterdir()):
-        yield picture, ROOT / PICTURES[picture.name]
+def git(*arguments: str) -> str:
+    """Return what git prints about the repository."""
+    command = ["git", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-def changed(path: Path) -> str:
+def changed(path: str) -> str:
     """Return when a file or folder was last changed, in ISO 8601; empty: in no commit."""
-    command = ["git", "log", "-1", "--format=%cI", "--", str(path)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout[:19]
+    return git("log", "-1", "--format=%cI", "--", path)[:19]
 
 
 def main() -> int:
-    """Print what is older than what makes it; return 1 if something is."""
-    dates = [(product, changed(product), maker, changed(maker)) for product, maker in products()]
-    stale = [line for line in dates if line[1] < line[3]]
-    for product, made, maker, since in stale:
-        names = product.relative_to(ROOT), maker.relative_to(ROOT)
-        print(f"{names[0]} of {made}: {names[1]} has changed on {since}")  # noqa: T201
-    return 1 if stale else 0
+    """Print what today's code makes otherwise, and what is older than its code; return 1 if any."""
+    for command in COMMANDS:
+        subprocess.run([sys.executable, *command.split()], cwd=ROOT, check=True)
+    lines = [
+        f"today's code makes another {name}" for name in git("diff", "--name-only", *MADE).split()
+    ]
+    for name, (maker, why) in SHOWN.items():
+        made, since = changed(f"{IMAGES}/{name}"), changed(maker)
+        if made < since:
+            lines.append(f"{IMAGES}/{name} of {made} is older than {maker} of {since} ({why})")
+    print(*lines, sep="\n")  # noqa: T201
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -294,7 +294,7 @@ class Leg(QueuedLeg[T]):
         if self._finish <= now:
             self._advance(now)
         if self._finish != _NEVER:
-            bits = self._capacity.interrupt(max(now, self._granted) - self._zero)
+            bits = self._capacity.interrupt(now - self._zero)
             self._head_bits = self._head_bits if now < self._granted else bits
             self._finish = _NEVER
         self._stopped = False

@@ -13,13 +13,12 @@ Each end of a connection makes one. What each packet costs: docs/plugins.md.
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from minitopo_dc.picoquic.configuration import SCHEDULERS
-from minitopo_dc.registry import Registry
+from minitopo_dc.registry import Registry, failure_words
 from minitopo_dc.units import NS_PER_US
 
 FAILED = -1
@@ -114,9 +113,7 @@ class Chooser:
                 return chosen
             self.failure = f"chose {chosen}, allowed: 0 to {count - 1}"
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{place.filename}:{place.lineno}"
-            self.failure = f"{type(error).__name__}: {error} ({where})"
+            self.failure = failure_words(error)
         self.failure = f"scheduler {self._name!r}: {self.failure}"
         return FAILED
 

@@ -54,7 +54,7 @@ def cautions(scenario: Scenario) -> list[str]:
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
     """
-    checks = (_own_cubic, _short_timer, _few_numbers)
+    checks = (_own_cubic, short_timer, _few_numbers)
     flows = scenario.resolved_flows
     lines = (line for flow in flows for check in checks for line in check(scenario, flow))
     return list(dict.fromkeys(lines))
@@ -70,7 +70,7 @@ def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
         )
 
 
-def _short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
+def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that t-Reordering expires before the slower leg's PDUs can come."""
     timer_ms = flow.pdcp.t_reordering_ms
     legs = _downlinks(scenario, flow)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.quic import QuicOptions
-from minitopo_dc.runs.cautions import LOOK_AHEAD_S, ORDERED, longest_s, print_once
+from minitopo_dc.runs.cautions import LOOK_AHEAD_S, ORDERED, longest_s, print_once, short_timer
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.radio import Leg
@@ -164,11 +164,14 @@ class _FlowPlan:
         if self.flow.mode != "dc" or pdcp.delivery != "in-order" or isinstance(timer_ms, str):
             return
         bare, full = (1000 * self._skew_s(full=full) for full in (False, True))
-        yield Need(
-            pdcp.split == ORDERED or timer_ms >= full,
+        words = (
             f"t-Reordering: {timer_ms:g} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
-            "when the slower one's queue is full",
+            "when the slower one's queue is full"
         )
+        met = pdcp.split == ORDERED or timer_ms >= full
+        if pdcp is self.flow.pdcp and not met:  # a caution is printed once
+            words = next(short_timer(self.scenario, self.flow), words)
+        yield Need(met, words)
 
     def _queues(self) -> Iterator[Need]:
         """Yield how long a queue keeps a leg busy when the window shrinks at a loss."""

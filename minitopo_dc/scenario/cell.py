@@ -66,7 +66,7 @@ class BackgroundSettings(Settings):
     mean_mbps: LeftOut[Rate | None] = None
     """Of `poisson`: what one of them downloads on average, if the cell carries it."""
     download_mb: LeftOut[Megabytes] = 2.0
-    """Of `poisson`: the size of a download; that of FTP traffic of TR 36.814, table A.2.1.3.1-1."""
+    """Of `poisson`: a download's size; that of FTP model 1 (TR 36.814, table A.2.1.3.1-1)."""
     trace: LeftOut[FilePath | None] = None
     """Of `trace`: a file with the rate that one of them offers, of any format of docs/traces.md."""
     trace_column: LeftOut[str] = DEFAULT_COLUMN

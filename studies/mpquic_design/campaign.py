@@ -57,7 +57,8 @@ DC: Fields = QUIC | {
 TOLD_S = 3.1
 """When the client tells the server of the path that has ended, as the prototype's PATHS frame did
 after a timeout: some timeouts of 15 ms of round trip later. Both transports let a host demote a
-path (PATH_STATUS_BACKUP, RFC 10069; MP_PRIO, RFC 8684) or end it (PATH_ABANDON; REMOVE_ADDR)."""
+path (PATH_STATUS_BACKUP, draft-ietf-quic-multipath; MP_PRIO, RFC 8684) or end it (PATH_ABANDON;
+REMOVE_ADDR)."""
 
 
 def told(way: Fields, action: str) -> Fields:

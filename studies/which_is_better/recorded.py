@@ -4,8 +4,8 @@
 
 The table of a campaign (`campaign`, `deployable`, ...: labels, seed, status, some measures, and in
 `run` the digest that joins a row to its scenario) becomes `reference/CAMPAIGN.parquet`, and the
-tables of all reports become `findings.md`. Without a directory only that page is made anew, and
-with one of `deployable` the picture of the answer is, too.
+tables of all reports become `findings.md`. Without a directory only that page and the pictures of
+the answer and of the effects are made anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import media
 import pandas as pd
 import schedulers
 from ratios import REFERENCE
-from report import report
+from report import downloads, effect_curves, report
 
 import minitopo_dc as dc
 from minitopo_dc import plots
@@ -95,3 +95,5 @@ if __name__ == "__main__":
     FINDINGS.write_text("\n".join(pages()), encoding="utf-8")
     networks = deployable.ratios(recorded("deployable"), "download")
     plots.save(deployable.figure(networks), PICTURES, "answer", ["png"])
+    effects = effect_curves(downloads(recorded(), "download"))
+    plots.save(effects, PICTURES, "study-effects", ["png"])

@@ -83,6 +83,15 @@ def test_a_leg_that_is_taken_down_before_a_grant_serves_from_it_on() -> None:
     assert drain(leg) == [(9 * MS, 1)]
 
 
+def test_an_outage_before_a_grant_leaves_it_the_opportunity_of_its_moment() -> None:
+    trace = OpportunityTrace("three", (1, 2, 3))
+    leg = make_leg(make_capacity(trace), grant_ns=2 * MS)
+    leg.push(1, 1500, 0)
+    leg.set_up(False, MS)
+    leg.set_up(True, MS + MS // 2)
+    assert drain(leg) == [(2 * MS, 1)]
+
+
 def test_a_queue_limit_in_bytes_drops_what_would_exceed_it() -> None:
     leg = make_leg(queue_bytes=2000)
     assert leg.push(0, 1500, 0)

@@ -16,10 +16,11 @@ from minitopo_dc.errors import InputError
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runs.cautions import print_cautions
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.perform import Retries, tried
-from minitopo_dc.runs.plan import needs
+from minitopo_dc.runs.plan import needs, print_unmet
 from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -72,6 +73,13 @@ def test_the_default_scenario_has_all_that_it_needs() -> None:
 def test_what_falls_short_is_said(made: Scenario, words: list[str] | int) -> None:
     said = unmet(made)
     assert (len(said) if isinstance(words, int) else said) == words
+
+
+def test_a_timer_below_the_skew_is_the_caution_s_line(capsys: pytest.CaptureFixture[str]) -> None:
+    made = scenario(LEG, LATE, pdcp={"t_reordering_ms": 30})
+    print_cautions(made)
+    print_unmet(made)
+    assert capsys.readouterr().err.count("t-Reordering") == 1
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

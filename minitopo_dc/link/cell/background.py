@@ -65,7 +65,7 @@ def on_off_periods(rng: Random, on_ns: int, off_ns: int) -> Periods:
 class PoissonDownloads(Load):
     """Downloads of one size that come at random, and wait for each other.
 
-    FTP model 3 of 3GPP (TR 36.872, annex A.2): a Poisson process of files for the same user.
+    FTP model 3 of 3GPP (TR 36.889): a Poisson process of files for the same user.
 
     Args:
         rng: draws their moments.

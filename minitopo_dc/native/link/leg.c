@@ -112,7 +112,7 @@ static void pause(leg *self, int64_t now)
 {
     advance(self, now);
     if (self->plain.finish != NEVER) {
-        int64_t bits = capacity_interrupt(self->capacity, later(now, self->plain.granted) - self->zero);
+        int64_t bits = capacity_interrupt(self->capacity, now - self->zero);
 
         if (now >= self->plain.granted)
             self->plain.head_bits = bits;

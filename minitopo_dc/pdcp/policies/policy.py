@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
@@ -36,7 +35,7 @@ from typing import Any, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.pdcp.policies.view import LegView
-from minitopo_dc.registry import TABLES, enter
+from minitopo_dc.registry import TABLES, enter, failure_words
 
 
 def checked_number(policy: str, name: str, value: Any, low: float, high: float = math.inf) -> float:
@@ -230,12 +229,9 @@ def policy_failure(policy: object, error: Exception) -> PolicyError:
     factory = policy if callable(policy) else type(policy)
     names = (name for name, known in _POLICIES.items() if known is factory)
     name = next(names, getattr(factory, "__name__", "?"))
-    words = " ".join(str(error).split())[:MAX_WORDS]
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    where = f"{place.filename}:{place.lineno}"
     blind = isinstance(error, IndexError) and not callable(policy) and not sees_legs(policy)
     hint = "; views is empty unless the class has sees_legs = True" if blind else ""
-    return PolicyError(f"split policy {name!r}: {type(error).__name__}: {words} ({where}){hint}")
+    return PolicyError(f"split policy {name!r}: {failure_words(error, MAX_WORDS)}{hint}")
 
 
 def checked_split(policy: SplitPolicy, legs: int) -> Callable[..., tuple[int, ...]]:
