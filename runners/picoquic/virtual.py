@@ -208,7 +208,7 @@ def connections(
         client_frame: bytes of a DATAGRAM frame that the client takes; None: the workload's.
         changes: fields of both ends' `Configuration` that are not those of the flow.
     """
-    own = {} if client_frame is None else {"datagram_frame": client_frame}
+    own: dict[str, Any] = {} if client_frame is None else {"datagram_frame": client_frame}
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         certificate, server_key = write_files(Path(name))
         client, server = (

@@ -135,8 +135,9 @@ def test_one_leg_has_attempts_and_no_paths(fields: dict[str, Any], words: str) -
 def test_kernels_connect_over_the_leg_that_answers(
     transport: str, mode: str, tmp_path: Path
 ) -> None:
-    values = {"transport": transport, "mode": mode, "clock": "virtual", "legs": [DEAD, NEAR]}
-    values |= {"workload": {"size_mb": 0.1}, "paths": {"attempt_delay_ms": 250}}
+    values: dict[str, Any] = {"transport": transport, "mode": mode, "clock": "virtual"}
+    values |= {"legs": [DEAD, NEAR], "workload": {"size_mb": 0.1}}
+    values |= {"paths": {"attempt_delay_ms": 250}}
     result = run_virtual(Scenario.check(values, "test"), tmp_path)
     assert (result.status, result.reason) == ("ok", "")
     assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
