@@ -105,19 +105,8 @@ class Congestion(NamedTuple):
 NO_CONGESTION = Congestion("", "", "", "")
 
 
-class VirtualConnection(Protocol):
-    """Both ends of one flow on the virtual clock."""
-
-    @property
-    def client(self) -> VirtualEndpoint:
-        """Return the client's end of the flow."""
-
-    @property
-    def server(self) -> VirtualEndpoint:
-        """Return the server's end of the flow."""
-
-    def start(self) -> int | None:
-        """Begin to connect; return when the client is to be called again (ns)."""
+class Ends(Protocol):
+    """Both ends of one flow on the virtual clock; in a guest all is as it last reported it."""
 
     def measure(self) -> Measurement:
         """Return what was measured, at the end of the run.
@@ -131,6 +120,21 @@ class VirtualConnection(Protocol):
 
     def path_samples(self) -> Sequence[PathSample]:
         """Return samples of several paths: each now, and what changed since the last call."""
+
+
+class VirtualConnection(Ends, Protocol):
+    """Both ends of one flow as objects."""
+
+    @property
+    def client(self) -> VirtualEndpoint:
+        """Return the client's end of the flow."""
+
+    @property
+    def server(self) -> VirtualEndpoint:
+        """Return the server's end of the flow."""
+
+    def start(self) -> int | None:
+        """Begin to connect; return when the client is to be called again (ns)."""
 
     def save_logs(self) -> None:
         """Write what the endpoints logged, if any, as the run is over."""
@@ -196,7 +200,7 @@ VirtualTransport = Callable[[VirtualFlow], VirtualConnection]
 """Makes both ends of a flow."""
 
 
-class GuestFlow(Protocol):
+class GuestFlow(Ends, Protocol):
     """A flow whose ends are in a guest kernel: its orders, and the guest's reports."""
 
     def files(self) -> Mapping[str, bytes]:
@@ -204,19 +208,6 @@ class GuestFlow(Protocol):
 
     def take(self, words: str) -> bool:
         """Take one of the agent's reports; return whether it is the last one."""
-
-    def measure(self) -> Measurement:
-        """Return what was measured, at the end of the run.
-
-        Raises:
-            TransferFailed: something else arrived than what was sent, or the connection failed.
-        """
-
-    def congestion(self) -> Congestion:
-        """Return the congestion control as the server last reported it, for the time series."""
-
-    def path_samples(self) -> Sequence[PathSample]:
-        """Return samples of several paths: what was reported since the last call."""
 
     def close(self) -> None:
         """Close its files, as the run is over."""

@@ -139,7 +139,7 @@ def only_place(
     """No program is found but in this directory, or in this checkout."""
     monkeypatch.setenv("PATH", str(directory))
     monkeypatch.setattr("minitopo_dc.runners.programs.SYSTEM_PLACES", ())
-    for module in ("tools", "tquic"):
+    for module in ("programs", "tquic"):
         monkeypatch.setattr(f"minitopo_dc.runners.{module}.checkout", lambda: checkout)
     monkeypatch.delenv("TQUIC_BIN", raising=False)
 
