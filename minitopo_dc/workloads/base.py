@@ -203,7 +203,8 @@ class Workload(Settings):
 
 AnyWorkload = TypeVar("AnyWorkload", bound=type[Workload])
 BUILT_IN = (
-    *("download", "request_response", "ping", "command", "video", "realtime", "under_load"),
+    *("download", "request_response", "ping", "command", "video", "realtime"),
+    *("upload", "under_load"),
 )
 _WORKLOADS: Registry[type[Workload]] = Registry(
     "workload",
