@@ -7,6 +7,7 @@ all the same.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import json
 import os
@@ -133,10 +134,13 @@ def quickest(
             if waiting and now >= next_s:
                 attempt, next_s = waiting.pop(0), now + delay_s
                 attempt.setblocking(False)
-                attempt.connect_ex(server)
-                begun.register(attempt, selectors.EVENT_WRITE)
+                error = attempt.connect_ex(server)
+                if error not in (0, errno.EINPROGRESS):
+                    next_s = now
+                    continue
+                begun.register(attempt, selectors.EVENT_WRITE, attempt)
             for key, _ in begun.select(min(next_s if waiting else deadline, deadline) - now):
-                (attempt,) = (each for each in attempts if each is key.fileobj)
+                attempt = key.data
                 error = attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
                 if not error:
                     for other in attempts:
