@@ -55,6 +55,8 @@ class Configuration:
             section 14, as the other QUIC runners.
         datagram_frame: bytes of a DATAGRAM frame (RFC 9221) that a client takes at most; 0: none.
             A server takes them if its client does.
+        is_tunnel: whether what it sends is DATAGRAM frames; a path on which they time out is then
+            left for another one.
         takes_turns: whether its streams take turns; else the one that began first is sent first.
         demoted_paths: what becomes of a path that is given up; both ends have to have the same.
         scheduler: of paths, of what this end sends: one of `SCHEDULERS`, or the user's.
@@ -74,6 +76,7 @@ class Configuration:
     idle_timeout_s: float = IDLE_TIMEOUT_S
     datagram_bytes: int = 1200
     datagram_frame: int = 0
+    is_tunnel: bool = False
     takes_turns: bool = False
     demoted_paths: DemotedPaths = "as-now"
     scheduler: str = "picoquic"

@@ -129,6 +129,7 @@ class Connection:
                 "idle_timeout_ms": round(configuration.idle_timeout_s * 1000),
                 "datagram_bytes": configuration.datagram_bytes,
                 "datagram_frame": configuration.datagram_frame,
+                "is_tunnel": configuration.is_tunnel,
                 "takes_turns": configuration.takes_turns,
                 "demoted": DEMOTED[configuration.demoted_paths],
                 "scheduler": {
@@ -293,9 +294,10 @@ class Connection:
         self._check(result, "queue_datagram_frame")
 
     @property
-    def waiting_datagrams(self) -> int:
-        """Return how many DATAGRAM frames wait for the congestion windows."""
-        return int(self._lib.mdc_waiting_datagrams(self._endpoint, self._ffi.NULL))
+    def waiting_datagrams(self) -> int | None:
+        """Return how many DATAGRAM frames wait for the congestion windows; None: it is over."""
+        count: int = self._lib.mdc_waiting_datagrams(self._endpoint, self._ffi.NULL)
+        return None if count < 0 else count
 
     # Paths.
 

@@ -142,6 +142,10 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
     case picoquic_callback_datagram:
         add_input(endpoint, MDC_DATAGRAM_FRAME, 0, bytes, length);
         break;
+    case picoquic_callback_datagram_lost:
+        if (endpoint->is_tunnel)
+            count_timeout(connection, stream);
+        break;
     case picoquic_callback_prepare_to_send:
         fill(endpoint, stream, bytes, length);
         break;
@@ -183,6 +187,7 @@ mdc_endpoint *mdc_create(const mdc_configuration *configuration, const char **er
     if (endpoint == NULL)
         return NULL;
     endpoint->is_client = configuration->is_client;
+    endpoint->is_tunnel = configuration->is_tunnel;
     endpoint->now = configuration->now;
     endpoint->demoted = configuration->demoted;
     endpoint->scheduler = configuration->scheduler;

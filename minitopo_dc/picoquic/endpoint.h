@@ -42,6 +42,7 @@ struct mdc_endpoint {
     char *alpn;
     char *server_name;
     int is_client;
+    int is_tunnel; /* as configured */
     int is_decided; /* which of several attempts at a connection is kept */
     int is_gone;
     int demoted; /* as configured */
@@ -86,6 +87,7 @@ void hold_without_identifier(picoquic_cnx_t *connection, uint64_t now);
 void save_pending(picoquic_cnx_t *connection, uint64_t now);
 void choose_ack_path(picoquic_cnx_t *connection);
 int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, const struct sockaddr *local);
+void count_timeout(picoquic_cnx_t *connection, uint64_t sent);
 
 /* schedulers.c */
 int place_of(mdc_endpoint *endpoint, const picoquic_path_t *path);

@@ -99,6 +99,7 @@ typedef struct {
     uint64_t idle_timeout_ms;
     size_t datagram_bytes;     /* of UDP payload, at most */
     uint32_t datagram_frame;   /* bytes of DATAGRAM frames (RFC 9221) that a client takes; 0: none */
+    int is_tunnel;             /* whether what it sends is DATAGRAM frames (paths.c) */
     int takes_turns;           /* whether streams take turns; else the first one is sent first */
     int demoted;               /* a sum of the enum above */
     mdc_scheduler scheduler;

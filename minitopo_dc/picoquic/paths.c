@@ -327,3 +327,20 @@ int is_refused(const picoquic_cnx_t *connection, const struct sockaddr *remote, 
     }
     return 0;
 }
+
+/* Of a tunnel: a DATAGRAM frame that was `sent` then is lost. If nothing behind it was acknowledged, a timer
+ * said so, and other paths are preferred until an acknowledgement, also of a probe, comes back.
+ *
+ * Picoquic counts timeouts of what it repeats only, so that a tunnel would stay on a path that is dark. */
+void count_timeout(picoquic_cnx_t *connection, uint64_t sent)
+{
+    for (int i = 0; i < connection->nb_paths; i++) {
+        picoquic_path_t *path = connection->path[i];
+        const picoquic_packet_context_t *packets = &path->pkt_ctx;
+
+        if (packets->pending_first != NULL && packets->pending_first->send_time == sent && path->nb_retransmit == 0 &&
+            (packets->highest_acknowledged == UINT64_MAX ||
+             packets->pending_first->sequence_number > packets->highest_acknowledged))
+            path->nb_retransmit = 1;
+    }
+}

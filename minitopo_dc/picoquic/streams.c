@@ -182,13 +182,16 @@ int mdc_send_datagram(mdc_endpoint *endpoint, const uint8_t *data, size_t length
     return picoquic_queue_datagram_frame(endpoint->connection, length, data);
 }
 
-/* How many DATAGRAM frames wait for the congestion windows, and the bytes of them all, unless NULL. */
+/* How many DATAGRAM frames wait for the congestion windows, and the bytes of them all, unless NULL; -1: the
+ * connection is over. */
 int mdc_waiting_datagrams(mdc_endpoint *endpoint, uint64_t *bytes)
 {
-    const picoquic_misc_frame_header_t *frame = is_live(endpoint) ? endpoint->connection->first_datagram : NULL;
+    const picoquic_misc_frame_header_t *frame;
     int count = 0;
 
-    for (; frame != NULL; frame = frame->next_misc_frame, count++)
+    if (!is_live(endpoint))
+        return -1;
+    for (frame = endpoint->connection->first_datagram; frame != NULL; frame = frame->next_misc_frame, count++)
         if (bytes != NULL)
             *bytes += frame->length;
     return count;

@@ -144,9 +144,10 @@ class Relay:
         if not inner.ended:
             self._leaving.extend((now + self._wire, data) for data, *_ in inner.drive(now))
         for payload in _due(self._leaving, now):
-            if self.tunnel.waiting_datagrams >= self._queue:
+            waiting = self.tunnel.waiting_datagrams
+            if waiting is not None and waiting >= self._queue:
                 self.dropped += 1
-            else:
+            elif waiting is not None:
                 self.http.send_datagram(self._stream, UDP_PAYLOADS + payload)
 
     def next_timeout(self) -> float:
@@ -275,6 +276,7 @@ class TunnelPair(PicoquicPair):
             congestion_control=congestion_control(self._control(options)),
             datagram_bytes=options.max_datagram_bytes + TUNNEL_BYTES,
             client_frame=ANY_DATAGRAM,
+            is_tunnel=True,
             scheduler=options.scheduler if "scheduler" in options.model_fields_set else STEERING,
         )
         ways, wires = ((target, addresses[0]), (proxy, target)), (0, flow.wire_ns)

@@ -42,8 +42,9 @@ def test_a_policy_without_echoes_refuses_their_interval() -> None:
         scenario(pdcp={"echo_ms": 20})
 
 
-def test_mptcp_ends_at_a_proxy_and_is_multipath_up_to_there() -> None:
-    (flow,) = steered(transport="mptcp", options={}, paths={"initial": [2, 1]}).resolved_flows
+@pytest.mark.parametrize("transport", ["mptcp", "mpquic-picoquic"])
+def test_multipath_ends_at_a_proxy_and_is_multipath_up_to_there(transport: str) -> None:
+    (flow,) = steered(transport=transport, options={}, paths={"initial": [2, 1]}).resolved_flows
     assert (flow.mode, flow.proxied, flow.legs) == ("multipath", True, (2, 1))
 
 
@@ -51,6 +52,27 @@ def test_a_proxy_on_the_real_clock_has_a_wire_behind_it_also_without_a_delay() -
     checked = check_fields(steered(transport="mptcp", options={}, clock="real"))
     (wire,) = checked.real.backhaul
     assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (0, 0)
+
+
+def test_the_real_clock_has_no_tunnel() -> None:
+    with pytest.raises(SettingsError, match="which only the virtual clock has"):
+        check_fields(steered(transport="mpquic-picoquic", options={}, clock="real"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "words"),
+    [
+        ("atsss", {"scheduler": "redundant"}, "allowed: picoquic, minrtt, roundrobin, weighted,"),
+        ("atsss", {"max_datagram_bytes": 1430}, "is 1430; allowed: 1200 to 1429"),
+        ("atsss", {"tunnel_congestion_control": "vegas"}, "'vegas'; allowed: reno, newreno, cub"),
+        ("multipath", {"tunnel_queue": 5}, r"options\.tunnel_queue: needs mode: atsss"),
+    ],
+)
+def test_what_a_tunnel_cannot_have_is_refused(
+    mode: str, options: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(SettingsError, match=words):
+        check_fields(scenario(transport="mpquic-picoquic", mode=mode, options=options))
 
 
 def test_a_proxy_carries_what_the_agent_sends() -> None:

@@ -54,16 +54,21 @@ def test_a_wire_to_the_server_adds_its_delay_to_every_round_trip(tmp_path: Path)
     assert trips > 1
 
 
-@pytest.mark.parametrize("fields", [{}, {"pdcp": {"split": "redundant"}}, {"server_delay_ms": 20}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        *({}, {"pdcp": {"split": "redundant"}}, {"server_delay_ms": 20}),
+        {"transport": "mpquic-picoquic", "server_delay_ms": 20},
+    ],
+)
 def test_both_cores_give_the_same(tmp_path: Path, fields: dict[str, Any]) -> None:
     times = {
         core: run(
             tmp_path / core,
-            transport="quic-picoquic",
+            **{"transport": "quic-picoquic", **fields},
             legs=[FAR, leg()],
             virtual={"core": core},
             workload={"size_mb": 0.1},
-            **fields,
         ).completion_s
         for core in ("python", "native")
     }
