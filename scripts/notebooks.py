@@ -14,8 +14,6 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import nbformat
-from nbclient import NotebookClient
 from PIL import Image
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -28,6 +26,8 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 
 def read(path: Path) -> Any:
     """Return a notebook as nbformat has it."""
+    import nbformat  # noqa: PLC0415 (two seconds of a schema's grammar)
+
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
@@ -47,6 +47,8 @@ def execute(path: Path, place: Path) -> Any:
     Raises:
         nbclient.exceptions.CellExecutionError: a cell failed.
     """
+    from nbclient import NotebookClient  # noqa: PLC0415 (seconds that readers need not wait)
+
     for folder in ("studies", "traces"):
         (place / folder).symlink_to(REPOSITORY / folder)
     (place / FOLDER.name).mkdir()
@@ -74,6 +76,8 @@ def shrink(data: Any) -> None:
 
 def refresh(path: Path) -> None:
     """Run a notebook and save it with its outputs."""
+    import nbformat  # noqa: PLC0415
+
     with tempfile.TemporaryDirectory() as place:
         notebook = execute(path, Path(place))
     for cell in notebook["cells"]:
