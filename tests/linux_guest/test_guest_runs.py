@@ -107,7 +107,7 @@ def test_dctcp_without_a_setting_of_both_ends_is_refused(lacking: str, tmp_path:
 
 
 def test_tls_1_2_takes_a_round_trip_more_whatever_the_congestion_control(tmp_path: Path) -> None:
-    fields = {"options": {"tls": "1.2"}, "congestion_control": "bbr"}
+    fields: dict[str, Any] = {"options": {"tls": "1.2"}, "congestion_control": "bbr"}
     result = run(scenario(workload={"size_mb": 0.05}, **fields), tmp_path)
     assert result.details["congestion_control"] == "bbr"
     assert result.details["handshake_s"] == pytest.approx(0.063, abs=0.001)
