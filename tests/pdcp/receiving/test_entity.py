@@ -83,8 +83,10 @@ def test_expiry_waits_for_rx_reord_when_it_has_not_arrived(bits: int, first: int
     assert receiver.state() == (2, 4, 4)
     assert receiver.timeout() == 400
     assert receiver.receive(2, at=399) == [2, 3]
-    assert receiver.statistics().missing == 1
     assert receiver.timeout() is None
+    assert [receiver.push(0, at=400) for _ in range(2)] == [False, False]
+    statistics = receiver.statistics()
+    assert (statistics.missing, statistics.old, statistics.duplicates) == (1, 1, 1)
 
 
 def test_an_expiry_takes_effect_at_its_own_time() -> None:

@@ -179,7 +179,7 @@ def arrivals(setting: Setting, steps: Distances) -> list[tuple[int, int, int]]:
     return result
 
 
-@untimed
+@settings(untimed, max_examples=50)
 @given(settings_of("in-order", "out-of-order"), all_steps)
 def test_the_entity_does_what_the_clause_says(setting: Setting, steps: Distances) -> None:
     entity, model = setting.entity(), setting.model()

@@ -142,11 +142,12 @@ def test_an_offset_makes_the_same_run_as_a_trace_that_begins_there(tmp_path: Pat
     assert later.capacity_share == begun.capacity_share
 
 
+@needs_picoquic
 def test_a_bearer_s_legs_go_down_and_up_by_the_rule(tmp_path: Path) -> None:
     legs = [link(8), follow(tmp_path / "2", 4, 4, 4, 4, 0, 0), follow(tmp_path / "3", 1, 6, 6, 6)]
     result = run(
         tmp_path,
-        transport="quic",
+        transport="quic-picoquic",
         mode="dc",
         legs=legs,
         pdcp={"split": "least-delay"},
