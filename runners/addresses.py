@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
+SERVER_NAME = "server.test"
+"""In the server's certificate. RFC 6761 section 6.2: .test is never a real name."""
+
 
 def ip_version(addresses: Iterable[str]) -> int:
     """Return the IP version of all of these addresses, 4 or 6.

@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
+from minitopo_dc.runners.addresses import SERVER_NAME
+
 if TYPE_CHECKING:  # half of what a client of HTTP/2 would import
     from aioquic.quic.configuration import QuicConfiguration
 
@@ -67,8 +69,6 @@ def _certificate(*addresses: str) -> x509.Certificate:
     )
 
 
-SERVER_NAME = "server.test"
-"""RFC 6761 section 6.2: .test is never a real name."""
 VALIDITY = datetime.timedelta(days=30)
 CLOCK_SKEW = datetime.timedelta(days=1)
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.linux_guest.library import missing as missing_guest
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.processes.process import last_json, log_tail, source_address, user_of
 from minitopo_dc.runners.processes.start_signal import wait_for_start

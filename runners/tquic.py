@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 from minitopo_dc.installation import checkout
-from minitopo_dc.runners.addresses import bracketed
+from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.quic import downloaded_file, website
 from minitopo_dc.runners.tools import Tool

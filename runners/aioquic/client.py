@@ -24,7 +24,7 @@ from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEv
 from aioquic.quic.logger import QuicFileLogger
 from aioquic.quic.packet import QuicErrorCode
 
-from minitopo_dc.runners.addresses import address_family, socket_address
+from minitopo_dc.runners.addresses import SERVER_NAME, address_family, socket_address
 from minitopo_dc.runners.aioquic.connection import (
     BareStreams,
     Transmit,
@@ -37,7 +37,6 @@ from minitopo_dc.runners.aioquic.connection import (
 )
 from minitopo_dc.runners.aioquic.runner import ClientSettings, protocols
 from minitopo_dc.runners.aioquic.tuned import make_connection
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import (
     Address,

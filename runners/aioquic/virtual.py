@@ -12,12 +12,13 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.aioquic.client import AioquicClient, SteppedClient, make_client
 from minitopo_dc.runners.aioquic.runner import AioquicOptions, protocols
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.tuned import make_connection
 from minitopo_dc.runners.base import read_report
-from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
+from minitopo_dc.runners.certificate import identify, trust
 from minitopo_dc.runners.quic import datagram_frame, server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,

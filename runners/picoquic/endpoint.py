@@ -12,8 +12,7 @@ from typing import Self
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Datagram, ecn_of
 from minitopo_dc.picoquic.events import Address
-from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.addresses import SERVER_NAME, address_family
 from minitopo_dc.runners.picoquic.runner import (
     EndSettings,
     congestion_control,

@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import Connection, PicoquicError, ecn_of, seed
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed, read_report
-from minitopo_dc.runners.certificate import SERVER_NAME, write_files
+from minitopo_dc.runners.certificate import write_files
 from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
 from minitopo_dc.runners.picoquic.runner import (
     PicoquicOptions,

@@ -15,8 +15,7 @@ import ssl
 import time
 from pathlib import Path
 
-from minitopo_dc.runners.addresses import address_family, socket_address
-from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.addresses import SERVER_NAME, address_family, socket_address
 from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Client

@@ -23,7 +23,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 
-from minitopo_dc.runners.certificate import SERVER_NAME
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import WrongAnswer

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from minitopo_dc.fields.ranges import within
 from minitopo_dc.linux_guest.library import missing as missing_guest
-from minitopo_dc.runners.addresses import bracketed
+from minitopo_dc.runners.addresses import SERVER_NAME, bracketed
 from minitopo_dc.runners.base import (
     Runner,
     Transfer,
@@ -18,7 +18,6 @@ from minitopo_dc.runners.base import (
     read_report,
     runner,
 )
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal

@@ -28,8 +28,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.aioquic.server import LOW_WATER_BYTES
-from minitopo_dc.runners.certificate import SERVER_NAME
 from minitopo_dc.runners.processes.udp_socket import Address
 from minitopo_dc.runners.quic import QuicOptions
 from minitopo_dc.workloads import Download

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from aioquic.h3.connection import H3_ALPN
 from aioquic.quic.configuration import QuicConfiguration
 
+from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
 from minitopo_dc.runners.aioquic.connection import OrderedConnection
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.aioquic.virtual import SecondsHost, moment_of, seconds
-from minitopo_dc.runners.certificate import SERVER_NAME, identify, trust
+from minitopo_dc.runners.certificate import identify, trust
 from minitopo_dc.runners.virtual import Received
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import START_NS, Loop, Timer
