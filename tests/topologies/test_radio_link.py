@@ -153,7 +153,7 @@ def test_each_direction_has_its_own_parameters_and_a_change_keeps_the_others() -
 def test_uniform_jitter_is_around_the_delay_and_keeps_the_order(tmp_path: Path) -> None:
     with pair(params1={"delay": "20ms", "jitter": "5ms", "jitter_model": "uniform"}) as hosts:
         hosts.left.cmd("ping -c 1 10.0.0.2")
-        arrivals = hosts.send(100, 2, tmp_path / "arrivals")
+        arrivals = hosts.send(100, 3, tmp_path / "arrivals")
     assert arrivals.in_order
     delays = arrivals.delays_ms
     assert delays.min() >= 15

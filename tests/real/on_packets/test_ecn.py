@@ -13,6 +13,7 @@ from minitopo_dc.link.queue.discipline import Ecn
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn
 from minitopo_dc.scenario.addresses import client_address
+from tests import long
 from tests.native.extension import needs_native
 from tests.real.testbed import running_testbed, scenario
 
@@ -22,7 +23,7 @@ FAMILIES = {4: socket.AF_INET, 6: socket.AF_INET6}
 
 @pytest.mark.root
 @needs_native
-@pytest.mark.parametrize(("core", "version"), [("native", 4), ("native", 6), ("python", 4)])
+@pytest.mark.parametrize(("core", "version"), [long("native", 4), ("native", 6), ("python", 4)])
 def test_the_receiver_counts_the_marks_of_both_legs(
     core: str, version: IpVersion, tmp_path: Path
 ) -> None:

@@ -19,7 +19,6 @@ from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisatio
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
-from tests import long
 
 pytestmark = pytest.mark.root
 
@@ -135,6 +134,7 @@ def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_pat
     assert gnb["transmit"]["1"]["pdus_2"] >= ue["receive"]["1"]["pdus_2"] > 600
 
 
+@pytest.mark.long
 def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
     needs("tcp", "mptcp")
     wanted = scenario(
@@ -164,7 +164,8 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
     assert result.size_bytes == 1_000_000
 
 
-@pytest.mark.parametrize("transport", [long("tcp"), "quic"])
+@pytest.mark.long
+@pytest.mark.parametrize("transport", ["tcp", "quic"])
 def test_a_single_download_stops_at_its_time(transport: str, tmp_path: Path) -> None:
     needs(transport)
     wanted = scenario(

@@ -25,7 +25,7 @@ def leg(rate_mbps: float = 10, **more: Any) -> dict[str, Any]:
 def ok(directory: Path, **fields: Any) -> RunResult:
     values: dict[str, Any] = {"legs": [leg(), leg()]}
     values |= {"transport": "mpquic-picoquic", "mode": "multipath"}
-    values |= {"congestion_control": "cubic", "workload": {"duration_s": 2}}
+    values |= {"congestion_control": "cubic", "workload": {"duration_s": 3}}
     result = run_real(Scenario.check(values | fields, "test"), directory)
     assert (result.status, result.reason) == ("ok", "")
     return result
@@ -44,7 +44,7 @@ def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> i
 def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
     result = ok(tmp_path, legs=[leg(), leg(), leg()])
     assert result.goodput_mbps is not None
-    assert result.goodput_mbps > 20
+    assert result.goodput_mbps > 22
     assert sorted(path["leg"] for path in result.details["paths"]) == [1, 2, 3]
     assert result.leg_bytes is not None
     for path in result.details["paths"]:  # UDP payload of paths, IP packets of legs
@@ -76,11 +76,11 @@ def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.alone
 def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) -> None:
-    down = leg(outages=[[1, 2]])
-    ok(tmp_path, legs=[leg(), down], workload={"duration_s": 4})
-    assert sent_between(tmp_path, 1, 1.3, 2.0) > 500_000
-    assert sent_between(tmp_path, 2, 1.4, 1.9) < 50_000
-    assert sent_between(tmp_path, 2, 3.0, 4.0) > 600_000
+    down = leg(outages=[[1.5, 3]])
+    ok(tmp_path, legs=[leg(), down], workload={"duration_s": 6})
+    assert sent_between(tmp_path, 1, 1.8, 3.0) > 1_000_000
+    assert sent_between(tmp_path, 2, 1.9, 2.9) < 50_000
+    assert sent_between(tmp_path, 2, 4.5, 6.0) > 1_000_000
 
 
 @pytest.mark.alone
@@ -90,7 +90,7 @@ def test_one_path_over_one_leg_or_over_dual_connectivity(mode: str, tmp_path: Pa
     assert result.goodput_mbps is not None
     assert result.leg_bytes is not None
     assert result.goodput_mbps > (8 if mode == "sc" else 14)
-    assert (result.leg_bytes[1] > 500_000) == (mode == "dc")
+    assert (result.leg_bytes[1] > 1_000_000) == (mode == "dc")
 
 
 @pytest.mark.long

@@ -80,6 +80,7 @@ def test_orders_are_for_one_direction_and_packets_wait_for_their_txop(tmp_path: 
     assert np.median(arrivals.delays_ms) < least + 0.135 + 1  # the longest back-off; the machine
 
 
+@pytest.mark.long
 def test_what_a_tcp_connection_lost_is_what_its_leg_dropped(tmp_path: Path) -> None:
     leg = wifi(rate_mbps=26) | {"downlink": BEHIND | {"delay_ms": 15, "loss_percent": 2}}
     wanted = scenario(

@@ -95,6 +95,7 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     assert expected <= {path.name for path in run.iterdir()}
 
 
+@pytest.mark.long
 def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
     path = tmp_path / "scenario.yaml"
     path.write_text(
@@ -108,6 +109,7 @@ def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
     assert result == json.loads((tmp_path / "out" / "result.json").read_text())
 
 
+@pytest.mark.long
 def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
     command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
     command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=1", "--json"]

@@ -331,13 +331,13 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
 @needs_picoquic
 @pytest.mark.root
 def test_a_backup_path_is_silent_until_it_is_needed(hosts: TwoHosts, tmp_path: Path) -> None:
-    plan = PathPlan((1, 2), (PathEvent(0.6, "backup", 2), PathEvent(1.4, "available", 2)))
-    transfer = replace(transfer_between(tmp_path, Download(duration_s=2.2)), paths=plan)
+    plan = PathPlan((1, 2), (PathEvent(1.0, "backup", 2), PathEvent(2.0, "available", 2)))
+    transfer = replace(transfer_between(tmp_path, Download(duration_s=3.0)), paths=plan)
     runner = get_runner("mpquic-picoquic")
     with hosts.limited("10mbit"):
         measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
-    assert bytes_between(measured, 2, 1.0, 1.4) < 20_000
-    assert bytes_between(measured, 2, 1.6, 2.2) > 250_000
+    assert bytes_between(measured, 2, 1.4, 2.0) < 20_000
+    assert bytes_between(measured, 2, 2.3, 3.0) > 300_000
     states = {sample.state for sample in measured.path_samples if sample.leg == 2}
     assert states == {"open", "backup"}
 
