@@ -186,11 +186,11 @@ class _Injector:
     """The sockets for what is sent on a leg besides the kernel's packets."""
 
     def __init__(self, leg: int, versions: Sequence[int], counters: Any) -> None:
-        sockets = Injector(leg)
-        self.close = sockets.close
+        self._sockets = Injector(leg)
+        self.close = self._sockets.close
         """Closes the sockets of both IP versions."""
         self._counters = counters
-        self.descriptors = [sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
+        self.descriptors = [self._sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
 
     @property
     def refused(self) -> int:
