@@ -57,7 +57,8 @@ def goodputs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     }
     both = pd.DataFrame(columns).dropna().reset_index()
     both["ratio"] = both["first"] / both["second"]
-    return both.sort_values(["way", "point"])[["way", "point", "control", *columns, "ratio"]]
+    kept = ["stack", "way", "point", "control", *columns, "ratio"]
+    return both.sort_values(kept[:3])[kept]
 
 
 if __name__ == "__main__":
