@@ -57,14 +57,16 @@ def goodputs(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
     }
     both = pd.DataFrame(columns).dropna().reset_index()
     both["ratio"] = both["first"] / both["second"]
-    return both.sort_values(["way", "point"])[["way", "point", "control", *columns, "ratio"]]
+    kept = ["stack", "way", "point", "control", *columns, "ratio"]
+    return both.sort_values(kept[:3])[kept]
 
 
 if __name__ == "__main__":
     tables = [dc.load(directory) for directory in sys.argv[1:3]]
-    if "stack" in tables[0]:
-        sys.exit(goodputs(*tables).to_string(index=False))
-    for found in same(*tables):
+    is_atsss = "stack" in tables[0]
+    if is_atsss:
+        print(goodputs(*tables).to_string(index=False))  # noqa: T201
+    for found in () if is_atsss else same(*tables):
         interval = f"{found.low:.2f} to {found.high:.2f}"
         print(f"{found.experiment}: {found.same:.2f} ({interval}) of {found.points} points")  # noqa: T201
         print(found.others.to_string())  # noqa: T201
