@@ -2,7 +2,7 @@
 
 64 networks of downloads and 64 of requests, with the server 5 and 50 ms (one way) behind the UPF.
 Over QUIC: deployable Dual Connectivity with 5 ms of Xn, ATSSS-LL by smallest delay, for each packet
-and for the whole flow, MP-QUIC to the server, and, at 8 networks of each, QUIC through an MP-QUIC
+and for the whole flow, MP-QUIC to the server, and, at 4 networks of each, QUIC through an MP-QUIC
 tunnel to the UPF. Over TCP, at 4 networks of each: the same Dual Connectivity, ATSSS-LL for each
 packet, MPTCP to the server, and MPTCP to a proxy on the UPF.
 """
@@ -22,7 +22,7 @@ import minitopo_dc as dc
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 64, "quick": 2, "sample": 2}
-TUNNELS = 8
+TUNNELS = 4
 """Networks of downloads, and of requests, with the tunnel."""
 OVER_TCP = {"full": 4, "quick": 1, "sample": 1}
 SERVERS_MS = (5, 50)

@@ -33,7 +33,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("marking", "full"): (896, "52e113c07b1e71eb"),
     ("cells", "full"): (288, "69a7dbceb3b648ee"),
     ("grants", "full"): (768, "1cd103e92b159094"),
-    ("atsss", "full"): (1120, "9a7860ca78b32f02"),
+    ("atsss", "full"): (1104, "a6897bdc7beb211d"),
     ("media", "full"): (850, "a3711df0e36587a2"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
