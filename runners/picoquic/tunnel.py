@@ -33,6 +33,7 @@ from minitopo_dc.runners.picoquic.runner import (
     check_negotiated,
     congestion_control,
 )
+from minitopo_dc.runners.picoquic.session import Session
 from minitopo_dc.runners.picoquic.virtual import PicoquicPair, connections
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.virtual import Address, VirtualFlow
@@ -84,7 +85,7 @@ class Relay:
     def __init__(
         self,
         tunnel: Connection,
-        inner: ClientSession | ServerSession,
+        inner: Session,
         way: tuple[Address, Address],
         *,
         wire_ns: int,
