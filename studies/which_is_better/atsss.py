@@ -2,9 +2,9 @@
 
 64 networks of downloads and 64 of requests, with the server 5 and 50 ms (one way) behind the UPF.
 Over QUIC: deployable Dual Connectivity with 5 ms of Xn, ATSSS-LL by smallest delay, for each packet
-and for the whole flow, MP-QUIC to the server, and, at 8 networks of each, QUIC through an MP-QUIC
-tunnel to the UPF. Over TCP: the same Dual Connectivity, ATSSS-LL for each packet, MPTCP to the
-server, and MPTCP to a proxy on the UPF.
+and for the whole flow, MP-QUIC to the server, and QUIC through an MP-QUIC tunnel to the UPF. Over
+TCP: the same Dual Connectivity, ATSSS-LL for each packet, MPTCP to the server, and MPTCP to a proxy
+on the UPF.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ import minitopo_dc as dc
 
 Case = tuple[dc.Scenario, dict[str, Any]]
 POINTS = {"full": 64, "quick": 2, "sample": 2}
-TUNNELS = 8
-"""Networks of downloads, and of requests, with the tunnel."""
 OVER_TCP = {"full": 64, "quick": 1, "sample": 1}
 SERVERS_MS = (5, 50)
 """A server at the network's edge, and one in another country."""
@@ -66,7 +64,7 @@ def at(experiment: str, point: Point, stack: str, several: Fields) -> Iterator[C
             ways["proxy"] = base.evolve(**several | {"mode": "atsss"})
         else:
             ways["ll-flow"] = base.evolve(**LL, pdcp=FLOW)
-            ways |= {"tunnel": base.evolve(**several | LL)} if point["point"] <= TUNNELS else {}
+            ways["tunnel"] = base.evolve(**several | LL)
         labels = {"experiment": experiment, "stack": stack, "server_ms": server_ms, **point}
         for way, scenario in ways.items():
             yield scenario, {**labels, "way": way}
