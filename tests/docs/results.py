@@ -19,7 +19,7 @@ from tests import REPOSITORY
 from tests.capture.packets import datagram
 from tests.docs.pages import save_files
 
-A_MINUTE = 60
+PATIENCE_S = 300
 COMPARED = "compare-20250102-030405"
 """The directory of the comparison that the pages read."""
 SERVER = multiprocessing.get_context("forkserver")
@@ -84,7 +84,7 @@ def python(arguments: list[str], directory: Path) -> None:
     said = directory.with_name(f"{directory.name}.log")
     process = SERVER.Process(target=_main, args=(arguments, directory, said))
     process.start()
-    process.join(A_MINUTE)
+    process.join(PATIENCE_S)
     process.kill()
     assert process.exitcode == 0, said.read_text(encoding="utf-8")
 

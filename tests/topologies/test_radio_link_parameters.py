@@ -16,6 +16,9 @@ from minitopo_dc.scenario import LegSettings
 from minitopo_dc.topologies import element_process, radio_link
 from minitopo_dc.topologies.radio_link import RadioLinkError, radio_settings
 
+TIMES = {"0.5s": 500, "2secs": 2000, "800us": 0.8, "7 usecs": 0.007, 0: 0, "0": 0}
+"""As tc reads them, in ms."""
+
 
 def leg(**parameters: Any) -> LegSettings:
     return LegSettings.check(radio_settings(parameters), "test")
@@ -32,22 +35,6 @@ def test_tclink_s_parameters_have_their_meaning() -> None:
     assert (radio.rate_mbps, radio.delay_ms, radio.jitter_ms) == (10, 15, 1)
     assert (radio.loss_percent, radio.queue_packets) == (1, 50)
     assert radio.reorder is False
-
-
-@pytest.mark.parametrize(
-    ("text", "ms"),
-    [
-        ("15ms", 15),
-        ("0.5s", 500),
-        ("2secs", 2000),
-        ("800us", 0.8),
-        ("7 usecs", 0.007),
-        (0, 0),
-        ("0", 0),
-    ],
-)
-def test_a_time_is_read_as_tc_reads_it(text: object, ms: float) -> None:
-    assert leg(delay=text).delay_ms == pytest.approx(ms)
 
 
 @pytest.mark.parametrize("value", ["0.01:0.3", (0.01, 0.3), "0.01:0.3:0:1"])
@@ -131,6 +118,7 @@ def test_the_process_runs_on_the_python_that_has_this_file(
         ({"loss": "1 %"}, "loss_percent", 1),
         ({"bw": "5Mbps"}, "rate_mbps", 5),
         ({"delay": "10MS"}, "delay_ms", 10),
+        *(({"delay": text}, "delay_ms", pytest.approx(ms)) for text, ms in TIMES.items()),
         ({"delay": -0.0}, "delay_ms", 0),
         ({"reorder": numpy.bool_(True)}, "reorder", True),
         ({"reorder": "False"}, "reorder", False),
