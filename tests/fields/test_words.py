@@ -140,5 +140,5 @@ def test_what_a_class_takes_is_told_before_its_first_use() -> None:
     class Small(Settings):
         size: int = 3
 
-    assert str(inspect.signature(Small)) == "(*, size: 'int' = 3) -> None"
+    assert str(inspect.signature(Small)) == "(*, size: int = 3) -> None"
     assert Small(size="4").size == 4
