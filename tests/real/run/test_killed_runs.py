@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import os
 import signal
@@ -24,6 +25,8 @@ pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
 SLOW = {"downlink": {"rate_mbps": 1}}
 """10 MB take 80 s: long enough to be killed."""
+SOME_BYTES = 10_000
+"""More than a handshake's."""
 
 
 class Run:
@@ -41,8 +44,8 @@ class Run:
         """Wait until the transfer is under way."""
         deadline = time.monotonic() + 30
         while time.monotonic() < deadline and self.process.poll() is None:
-            rows = _lines(self.output / "gnb-legs.csv")
-            if len(rows) > 10:
+            rows = csv.DictReader(_lines(self.output / "gnb-legs.csv"))
+            if any(int(row["delivered_bytes"] or 0) > SOME_BYTES for row in rows):
                 return
             time.sleep(0.1)
         raise AssertionError("the transfer did not start")
