@@ -102,8 +102,8 @@ def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
 
 
 def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> None:
-    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 2})
-    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 2})
+    one = run(tmp_path / "sc", mode="sc", workload={"size_mb": 4})
+    both = run(tmp_path / "dc", mode="dc", workload={"size_mb": 4})
     assert one.goodput_mbps is not None
     assert both.goodput_mbps is not None
     assert 0.8 * 20 < one.goodput_mbps < 20
