@@ -42,7 +42,7 @@ class Run:
 
     def wait_for_bytes(self) -> None:
         """Wait until the transfer is under way."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and self.process.poll() is None:
             rows = csv.DictReader(_lines(self.output / "gnb-legs.csv"))
             if any(int(row["delivered_bytes"] or 0) > SOME_BYTES for row in rows):
