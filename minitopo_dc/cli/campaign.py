@@ -134,7 +134,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="check the file, count the runs and estimate their time",
+        help="check the file and count the runs; on the real clock estimate their time",
     )
     options.add(parser, "--jobs", "--retry-disturbed")
 
