@@ -34,7 +34,7 @@ IDS: dict[tuple[str, str], tuple[int, str]] = {
     ("marking", "full"): (896, "52e113c07b1e71eb"),
     ("cells", "full"): (288, "69a7dbceb3b648ee"),
     ("grants", "full"): (768, "1cd103e92b159094"),
-    ("atsss", "full"): (2080, "?"),
+    ("atsss", "full"): (2304, "d771a5c96194de77"),
     ("media", "full"): (850, "a3711df0e36587a2"),
 }
 """SHA-256 of all sorted identities of a version: who changes one loses what was recorded."""
