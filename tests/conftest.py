@@ -49,8 +49,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not markers or collection_path.suffix != ".py":
         return None
     text = collection_path.read_text(encoding="utf-8")
-    uses = ({f"pytest.mark.{marker}", f"{marker}("} for marker in markers)  # `tests.long`
-    return any(not any(use in text for use in own) for own in uses) or None
+    if "long(" in text:  # `tests.long`
+        text += "pytest.mark.long"
+    return any(f"pytest.mark.{marker}" not in text for marker in markers) or None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
