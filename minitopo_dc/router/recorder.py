@@ -33,8 +33,6 @@ class Series:
     def __init__(self, path: Path, key: str, sources: Mapping[int, Snapshot]) -> None:
         self._sources = sources
         self._file: TextIO = path.open("w", encoding="utf-8", newline="")
-        self.close = self._file.close
-        """Flushes and closes the file."""
         self._rows = csv.writer(self._file)
         self._columns = list(
             dict.fromkeys(name for source in sources.values() for name in source())
@@ -47,6 +45,10 @@ class Series:
             values = source()
             self._rows.writerow([now, key, *(values.get(name, 0) for name in self._columns)])
         self._file.flush()  # readable while the run goes on
+
+    def close(self) -> None:
+        """Flush and close the file."""
+        self._file.close()
 
 
 class Counters:

@@ -98,9 +98,7 @@ class ReceivingEntity(Generic[T]):
         self._leg_next = [first_count] * legs if legs_keep_order else []
         self._missing_by_order = 0
         self._first_count = first_count
-        self.rx_next = self.rx_deliv = self.rx_reord = first_count
-        """The state variables of clause 7.1: COUNT of the next SDU expected to be received, of the
-        first one that is waited for, after that of the PDU that started t-Reordering."""
+        self._rx_next = self._rx_deliv = self._rx_reord = first_count
         self._running = False
         self._expires = _NEVER
         # COUNT -> SDU, its time of arrival (ns), its leg; or () for an SDU delivered out of order.
@@ -112,16 +110,36 @@ class ReceivingEntity(Generic[T]):
 
     def _zero_counters(self, legs: int) -> None:
         self._pdus = [0] * legs
-        self._duplicates = self._old = self._missing = self._expiries = 0
-        self.desynchronised = 0
-        """PDUs that had another COUNT than the one that was concluded from their SN, of those whose
-        COUNT was told to `push`. Legs whose skew is more than half the SN space make them, and
-        stale SDUs are then delivered as if they were new."""
+        self._duplicates = self._old = self._missing = self._expiries = self._desynchronised = 0
         self._buffered_maximum = 0
         self._waited = [0] * legs
         self._waited_ns = [0] * legs
         self._waiting_maximum = 0
         self._histogram = [0] * WAITING_BUCKETS
+
+    @property
+    def rx_next(self) -> int:
+        """Return RX_NEXT: COUNT of the next SDU expected to be received (clause 7.1)."""
+        return self._rx_next
+
+    @property
+    def rx_deliv(self) -> int:
+        """Return RX_DELIV: COUNT of the first SDU that is waited for (clause 7.1)."""
+        return self._rx_deliv
+
+    @property
+    def rx_reord(self) -> int:
+        """Return RX_REORD: COUNT after that of the PDU that started t-Reordering (clause 7.1)."""
+        return self._rx_reord
+
+    @property
+    def desynchronised(self) -> int:
+        """Return how many PDUs had another COUNT than the one that was concluded from their SN.
+
+        It counts those whose COUNT was told to `push`. Legs whose skew is more than half the SN
+        space make them, and stale SDUs are then delivered as if they were new.
+        """
+        return self._desynchronised
 
     def push(self, sn: int, sdu: T, leg: int, now: int, count: int | None = None) -> bool:
         """Take a data PDU that arrived on `leg` at `now` (ns); return False if it is discarded.
@@ -137,20 +155,20 @@ class ReceivingEntity(Generic[T]):
         self._pdus[leg] += 1
         if now >= self._expires:
             self._expire(now)
-        deliv = self.rx_deliv
+        deliv = self._rx_deliv
         ahead = (sn - deliv) & self._mask
         if not ahead and not self._stored and self._plain:  # the usual case: in order, none waits
             if count is not None and count != deliv:
-                self.desynchronised += 1
+                self._desynchronised += 1
             self._ready.append(sdu)
-            self.rx_deliv = self.rx_next = deliv + 1
+            self._rx_deliv = self._rx_next = deliv + 1
             return True
         if self._off:
             self._ready.append(sdu)
             return True
         concluded = deliv + ahead if ahead < self._window else deliv + ahead - self._mask - 1
         if count is not None and count != concluded:
-            self.desynchronised += 1
+            self._desynchronised += 1
         kept = self._receive(concluded, sdu, leg, now)
         if self._leg_next and concluded >= self._leg_next[leg]:
             self._leg_next[leg] = concluded + 1
@@ -180,7 +198,7 @@ class ReceivingEntity(Generic[T]):
 
         With delivery `off` nothing is known, and no COUNT is ever said to be received.
         """
-        return StatusReport.of(self.rx_deliv, self._stored, limit)
+        return StatusReport.of(self._rx_deliv, self._stored, limit)
 
     def statistics(self) -> ReceiveStatistics:
         """Return the counters; an expiry counts once `push` or `poll` has passed its time."""
@@ -206,15 +224,15 @@ class ReceivingEntity(Generic[T]):
 
     def _receive(self, count: int, sdu: T, leg: int, now: int) -> bool:
         """Process a received data PDU as in clause 5.2.2.1; return False if it is discarded."""
-        if count < self.rx_deliv:
+        if count < self._rx_deliv:
             return self._discard(count, leg, now)
         stored = self._stored
         if count in stored:
             self._duplicates += 1
             return False
-        if count == self.rx_deliv:
+        if count == self._rx_deliv:
             self._ready.append(sdu)
-            self.rx_deliv = self._deliver_from(count + 1, now)
+            self._rx_deliv = self._deliver_from(count + 1, now)
         elif self._in_order:
             stored[count] = (sdu, now, leg)
             self._buffered_maximum = max(self._buffered_maximum, len(stored))
@@ -223,17 +241,17 @@ class ReceivingEntity(Generic[T]):
             self._ready.append(sdu)
         if self._adaptive is not None:
             self._learn(self._adaptive, count, leg, now)
-        if count >= self.rx_next:
-            self.rx_next = count + 1
-        if not self._running or self.rx_deliv >= self.rx_reord:
+        if count >= self._rx_next:
+            self._rx_next = count + 1
+        if not self._running or self._rx_deliv >= self._rx_reord:
             self._restart(now)
         return True
 
     def _learn(self, adaptive: AdaptiveTReordering, count: int, leg: int, now: int) -> None:
         """Tell the adaptive timer of a gap that this COUNT opens, or that it belonged to one."""
-        if count > self.rx_next:
-            adaptive.opened(self.rx_next, count, now)
-        elif count < self.rx_next:
+        if count > self._rx_next:
+            adaptive.opened(self._rx_next, count, now)
+        elif count < self._rx_next:
             adaptive.arrived(count, leg, now)
 
     def _give_up_passed_gaps(self, now: int) -> None:
@@ -242,11 +260,11 @@ class ReceivingEntity(Generic[T]):
         The COUNT just below that one was received, so it is stored if it was not delivered.
         """
         passed = min(self._leg_next)
-        if passed > self.rx_deliv:
+        if passed > self._rx_deliv:
             before = self._missing
-            self.rx_deliv = self._give_up_gaps_below(passed, now)
+            self._rx_deliv = self._give_up_gaps_below(passed, now)
             self._missing_by_order += self._missing - before
-            if self.rx_deliv >= self.rx_reord:
+            if self._rx_deliv >= self._rx_reord:
                 self._restart(now)
 
     def _discard(self, count: int, leg: int, now: int) -> bool:
@@ -267,8 +285,8 @@ class ReceivingEntity(Generic[T]):
         """Stop t-Reordering, and start it again if a COUNT is waited for."""
         self._running = False
         self._expires = _NEVER
-        if self.rx_deliv < self.rx_next:
-            self.rx_reord = self.rx_next
+        if self._rx_deliv < self._rx_next:
+            self._rx_reord = self._rx_next
             self._running = True
             if self._adaptive is not None:
                 self._t_reordering = self._adaptive.value(now)
@@ -284,7 +302,7 @@ class ReceivingEntity(Generic[T]):
         while now >= self._expires:
             end = self._expires
             self._expiries += 1
-            self.rx_deliv = self._give_up_gaps_below(self.rx_reord, end)
+            self._rx_deliv = self._give_up_gaps_below(self._rx_reord, end)
             self._restart(end)
 
     def _give_up_gaps_below(self, reord: int, at: int) -> int:
@@ -292,7 +310,7 @@ class ReceivingEntity(Generic[T]):
 
         `reord` - 1 is stored (RX_REORD's is while the timer runs): its run goes on from `reord`.
         """
-        count = self.rx_deliv
+        count = self._rx_deliv
         while count < reord:
             if count in self._stored:
                 count = self._deliver_from(count, at)

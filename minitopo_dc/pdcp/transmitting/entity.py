@@ -112,8 +112,7 @@ class TransmittingEntity(Generic[T]):
         self._split = checked_split(policy, legs)
         self._mask = sn_format.modulus - 1
         self._first_count = first_count
-        self.tx_next = first_count
-        """TX_NEXT: the COUNT of the next SDU (clause 7.1)."""
+        self._tx_next = first_count
         self._ready: list[Pdu[T]] = []
         self._waiting = waiting
         self._early = early
@@ -157,6 +156,11 @@ class TransmittingEntity(Generic[T]):
         self._views: tuple[LegView, ...] = self._legs.legs if sees_legs(policy) else ()
 
     @property
+    def tx_next(self) -> int:
+        """Return TX_NEXT: the COUNT of the next SDU (clause 7.1)."""
+        return self._tx_next
+
+    @property
     def recovers(self) -> bool:
         """Return whether data recovery is configured, for which a leg gives back what it holds."""
         return self._recovery is not None
@@ -185,11 +189,11 @@ class TransmittingEntity(Generic[T]):
         if self._waiting is not None:
             if self._waiting.is_full(self._legs.held):
                 self._legs.settle(now)  # legs have fewer since they were looked at
-            count = self.tx_next if self._early else None
+            count = self._tx_next if self._early else None
             taken = self._waiting.push(
                 sdu, size, now, facts=facts, on_legs=self._legs.held, count=count
             )
-            self.tx_next += taken and self._early
+            self._tx_next += taken and self._early
             return taken
         legs = self._split(now=now, size=size, views=self._views)
         if self.follows_legs:
@@ -252,7 +256,7 @@ class TransmittingEntity(Generic[T]):
 
     def statistics(self) -> TransmitStatistics:
         """Return the counters of this entity up to now."""
-        sdus = self.tx_next - self._first_count
+        sdus = self._tx_next - self._first_count
         pdus, size = tuple(self._legs.sent_pdus), tuple(self._legs.sent_bytes)
         marked = None if self._mark_above is None else self._marked
         if not self.follows_legs and self._duplication is None:
@@ -285,8 +289,8 @@ class TransmittingEntity(Generic[T]):
         self._wake = self._next_occasion(now)
 
     def _take_count(self) -> int:
-        self.tx_next += 1
-        return self.tx_next - 1
+        self._tx_next += 1
+        return self._tx_next - 1
 
     def _mark(self, legs: tuple[int, ...], sdu: Any, waited: int, now: int) -> None:
         """Mark an SDU that is expected to wait for too long, with what it has waited."""
@@ -370,5 +374,5 @@ class TransmittingEntity(Generic[T]):
 
     def _latest_count(self, sn: int) -> int:
         """Return the latest COUNT below TX_NEXT with this SN."""
-        last = self.tx_next - 1
+        last = self._tx_next - 1
         return last - ((last - sn) & self._mask)

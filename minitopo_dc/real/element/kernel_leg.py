@@ -20,7 +20,7 @@ from __future__ import annotations
 import gc
 import heapq
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, Final
 
 from minitopo_dc.link import LegStatistics
@@ -66,8 +66,6 @@ class Qdiscs:
         from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415
 
         self._netlink = IPRoute()
-        self.close: Callable[[], None] = self._netlink.close
-        """Closes the netlink socket; the disciplines stay on their interface."""
         self._index = socket.if_nametoindex(interface)
         try:
             self._tc("add", "netem", NETEM, parent=0xFFFFFFFF, limit=ROOM)
@@ -102,6 +100,10 @@ class Qdiscs:
             discipline["handle"]: discipline.get_attr("TCA_STATS2") for discipline in disciplines
         }
 
+    def close(self) -> None:
+        """Close the netlink socket; the disciplines stay on their interface."""
+        self._netlink.close()
+
     def _tbf(self, rate: int) -> dict[str, int]:
         rate = max(rate, SLOWEST)
         burst = FRAME + rate // 1000 + 1
@@ -127,8 +129,6 @@ class KernelLeg:
     def __init__(self, interface: str, radio: LegSettings) -> None:
         steps = kernel_rates(radio).steps()
         self._qdiscs = Qdiscs(interface, radio.queue_packets or ROOM)
-        self.close = self._qdiscs.close
-        """Lets go of the interface."""
         self._qdiscs.set_air(radio)
         self._qdiscs.set_rate(next(steps)[1])
         self._changes = _timeline(radio, steps)
@@ -199,6 +199,10 @@ class KernelLeg:
             queue_max=self._queue_max,
             air_packets=on_the_way,
         )
+
+    def close(self) -> None:
+        """Let go of the interface."""
+        self._qdiscs.close()
 
 
 class KernelLegDriver(Outlet):

@@ -53,8 +53,6 @@ class NativeLoop(Loop):
         module = library()
         self._ffi, self.lib = module.ffi, module.lib
         self.queues = NetlinkQueues()
-        self.close = self.queues.close
-        """Unbinds the queues of the kernel."""
         made = self.lib.element_new(self.queues.fileno())
         self.pointer = self._ffi.gc(made, self.lib.element_free)
         """The element in C."""
@@ -104,6 +102,10 @@ class NativeLoop(Loop):
         if file is not None:
             raise OSError(error, os.strerror(error), str(file))
         raise ElementError(f"packets: {os.strerror(error)}")
+
+    def close(self) -> None:
+        """Unbind the queues of the kernel."""
+        self.queues.close()
 
     @contextmanager
     def _counting(self) -> Iterator[None]:
@@ -187,8 +189,6 @@ class _Injector:
 
     def __init__(self, leg: int, versions: Sequence[int], counters: Any) -> None:
         self._sockets = Injector(leg)
-        self.close = self._sockets.close
-        """Closes the sockets of both IP versions."""
         self._counters = counters
         self.descriptors = [self._sockets.descriptor(n) if n in versions else -1 for n in (4, 6)]
 
@@ -196,6 +196,10 @@ class _Injector:
     def refused(self) -> int:
         """Return how many datagrams the kernel did not send."""
         return int(self._counters.refused)
+
+    def close(self) -> None:
+        """Close the sockets of both IP versions."""
+        self._sockets.close()
 
 
 class NativeLegDriver(native.NativeLegDriver):

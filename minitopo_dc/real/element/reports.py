@@ -52,13 +52,16 @@ class ReportReceiver:
         family = socket.AF_INET if destination.version == 4 else socket.AF_INET6
         self._socket = socket.socket(family, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
-        self.fileno, self.close = self._socket.fileno, self._socket.close
         try:
             self._socket.bind((str(destination), port))
         except OSError as error:
             self._socket.close()
             where = f"{destination} port {port}"
             raise ElementError(f"reports cannot reach {where}: {error.strerror}") from None
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._socket.fileno()
 
     def read(self) -> None:
         """Take the reports that wait, at most `BUDGET` of them."""
@@ -68,6 +71,10 @@ class ReportReceiver:
             except BlockingIOError:
                 return
             self._take(data, clock())
+
+    def close(self) -> None:
+        """Close the socket of the reports."""
+        self._socket.close()
 
 
 def udp_datagram(source: Address, destination: Address, port: int, payload: bytes) -> bytes:

@@ -46,8 +46,6 @@ class ElementProcess:
         self.settings = settings
         self._process = process
         self._prefix = prefix
-        self.check, self.begin_stop, self.kill = process.check, process.begin_stop, process.kill
-        """Raise ElementFailedError when it has ended; tell its process to end; end it at once."""
 
     @property
     def pid(self) -> int:
@@ -57,6 +55,18 @@ class ElementProcess:
     def order(self, line: str) -> None:
         """Send `start`, `down LEG` or `up LEG`."""
         self._process.order(f"{self._prefix}{line}")
+
+    def check(self) -> None:
+        """Raise ElementFailedError when the element has ended."""
+        self._process.check()
+
+    def kill(self) -> None:
+        """End its process at once."""
+        self._process.kill()
+
+    def begin_stop(self) -> None:
+        """Tell its process to end; ElementFailedError when it has ended before."""
+        self._process.begin_stop()
 
     def stop(self) -> dict[str, Any]:
         """End it in order, with all of its process, and return its summary.

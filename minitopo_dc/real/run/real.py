@@ -201,8 +201,6 @@ class Sampler:
         self._abort = abort
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
-        self.start = self._thread.start
-        """Starts sampling: that moment is the samples' time 0."""
 
     def __enter__(self) -> Self:
         return self
@@ -211,6 +209,10 @@ class Sampler:
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()
+
+    def start(self) -> None:
+        """Start sampling: now is the samples' time 0."""
+        self._thread.start()
 
     def save(self, path: Path) -> None:
         """Write the samples as CSV."""

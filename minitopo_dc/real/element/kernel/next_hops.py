@@ -48,8 +48,6 @@ class NextHops:
         self._asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._news = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         self._news.setblocking(False)
-        self.fileno = self._news.fileno
-        """Returns the descriptor to wait on."""
         self._news.bind((0, RTMGRP_LINK))
         self._up = {hop.leg: True for hop in hops}
 
@@ -63,6 +61,10 @@ class NextHops:
             if self._is_up(interface) and (words := _make(hop, interface)):
                 raise ElementError(f"leg {hop.leg}: {words}")
         self._look(clock())
+
+    def fileno(self) -> int:
+        """Return the descriptor to wait on."""
+        return self._news.fileno()
 
     def read(self) -> None:
         """Look at all interfaces, as something happened to one, which may have gone down and up."""

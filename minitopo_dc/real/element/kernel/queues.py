@@ -154,14 +154,14 @@ class NetlinkQueues:
             self._socket.bind((0, 0))
         except OSError as error:
             raise ElementError(f"NFQUEUE: {error.strerror}") from None
-        self.fileno = self._socket.fileno
-        """Returns the descriptor from which packets are read and to which verdicts are written."""
-        self.close = self._socket.close
-        """Unbinds all queues; the kernel drops what is still held."""
         self._count = 0
         # A full socket buffer must not end the element; the kernel still counts the drops.
         self._socket.setsockopt(SOL_NETLINK, NETLINK_NO_ENOBUFS, 1)
         self._set_buffer(SO_SNDBUFFORCE, socket.SO_SNDBUF, VERDICTS)
+
+    def fileno(self) -> int:
+        """Return the descriptor from which packets are read and to which verdicts are written."""
+        return self._socket.fileno()
 
     def add(self, copy: int) -> int:
         """Open the next queue, which gives `copy` bytes of each packet; return its number.
@@ -183,6 +183,10 @@ class NetlinkQueues:
                 f"NFQUEUE {number}: {error.strerror}; is another element running here?"
             ) from None
         return number
+
+    def close(self) -> None:
+        """Unbind all queues; the kernel drops what is still held."""
+        self._socket.close()
 
     def _set_buffer(self, forced: int, limited: int, size: int) -> None:
         """Ask for `size` bytes; in a user namespace the machine's limit caps what it gets."""
