@@ -173,7 +173,7 @@ class TunnelClient(Client):
     def __init__(self, relay: Relay, inner: ClientSession, target: Address) -> None:
         super().__init__(inner.client.outcome)
         self._relay, self._inner, self._target = relay, inner, target
-        self._asked = False
+        self._requested = False
         self._opened: int | None = None
 
     def connected(self, now: int) -> None:  # noqa: ARG002
@@ -192,8 +192,8 @@ class TunnelClient(Client):
             self._opened = now
             self._inner.start(now)
         # Extended CONNECT has to wait for the server's settings (RFC 9220, section 3).
-        if not self._asked and self._relay.http.received_settings is not None:
-            self._asked = True
+        if not self._requested and self._relay.http.received_settings is not None:
+            self._requested = True
             request = [
                 *((":method", "CONNECT"), (":protocol", "connect-udp"), (":scheme", "https")),
                 *((":authority", SERVER_NAME), (":path", udp_path(self._target))),
@@ -238,8 +238,8 @@ class TunnelServer(Server):
         """Answer the request for the tunnel."""
         for request in self._relay.answers(stream, data):
             fields = dict(request.headers)
-            asked = (fields.get(b":protocol"), fields.get(b":path"))
-            is_right = asked == (b"connect-udp", udp_path(self._target).encode())
+            target = (fields.get(b":protocol"), fields.get(b":path"))
+            is_right = target == (b"connect-udp", udp_path(self._target).encode())
             status = HTTPStatus.OK if is_right else HTTPStatus.BAD_REQUEST
             answer = [(b":status", b"%d" % status), (b"capsule-protocol", b"?1")]
             self._relay.http.send_headers(request.stream_id, answer)
@@ -304,12 +304,12 @@ class TunnelPair(PicoquicPair):
         measured = super().measure()
         negotiated = self._inner[1].describe()
         check_negotiated(negotiated, self._flow.congestion_control, multipath=False)
-        told = {
+        details = {
             "congestion_control": negotiated["congestion_control"],
             "tunnel_congestion_control": measured.details["congestion_control"],
             "tunnel_drops": sum(relay.dropped for relay in self._relays),
         }
-        return replace(measured, details={**measured.details, **told})
+        return replace(measured, details={**measured.details, **details})
 
     def save_logs(self) -> None:
         """Free all four ends, which has picoquic write their qlog."""
