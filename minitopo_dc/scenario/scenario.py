@@ -272,12 +272,10 @@ class Scenario(Settings):
         Raises:
             ValueError: see above.
         """
-        if flow.mode == "sc" and (where or paths.schedule or paths.attempt_delay_ms is None):
-            raise ValueError(
-                f"{where}paths: mode sc has one path, and none in mode flows; allowed: "
-                "attempt_delay_ms, initial"
-            )
-        if flow.mode != "sc" and self._mode(flow) != "multipath":
+        if flow.mode == "sc" and not where:
+            if paths.schedule or paths.attempt_delay_ms is None:
+                raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
+        elif self._mode(flow) != "multipath":
             raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
 
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:

@@ -102,7 +102,12 @@ def test_of_equal_times_the_order_of_the_list_holds() -> None:
     assert swapped.open_periods(1) == [(0.0, 2.0)]
 
 
-@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
+def test_one_leg_has_no_schedule() -> None:
+    with pytest.raises(SettingsError, match="mode sc has one path; allowed: attempt_delay_ms, in"):
+        scenario(ISSUE, transport="tcp", mode="sc")
+
+
+@pytest.mark.parametrize("mode", ["dc", "dc-duplicate"])
 def test_only_multipath_has_paths(mode: str) -> None:
     with pytest.raises(SettingsError, match=f"paths: mode {mode} has no paths; allowed: multipath"):
         scenario(ISSUE, transport="tcp", mode=mode)

@@ -51,7 +51,7 @@ def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
         for row in rows_of(*given, "--modes", *MODES, clock="real")
     ]
     plans = {run.mode: run.resolved_flows[0].paths for run in planned}
-    assert plans == {**dict.fromkeys(MODES), "multipath": PLAN}
+    assert plans == {**dict.fromkeys(MODES), "multipath": PLAN, "atsss": PLAN}
 
 
 def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
@@ -75,7 +75,7 @@ LEG = "{downlink: {rate_mbps: 9}}"
 @pytest.mark.parametrize(
     ("what", "words", "message"),
     [
-        ("tcp sc", SET, "--set: paths: mode sc has no paths; allowed: multipath"),
+        ("tcp sc", SET, "--set: paths: mode sc has one path; allowed: attempt_delay_ms"),
         ("mptcp multipath", "paths.initial=[3]", "--set: paths.initial: leg 3 does not exist"),
         (
             "mpquic multipath",
