@@ -40,6 +40,7 @@ def test_malformed_input_is_counted_by_kind(capsys: pytest.CaptureFixture[str]) 
     assert [row["accepted"] + row["refused"] for row in rows] == [6, 6]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", inputs.KINDS)
 def test_every_input_is_right_unless_it_is_changed(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ from minitopo_dc.campaign import campaign as engine
 from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
+from tests import long
 from tests.campaign.cases import BASE, batches, fail, program, scenario, start
 
 MANY = """
@@ -299,7 +300,7 @@ def wait_for_runs(process: subprocess.Popen[str], directory: Path) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [long("1"), "2"])
 def test_a_killed_campaign_goes_on_with_equal_rows(jobs: str, tmp_path: Path) -> None:
     process = start(program(MANY.replace("JOBS", jobs)), tmp_path)
     wait_for_runs(process, tmp_path)
@@ -316,7 +317,7 @@ def test_a_killed_campaign_goes_on_with_equal_rows(jobs: str, tmp_path: Path) ->
     assert_frame_equal(runs.loc[finished.index], finished, check_like=True)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [long("1"), "2"])
 def test_ctrl_c_is_one_line_and_keeps_what_is_done(jobs: str, tmp_path: Path) -> None:
     # More runs than can end before the signal on a busy machine.
     process = start(program(MANY.replace("JOBS", jobs).replace("11", "101")), tmp_path)

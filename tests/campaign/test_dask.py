@@ -40,6 +40,7 @@ def cluster() -> Iterator[LocalCluster]:
         yield made
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_run(tmp_path: Path, cluster: LocalCluster) -> None:
     here = Campaign(tmp_path / "here", batches(2, 50), seeds=range(1, 11)).run(jobs=1)

@@ -65,6 +65,7 @@ def test_workers_know_it_and_its_source_is_in_the_digest(tmp_path: Path) -> None
     assert not set(other) & set(first)
 
 
+@pytest.mark.long
 def test_a_program_from_standard_input_has_workers(tmp_path: Path) -> None:
     more = RUN.replace("NAME", "'a'").replace("JOBS", "2")
     lines = ran("one = dc.Scenario(**base)\n" + more, tmp_path, stdin=True)

@@ -68,6 +68,7 @@ def test_the_inner_packets_are_the_server_s(run: Path) -> None:
     assert set(found) == {(f"192.0.2.2,{client_address(1)}", "17,6")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("core", CORES)
 def test_with_ipv6_the_inner_packets_are_of_ipv6(core: str, tmp_path: Path) -> None:
     result = captured(tmp_path, core, ip_version=6)

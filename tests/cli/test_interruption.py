@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import long
+
 PREFIX = "minitopo-dc: interrupted"
 PROGRAM = """
 import sys, time
@@ -101,7 +103,7 @@ def test_ctrl_c_in_the_first_second_is_one_line(delay_s: float, tmp_path: Path) 
     assert message.count("\n") == 1
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", [long("1"), "2"])
 def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path) -> None:
     words = ["compare", "--clock", "virtual", "--size", "1000", "--repetitions", "1"]
     more = ["--output", str(tmp_path / "out"), "--jobs", jobs, "--transports", "quic"]

@@ -57,6 +57,13 @@ TABLE = re.compile("table: ")
 """The mark of a table that `scripts/reference.py` makes."""
 
 
+def marks(block: Block) -> list[pytest.MarkDecorator]:
+    """Return the marks of a block's test: examples of whole pages of runs are `long`."""
+    if block.mark == RUN_AS_ROOT:
+        return [pytest.mark.root, pytest.mark.long]
+    return [pytest.mark.long] * (block.page.stem in ("advise", "api", "campaigns"))
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A place that a block may write to, with the data of a checkout."""
@@ -79,9 +86,7 @@ def test_every_mark_is_known_and_stands_above_a_block() -> None:
 @pytest.mark.parametrize(
     "block",
     [
-        pytest.param(
-            block, marks=[pytest.mark.root, pytest.mark.long] if block.mark == RUN_AS_ROOT else []
-        )
+        pytest.param(block, marks=marks(block))
         for block in PYTHON
         if not (block.mark or "").startswith(NOT_RUN)
     ],

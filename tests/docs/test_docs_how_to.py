@@ -54,7 +54,8 @@ OPTIONS = {
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",
 }
 """What is added to commands so that a page takes seconds, by their beginning."""
-ALIKE = [f"docs/{page}.md" for page in ("advise", "cellular", "paths", "plugins", "traces")]
+BREADTH = ("advise", "campaigns", "cellular", "minitopo", "paths", "plugins", "traces")
+ALIKE = [f"docs/{page}.md" for page in BREADTH]
 """Their commands have tests of their own with fewer runs, and their options are always checked."""
 PATIENCE_S = 300
 

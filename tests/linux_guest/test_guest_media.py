@@ -12,6 +12,7 @@ from tests.linux_guest.guests import multipath, needs_guest, run, scenario
 pytestmark = needs_guest
 
 
+@pytest.mark.long
 def test_a_video_over_tcp_is_watched(tmp_path: Path) -> None:
     workload = {"kind": "video", "duration_s": 12}
     details = run(scenario(workload=workload), tmp_path).details

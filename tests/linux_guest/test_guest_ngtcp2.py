@@ -10,6 +10,7 @@ import pytest
 
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from tests import long
 from tests.linux_guest.guests import needs_guest, run, scenario
 
 NO_TOOLS = get_runner("quic-ngtcp2").missing() or ""
@@ -24,7 +25,7 @@ def ngtcp2(legs: int = 1, **fields: Any) -> Scenario:
     return scenario(legs, transport="quic-ngtcp2", **fields)
 
 
-@pytest.mark.parametrize(("ip_version", "control"), [(4, "reno"), (6, "cubic"), (4, "bbr")])
+@pytest.mark.parametrize(("ip_version", "control"), [long(4, "reno"), (6, "cubic"), long(4, "bbr")])
 def test_a_download_over_a_bearer_is_measured_by_the_client_s_qlog(
     tmp_path: Path, ip_version: int, control: str
 ) -> None:

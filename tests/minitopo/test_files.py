@@ -72,6 +72,7 @@ def test_paths_between_router_and_server_add_theirs_for_every_pair(tmp_path: Pat
         check_rtt(each, 110, [4, 10])
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_netem_changes_happen_when_they_should_and_keep_the_delay(tmp_path: Path) -> None:
     changes = (
@@ -93,6 +94,7 @@ def test_netem_changes_happen_when_they_should_and_keep_the_delay(tmp_path: Path
     assert 1.2 < after - before < 2
 
 
+@pytest.mark.long
 def test_a_download_runs_with_kernel_settings_and_a_backhaul(tmp_path: Path) -> None:
     experiment = "xpType:tcp\nfile_size:500\nrmem:4096 87380 300000\n"
     done = run(tmp_path, DUAL + "path_r2s_0:5,100,50\n", experiment)

@@ -305,7 +305,7 @@ def finished(directory: Path, topology: str, experiment: str) -> RunResult:
 
 
 @needs_guest
-@pytest.mark.parametrize("topology", ["topo_1", "topo_cong"])
+@pytest.mark.parametrize("topology", ["topo_1", long("topo_cong")])
 def test_web_requests_and_messages_use_both_paths_in_virtual_time(
     topology: str, tmp_path: Path
 ) -> None:

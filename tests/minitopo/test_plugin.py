@@ -187,6 +187,7 @@ def test_a_multipath_transport_has_to_use_every_path(
     assert (min(result["leg_bytes"]) > 15_000) == (status == "ok")
 
 
+@pytest.mark.long
 def test_a_dead_element_is_the_reason_of_the_failure(tmp_path: Path) -> None:
     experiment = "xpType:tcp\nfile_size:50000\ntimeout:60\n"
     words = command(CHECKOUT, tmp_path, DUAL, experiment)
@@ -255,6 +256,7 @@ def test_a_missing_program_fails_the_run(tmp_path: Path) -> None:
     assert done.stderr.endswith("minitopo-dc: Mininet ended the run: exit status 1\n")
 
 
+@pytest.mark.long
 def test_an_error_of_the_checkout_fails_the_run_and_leaves_nothing(tmp_path: Path) -> None:
     before = set(Path("/sys/class/net").iterdir())
     done = run(CHECKOUT, tmp_path, DUAL, "xpType:broken\n")
@@ -265,6 +267,7 @@ def test_an_error_of_the_checkout_fails_the_run_and_leaves_nothing(tmp_path: Pat
     assert set(Path("/sys/class/net").iterdir()) <= before
 
 
+@pytest.mark.long
 def test_a_failed_transfer_is_an_exit_status_of_1(tmp_path: Path) -> None:
     topology = "topoType:DualConnectivity\npath_c2r_0:10,100,0.1\npath_c2r_1:10,100,0.1\n"
     done = run(CHECKOUT, tmp_path, topology, "xpType:tcp\nfile_size:500\ntimeout:1\n")

@@ -152,6 +152,7 @@ def test_two_loads_by_http_3_are_whole_and_leave_nothing(tmp_path: Path, tempora
             assert report["bytes"] == sum(each["bytes"] for each in report["resources"])
 
 
+@pytest.mark.long
 def test_objects_that_are_not_there_are_a_failure_without_a_number(
     tmp_path: Path, temporary: Path
 ) -> None:
@@ -163,6 +164,7 @@ def test_objects_that_are_not_there_are_a_failure_without_a_number(
     assert errors == "page load failed: 4 objects beside the document, not 5\n"
 
 
+@pytest.mark.long
 def test_a_server_that_is_not_there_is_a_failure(temporary: Path) -> None:
     need_chromium()
     process = load("https://127.0.0.1:9/", "2", temporary)
@@ -171,6 +173,7 @@ def test_a_server_that_is_not_there_is_a_failure(temporary: Path) -> None:
     assert errors.startswith("page load failed: https://127.0.0.1:9/: net::ERR_")
 
 
+@pytest.mark.long
 def test_sigterm_ends_the_browser_and_removes_its_files(temporary: Path) -> None:
     need_chromium()
     with socket.socket() as silent:

@@ -48,6 +48,7 @@ def test_mptcp_carries_a_page_by_http_2_on_both_legs(tmp_path: Path) -> None:
     assert min(carried) > 0.01 * report["bytes"] and sum(carried) > report["bytes"]
 
 
+@pytest.mark.long
 def test_dual_connectivity_carries_a_page_by_http_3_on_both_legs(tmp_path: Path) -> None:
     need_chromium()
     report, carried = page_load(tmp_path, "dc", "--http", "3")

@@ -121,6 +121,7 @@ def test_an_installed_package_is_used_in_every_process(tmp_path: Path) -> None:
     check(minitopo_dc(*compare("own", *options), cwd=tmp_path, environment=environment), "own")
 
 
+@pytest.mark.long
 def test_a_single_file_is_a_plugin_and_a_kept_scenario_with_it_runs_again(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(PACKAGE.format(name="mine"), encoding="utf-8")
     options = ["--plugin", "mine.py", "--clock", "virtual", "--json", "--jobs", "1"]

@@ -88,6 +88,7 @@ def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
     assert sorted(delays)[len(delays) // 2] < 0.2
 
 
+@pytest.mark.long
 def test_a_client_that_is_cut_off_for_good_ends_in_time_and_so_does_its_server(
     hosts: TwoHosts, transfer: Transfer
 ) -> None:

@@ -20,6 +20,7 @@ from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.processes.process import Process
 from minitopo_dc.workloads import Measurement, RequestResponse
 from minitopo_dc.workloads.content import write_content
+from tests import long
 from tests.runners.hosts import LocalHost
 from tests.runners.request_programs import (
     START_S,
@@ -75,7 +76,7 @@ def test_every_request_is_answered_and_reported(name: str, transfer: Transfer) -
     assert (report["receive_buffer_bytes"] is None) == (name != "quic")
 
 
-@pytest.mark.parametrize("name", ["tcp", "mptcp"])
+@pytest.mark.parametrize("name", [long("tcp"), "mptcp"])
 def test_a_tcp_server_reports_a_connection_once_and_keeps_nothing_of_its_requests(
     name: str, transfer: Transfer
 ) -> None:

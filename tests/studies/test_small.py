@@ -64,6 +64,7 @@ def test_quick_runs_are_fewer(name: str) -> None:
     assert len(plan(name, "quick").rows) < len(plan(name, "full").rows)
 
 
+@pytest.mark.long
 def test_a_report_of_a_quick_version_judges_each_environment() -> None:
     names = ("goodput_mbps", "completion_s", "mp_share", "sp_share", "mp_capacity_mbps",
              "sp_capacity_mbps")  # fmt: skip
@@ -103,6 +104,7 @@ def test_claims_are_about_the_best_of_each_kind(adaptive: float, verdicts: list[
     assert [claim.verdict for claim in judged] == verdicts
 
 
+@pytest.mark.long
 def test_a_report_judges_all_experiments_of_a_sample() -> None:
     judged, behaviour, trees = (module("mesh", name) for name in ("judged", "behaviour", "trees"))
     names = {

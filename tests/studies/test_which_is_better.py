@@ -17,6 +17,7 @@ from minitopo_dc.campaign.plan import Plan
 from minitopo_dc.scenario import Leg, Pdcp
 from minitopo_dc.scenario.presets import dual_connectivity
 from minitopo_dc.trace import RateTrace, autocorrelation, read_trace, trace_info
+from tests import long
 from tests.studies import digests
 from tests.studies.digests import MOST, digest, long_if_large, runs_of, with_numbers
 
@@ -210,7 +211,7 @@ def test_answers_that_did_not_come_are_late(lost: int, expected: float) -> None:
     assert late["answer_p95_ms"].tolist() == [expected]
 
 
-@pytest.mark.parametrize("name", ["campaign", "deployable", "policies", "media"])
+@pytest.mark.parametrize("name", [long("campaign"), long("deployable"), "policies", "media"])
 def test_a_report_of_runs_has_all_its_sections(name: str) -> None:
     """All that it needs is in the tables that the engine makes."""
     runs = runs_of("which_is_better", name, "quick")

@@ -29,6 +29,7 @@ def served_mbps(directory: Path) -> list[float]:
     return [8e-6 * (int(last[name]) - int(first[name])) / seconds for name in names]
 
 
+@pytest.mark.long
 def test_a_greedy_user_has_half_of_the_cell_on_both_clocks(tmp_path: Path) -> None:
     fields = {
         "transport": "quic-picoquic",

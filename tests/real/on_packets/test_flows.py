@@ -86,6 +86,7 @@ def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
     assert unused == 0
 
 
+@pytest.mark.long
 def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> None:
     result = ok(
         scenario({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 1}),
@@ -149,6 +150,7 @@ def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
     assert list(bearer_series(tmp_path)) == [5]
 
 
+@pytest.mark.long
 def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
     slow = {"downlink": {"rate_mbps": 2}}
     wanted = scenario(

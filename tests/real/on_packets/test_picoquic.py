@@ -52,6 +52,7 @@ def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
         assert 0.93 * carried < path["bytes_sent"] <= 1.05 * carried
 
 
+@pytest.mark.long
 @pytest.mark.alone
 def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
     schedule = [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}, {"at_s": 3, "open": 1}]

@@ -44,7 +44,7 @@ def run(directory: Path, **fields: Any) -> tuple[dict[str, Any], list[dict[str, 
     ("transport", "mode"),
     [
         ("quic", "dc-duplicate"),
-        ("mptcp", "multipath"),
+        long("mptcp", "multipath"),
         *(long("quic", "sc"), long("tcp", "dc"), long("quic-picoquic", "dc")),
         long("mpquic-picoquic", "multipath"),
     ],

@@ -87,6 +87,7 @@ def test_who_called_sudo_is_the_user_and_a_signal_ends_his_program(tmp_path: Pat
     assert not Path(f"/proc/{pid}").exists()
 
 
+@pytest.mark.long
 def test_a_shell_has_the_terminal(tmp_path: Path) -> None:
     """Job control needs one; dash and bash complain where they have none."""
     shell = " ".join([*COMMAND, "shell", *LEGS, "--host", "server"])
@@ -144,6 +145,7 @@ def identity(process: subprocess.Popen[str]) -> str:
     )
 
 
+@pytest.mark.long
 def test_sigterm_ends_even_a_stubborn_program_and_what_it_left(
     start: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
