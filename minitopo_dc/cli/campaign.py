@@ -17,11 +17,19 @@ import pandas as pd
 from minitopo_dc.campaign.campaign import AGAIN, Campaign
 from minitopo_dc.campaign.executors import Cluster
 from minitopo_dc.campaign.plan import Case
-from minitopo_dc.campaign.program import FILE, Program, find_program, load_program, studies
+from minitopo_dc.campaign.program import (
+    FILE,
+    Program,
+    ProgramError,
+    find_program,
+    load_program,
+    studies,
+)
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.cli import options
 from minitopo_dc.cli.owner import drop_privileges
+from minitopo_dc.cli.screen import note
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
@@ -158,7 +166,7 @@ def _run(arguments: argparse.Namespace) -> int:
     retries = Retries(disturbed=arguments.retry_disturbed)
     workers = _cluster(arguments)
     runs = campaign.run(arguments.jobs, executor=workers, retries=retries, again=again)
-    page = _write(campaign.directory, runs, program)
+    page = _write_of_chosen(campaign.directory, runs, program, arguments.only)
     status = _tell(runs, campaign.directory, {})
     print(f"Report: {page}")  # noqa: T201
     return status
@@ -309,6 +317,20 @@ def _write(
         formats=figures,
         tables=tables,
     )
+
+
+def _write_of_chosen(
+    directory: Path, runs: pd.DataFrame, program: Program, only: Sequence[str]
+) -> Path:
+    """Write the report of runs; without the file's sections if those need cases left out."""
+    try:
+        return _write(directory, runs, program)
+    except ProgramError as error:
+        if not only:
+            raise
+        reason = str(error).splitlines()[-1]
+        note(f"no sections of {program.path.name}, which ask for cases without --only: {reason}")
+        return _write(directory, runs, None)
 
 
 def _list(_: argparse.Namespace) -> int:

@@ -162,6 +162,16 @@ def test_the_command_runs_it_and_writes_the_report(
     assert (facts["cases"], facts["seeds"], facts["labels"]) == (4, [1, 2], ["batch", "way"])
 
 
+def test_a_report_has_no_sections_if_they_ask_for_cases_that_were_left_out(
+    write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write("def report(runs):\n    yield 'One', runs.set_index('batch').loc[100]\n")
+    command = ["campaign", "run", str(path), "--output", str(tmp_path / "c"), "--jobs", "1"]
+    assert main([*command, "--only", "batch=2", "--seeds", "7"]) == 0
+    assert reports[-1]["sections"] == []
+    assert "which ask for cases without --only: KeyError: 100" in capsys.readouterr().err
+
+
 def test_reading_results_never_runs_the_file(
     write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
