@@ -49,6 +49,7 @@ OPTIONS = {
     "advise": "--size 0.3 --time 60",
     "compare --set ip_version=6": "--transports tcp --modes dc --size 0.2 --repetitions 1",
     "compare --transports quic": "--size 0.2 --repetitions 1",
+    "compare --clock real --plugin mytcp.py": "--repetitions 1",
     "compare": "--transports mpquic-picoquic --repetitions 1",
     "campaign run far.py": "--seeds 1",
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",
