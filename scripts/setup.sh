@@ -146,9 +146,9 @@ state() {
         "$SYSTEM_PYTHON" --version
         cat setup.py pyproject.toml constraints.txt scripts/*.sh
         cat minitopo_dc/extension/*.py
-        cat minitopo_dc/picoquic/{library,build}.py minitopo_dc/picoquic/*.[ch]
+        cat minitopo_dc/picoquic/library.py minitopo_dc/picoquic/*.[ch]
         cat studies/thesis/quic_of_2020/library.py
-        cat minitopo_dc/native/{library,build}.py minitopo_dc/native/*.h minitopo_dc/native/*/*.[ch]
+        cat minitopo_dc/native/library.py minitopo_dc/native/*.h minitopo_dc/native/*/*.[ch]
     } | sha256sum
 }
 
