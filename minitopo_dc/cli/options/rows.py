@@ -96,7 +96,6 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     paths = put({}, values, "paths").get("paths")
     if paths is not None:
         paths = PathSchedule.check(paths, "--set paths")
-    multipath = {runner.name for runner in all_runners() if runner.multipath}
     modes = listed(arguments.modes)
     for mode in modes:
         if mode not in MODES:
@@ -106,7 +105,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
             "transport": name,
             "mode": mode,
             "options": _runner_options(name, values),
-            "paths": paths if name in multipath and mode in ("multipath", "atsss") else None,
+            "paths": paths if mode == "multipath" or is_proxied(mode, name) else None,
             **bearer,
         }
         for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
