@@ -55,9 +55,8 @@ OPTIONS = {
     "campaign run thesis-throughput": "--experiments batch-size --size 0.2 --repetitions 1",
 }
 """What is added to commands so that a page takes seconds, by their beginning."""
-BREADTH = ("advise", "campaigns", "cellular", "minitopo", "paths", "plugins", "traces")
-ALIKE = [f"docs/{page}.md" for page in BREADTH]
-"""Their commands have tests of their own with fewer runs, and their options are always checked."""
+ALIKE = ("advise", "campaigns", "cellular", "minitopo", "paths", "plugins", "traces")
+"""Pages whose commands only `make test-long` runs; their options are always checked."""
 PATIENCE_S = 300
 
 
@@ -93,7 +92,7 @@ def test_a_command_of_any_other_page_says_why_it_is_not_run() -> None:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[pytest.mark.long] * (name(page) in ALIKE))
+        pytest.param(page, marks=[pytest.mark.long] * (page.stem in ALIKE))
         for page in of(root=False)
     ],
     ids=name,
