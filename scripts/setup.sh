@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Make everything that `make compare` needs: Debian packages, .venv, picoquic. With --tests, also what
-# only `make test` needs: TQUIC's tools, and those with which tests look at results, where the
-# distribution has them.
+# only `make test` needs: the tools of development, TQUIC's, and those with which tests look at
+# results, where the distribution has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 # Debian's mininet is a module of this Python, and of no other on the machine.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 readonly STAMP=.cache/setup.stamp
+readonly DEVELOPMENT_STAMP=.cache/setup-tests.stamp
 readonly NO_GUEST=.cache/no-guest # could not be built the last time
 readonly PACKAGES=(
     python3-venv python3-dev          # the environment, and headers to build NetfilterQueue
@@ -48,6 +49,7 @@ main() {
     key=$(state)
     if [[ ! -x .venv/bin/minitopo-dc || ! -f $STAMP || $(<"$STAMP") != "$key" ]]; then
         make_environment
+        install_python_packages real
         install_optional_packages
         build_native
         build_picoquic
@@ -55,11 +57,21 @@ main() {
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
+    if [[ ${1:-} == --tests ]]; then
+        set_up_tests "$key"
+    fi
+}
+
+set_up_tests() {
+    if [[ ! -f $DEVELOPMENT_STAMP || $(<"$DEVELOPMENT_STAMP") != "$1" ]]; then
+        install_python_packages real,dev
+        echo "$1" > "$DEVELOPMENT_STAMP"
+    fi
     # What could not be built is tried again after the next change of the environment only.
-    if [[ ${1:-} == --tests && ! .cache/tquic/unavailable -nt $STAMP ]]; then
+    if [[ ! .cache/tquic/unavailable -nt $STAMP ]]; then
         scripts/tquic.sh
     fi
-    if [[ ${1:-} == --tests && ! $NO_GUEST -nt $STAMP ]]; then
+    if [[ ! $NO_GUEST -nt $STAMP ]]; then
         build_guest
     fi
 }
@@ -155,8 +167,13 @@ state() {
 make_environment() {
     say "making .venv with $("$SYSTEM_PYTHON" --version)"
     "$SYSTEM_PYTHON" -m venv --system-site-packages .venv
-    say "installing Python packages (about a minute)"
-    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable '.[real,dev]'; then
+    rm -f "$DEVELOPMENT_STAMP"
+}
+
+# Install this package with the extras named by $1, as in "real,dev".
+install_python_packages() {
+    say "installing Python packages ($1; about a minute)"
+    if ! PIP_DISABLE_PIP_VERSION_CHECK=1 .venv/bin/pip install --quiet --constraint constraints.txt --editable ".[$1]"; then
         say "pip could not install the tested versions (constraints.txt); its reason is above"
         exit 1
     fi
