@@ -51,9 +51,11 @@ main() {
         make_environment
         install_python_packages real
         install_optional_packages
-        build_native
-        build_picoquic
-        get_aioquic_2020
+        # At once: one waits for the network while another compiles; each says what it cannot do.
+        build_native &
+        build_picoquic &
+        get_aioquic_2020 &
+        wait
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
