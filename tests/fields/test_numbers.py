@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc import cli
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.numbers import (
@@ -99,21 +98,6 @@ def test_only_decimal_digits_are_numbers(text: str) -> None:
         assert not set(text) & set("_:xb ")
         digits = text.lstrip("+-")
         assert not (digits.startswith("0") and digits[1:2].isdigit())
-
-
-@pytest.mark.parametrize("text", ["- 1", "hello", "12", "true"])
-def test_a_scenario_that_is_no_mapping_is_one_error(
-    tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "scenario.yaml"
-    file.write_text(text, encoding="utf-8")
-    assert cli.main(["run", str(file)]) == 2
-    assert "unexpected" not in capsys.readouterr().err
-
-
-def test_an_option_is_a_number_in_digits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["compare", "--clock", "virtual", "--seed", "1_0"]) == 2
-    assert "--seed: no whole number in digits: '1_0'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

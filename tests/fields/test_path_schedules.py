@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import inf
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,76 +40,10 @@ def test_the_connection_begins_on_the_first_initial_leg() -> None:
     assert plan([2, 1]).initial == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("paths", "message"),
-    [
-        ({"initial": []}, "initial: name at least one leg"),
-        ({"initial": [1, 2, 1]}, "initial: 1, 2, 1; name each leg once"),
-        ({"initial": [3]}, "initial: leg 3 does not exist; allowed: 1 to 2"),
-        ({"initial": [0]}, "initial.0: 0; allowed: 1 to"),
-        (
-            {"schedule": [{"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}]},
-            "schedule: at_s 0.5 must not be before 1",
-        ),
-        (
-            {"schedule": [{"at_s": 1}]},
-            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "open": 1, "backup": 2}]},
-            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "abandon": 4}]},
-            "schedule.0.abandon: leg 4 does not exist; allowed: 1 to 2",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "open": 2}]},
-            "schedule.0.open: 2: its path is open; at 1 s open: 1, 2",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 1, "abandon": 2}]},
-            "schedule.0.abandon: 2: no path to abandon; at 1 s open: 1",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 1, "backup": 2}]},
-            "schedule.0.backup: 2: no path to make a backup; at 1 s open: 1",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "available": 2}]},
-            "schedule.0.available: 2: its path is available already; at 1 s open: 1, 2",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 2.5, "abandon": 1}, {"at_s": 2.5, "open": 2}]},
-            "schedule.0.abandon: 1: the last path cannot be abandoned; open another one before it "
-            "(at 2.5 s open: 1)",
-        ),
-    ],
-)
-def test_a_schedule_that_cannot_be_is_refused_with_its_place(
-    paths: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingsError) as caught:
-        scenario(paths)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("test: paths")
-
-
 def test_of_equal_times_the_order_of_the_list_holds() -> None:
     swapped = plan([1], {"at_s": 2, "open": 2}, {"at_s": 2, "abandon": 1})
     assert [event.action for event in swapped.events] == ["open", "abandon"]
     assert swapped.open_periods(1) == [(0.0, 2.0)]
-
-
-def test_one_leg_has_no_schedule() -> None:
-    with pytest.raises(SettingsError, match="mode sc has one path; allowed: attempt_delay_ms, in"):
-        scenario(ISSUE, transport="tcp", mode="sc")
-
-
-@pytest.mark.parametrize("mode", ["dc", "dc-duplicate"])
-def test_only_multipath_has_paths(mode: str) -> None:
-    with pytest.raises(SettingsError, match=f"paths: mode {mode} has no paths; allowed: multipath"):
-        scenario(ISSUE, transport="tcp", mode=mode)
 
 
 def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
@@ -119,23 +52,6 @@ def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
     assert first.paths is not None
     assert first.paths.initial == (1,)
     assert second.paths is None
-
-
-def test_several_flows_have_their_paths_each() -> None:
-    with pytest.raises(SettingsError, match="paths: mode flows has no paths"):
-        scenario(ISSUE, mode="flows", flows=[{"mode": "multipath"}])
-
-
-def test_a_flow_s_wrong_schedule_names_the_flow() -> None:
-    wrong = {"mode": "multipath", "paths": {"initial": [5]}}
-    with pytest.raises(SettingsError, match=r"flows\.1\.paths\.initial: leg 5 does not exist"):
-        scenario(None, mode="flows", flows=[{"mode": "sc", "transport": "tcp"}, wrong])
-
-
-def test_a_scenario_with_paths_is_read_again_as_it_was(tmp_path: Path) -> None:
-    wanted = scenario(ISSUE)
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
 
 
 def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -> None:

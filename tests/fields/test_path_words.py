@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc import cli
 from minitopo_dc.cli.options.scenario import MODES
 from minitopo_dc.comparison import scenario_of_row
 from minitopo_dc.fields import PathPlan, SettingsError, parse_path_words
@@ -67,38 +66,6 @@ def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named
 def test_a_schedule_for_no_multipath_run_is_refused() -> None:
     with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
         rows_of("--set", "paths.initial=[1]", "--transports", "tcp", clock="real")
-
-
-LEG = "{downlink: {rate_mbps: 9}}"
-
-
-@pytest.mark.parametrize(
-    ("what", "words", "message"),
-    [
-        ("tcp sc", SET, "--set: paths: mode sc has one path; allowed: attempt_delay_ms"),
-        ("mptcp multipath", "paths.initial=[3]", "--set: paths.initial: leg 3 does not exist"),
-        (
-            "mpquic multipath",
-            "paths.initial=[1]",
-            "paths: transport mpquic has a path on every leg",
-        ),
-    ],
-)
-def test_run_takes_a_schedule_for_what_has_paths(
-    what: str,
-    words: str,
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    transport, mode = what.split()
-    path = tmp_path / "s.yaml"
-    path.write_text(
-        f"transport: {transport}\nmode: {mode}\nlegs: [{LEG}, {LEG}]\n"
-        "congestion_control: cubic\nclock: real\n"
-    )
-    assert cli.main(["run", str(path), "--set", words]) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_a_minitopo_file_numbers_its_paths_from_zero(tmp_path: Path) -> None:

@@ -10,15 +10,12 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DuplicationRule
 from minitopo_dc.results.judge import blank_result, ok_result
-from minitopo_dc.runs.check import check_real
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario import DuplicationSettings, Scenario
 from minitopo_dc.scenario.element import TransmitBearer
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
-STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
-STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
 SUBSET: dict[str, Any] = {"legs": [3, 1]}
 
 
@@ -38,72 +35,6 @@ def splits(wanted: Scenario, directory: Path) -> list[tuple[str, str]]:
 def test_without_legs_a_bearer_uses_all(tmp_path: Path) -> None:
     [bearer] = gnb_settings(scenario(), tmp_path).transmit
     assert bearer.legs == (1, 2, 3, 4)
-
-
-def test_a_ratio_has_a_share_for_each_leg_of_the_bearer() -> None:
-    assert scenario(pdcp=SUBSET | {"ratio": [9, 1]}).pdcp.ratio == (9, 1)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"pdcp": {"legs": [1]}}, "pdcp.legs: 1; name at least two legs, each once"),
-        ({"pdcp": {"legs": [2, 2]}}, "pdcp.legs: 2, 2; name at least two legs, each once"),
-        ({"pdcp": {"legs": [1, 5]}}, "pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
-        ({"pdcp": {"legs": [0, 1]}}, "pdcp.legs.0: .*allowed: 1 to 1,000,000"),
-        ({"pdcp": SUBSET | {"ratio": [1, 1, 1]}}, "pdcp: .*must be a list of 2 numbers"),
-        (
-            {"pdcp": SUBSET | {"flow_control": {"backhaul_ms": [1, 1, 1]}}},
-            "pdcp.flow_control.backhaul_ms: 3 values, must be one, or one for each of 2 legs",
-        ),
-        ({"uplink_pdcp": {}}, "uplink_pdcp: needs split_uplink: true of the scenario"),
-        (
-            {"split_uplink": True, "uplink_pdcp": {"legs": [1, 6]}},
-            "uplink_pdcp.legs: leg 6 does not exist; allowed: 1 to 4",
-        ),
-        (
-            {
-                "mode": "dc-duplicate",
-                "split_uplink": True,
-                "uplink_pdcp": {"duplication": {"below_bytes": 100}},
-            },
-            "test: uplink_pdcp: duplication: split duplicate puts every packet on all legs",
-        ),
-        (
-            {"split_uplink": True, "uplink_pdcp": {"split": "best"}},
-            "uplink_pdcp: no split policy 'best'",
-        ),
-        (
-            {"split_uplink": True, "pdcp": SUBSET, "uplink_pdcp": {"ratio": [1, 1, 1]}},
-            "uplink_pdcp: .*must be a list of 2 numbers",
-        ),
-    ],
-)
-def test_a_wrong_bearer_is_named(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        scenario(**fields)
-
-
-@pytest.mark.parametrize(
-    ("flow", "words"),
-    [
-        (
-            {"mode": "sc", "pdcp": {"flow_control": {"backhaul_ms": [1, 1]}}},
-            "flows.1.pdcp.flow_control.backhaul_ms: 2 values, must be one, .* each of 1 legs",
-        ),
-        ({"pdcp": {"legs": [1, 5]}}, "flows.1.pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
-        ({"pdcp": {"split": "best"}}, "flows.1.pdcp: no split policy 'best'"),
-        ({"pdcp": {"split": "duplicate"}}, "flows.1.mode dc: pdcp.split duplicate is mode dc-dup"),
-        ({"uplink_pdcp": {}}, "flows.1.uplink_pdcp: needs split_uplink: true of the scenario"),
-        (
-            {"mode": "multipath", "transport": "mptcp", "pdcp": {}},
-            "flows.1.pdcp: mode multipath has no bearer",
-        ),
-    ],
-)
-def test_a_wrong_bearer_of_a_flow_is_named(flow: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        scenario({"mode": "sc"}, {"mode": "dc"} | flow)
 
 
 def test_each_flow_may_have_a_bearer_of_its_own(tmp_path: Path) -> None:
@@ -168,34 +99,10 @@ def test_a_flow_s_uplink_is_its_own_else_the_scenario_s_else_its_downlink_s(
     assert splits(shared, tmp_path) == [("least-delay", "duplicate"), ("batch", "least-delay")]
 
 
-def test_over_the_kernel_s_legs_an_uplink_that_sees_legs_is_refused() -> None:
-    wanted = scenario(
-        legs=[STILL] * 3,
-        real={"backend": "kernel"},
-        split_uplink=True,
-        uplink_pdcp={"split": "least-delay"},
-    )
-    with pytest.raises(SettingsError, match=r"^uplink: pdcp.split: least-delay sees its legs"):
-        check_real(wanted)
-
-
 def test_an_element_s_bearer_has_its_legs_in_one_place() -> None:
     values = {"bearer": 1, "legs": [1, 3], "interface": "i", "pdcp": {"legs": [1, 3]}}
     with pytest.raises(SettingsError, match="an element's bearer has its legs in legs"):
         TransmitBearer.check(values, "test")
-
-
-ONE_LEG: dict[str, Any] = {
-    "downlink": {"rate_mbps": 20, "jitter_ms": 0},
-    "uplink": {"rate_mbps": 20, "jitter_ms": 0},
-}
-SMALL: dict[str, Any] = {"duplication": {"below_bytes": 300}}
-LOSSY: dict[str, Any] = {"report_ms": 20, "duplication": {"loss_percent": 2}}
-
-
-def duplicating(pdcp: dict[str, Any], **fields: Any) -> Scenario:
-    values = {"transport": "quic", "mode": "dc", "legs": [ONE_LEG, ONE_LEG], "pdcp": pdcp}
-    return Scenario.check(values | fields, "test")
 
 
 def test_all_conditions_become_one_rule() -> None:
@@ -220,76 +127,24 @@ def test_all_conditions_become_one_rule() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({}, "give at least one of packets, below_bytes, dscp, retransmissions, loss_percent, "),
-        ({"packets": ["acks"]}, "packets.0: .*'handshake' or 'ack'"),
-        ({"packets": ["handshake"], "small_bytes": 80}, r"small_bytes needs packets: \[ack\]"),
-        ({"dscp": [64]}, "dscp.0: .*; allowed: .*63"),
-        ({"below_bytes": 0}, "below_bytes: .*allowed: 1 to"),
-        ({"loss_percent": 101}, "loss_percent: .*; allowed: .*100"),
-        ({"deadline_ms": 0}, "deadline_ms: .*; allowed: above 0"),
-        ({"deadline": 1}, "deadline: unknown field"),
-    ],
-)
-def test_a_wrong_condition_is_named_with_what_is_allowed(given: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        DuplicationSettings.check(given, "test")
-
-
 def test_a_loss_of_nothing_at_all_is_a_condition() -> None:
     assert DuplicationSettings.check({"loss_percent": 0}, "test").rule().sees_legs
 
 
-@pytest.mark.parametrize(
-    ("pdcp", "fields", "words"),
-    [
-        (SMALL, {"mode": "dc-duplicate"}, "^test: mode dc-duplicate: pdcp.duplication has nothing"),
-        (
-            SMALL,
-            {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "dc-duplicate"}]},
-            "^test: flows.1.mode dc-duplicate: pdcp.duplication has nothing to choose",
-        ),
-        (
-            SMALL | {"split": "duplicate"},
-            {},
-            "pdcp: duplication: split duplicate puts every packet on all legs already",
-        ),
-    ],
-)
-def test_what_cannot_be_is_refused_before_a_run(
-    pdcp: dict[str, Any], fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=words):
-        duplicating(pdcp, **fields)
-
-
-@pytest.mark.parametrize("duplication", [{"loss_percent": 2}, {"deadline_ms": 20}])
-def test_legs_of_the_kernel_s_refuse_conditions_that_see_legs(duplication: dict[str, Any]) -> None:
-    wanted = duplicating({"report_ms": 20, "duplication": duplication}, real={"backend": "kernel"})
-    with pytest.raises(SettingsError, match=r"^pdcp.duplication: loss_percent and deadline_ms see"):
-        check_real(wanted)
-
-
-def test_legs_of_the_kernel_s_take_the_other_conditions() -> None:
-    check_real(duplicating(SMALL, real={"backend": "kernel"}))
-
-
 def test_the_element_is_told_where_there_are_legs_to_choose_from(tmp_path: Path) -> None:
     flows = [{"mode": "dc"}, {"mode": "sc"}]
-    several = duplicating(SMALL, mode="flows", flows=flows)
+    several = scenario(*flows, pdcp={"duplication": {"below_bytes": 300}})
     told = [bearer.pdcp.duplication for bearer in gnb_settings(several, tmp_path).transmit]
     assert told == [DuplicationSettings(below_bytes=300), None]
 
 
 def test_a_policy_s_parameters_are_no_reason_to_refuse_mode_dc_duplicate() -> None:
     pdcp = {"split": "proportional", "report_ms": 20, "parameters": {"floor_percent": 5}}
-    [flow] = duplicating(pdcp, mode="dc-duplicate").resolved_flows
+    [flow] = scenario(pdcp=pdcp, mode="dc-duplicate").resolved_flows
     assert flow.pdcp.split == "duplicate"
 
 
 def test_a_split_uplink_may_need_reports_too(tmp_path: Path) -> None:
-    pdcp = LOSSY | {"split": "proportional"}
-    [bearer] = ue_settings(duplicating(pdcp, split_uplink=True), tmp_path).transmit
+    pdcp = {"report_ms": 20, "duplication": {"loss_percent": 2}, "split": "proportional"}
+    [bearer] = ue_settings(scenario(pdcp=pdcp, split_uplink=True), tmp_path).transmit
     assert (bearer.pdcp.split, bearer.pdcp.report_ms) == ("proportional", 20)

@@ -10,17 +10,12 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.check import check_fields, check_real, runners_of, unsupported_reason
+from minitopo_dc.runs.check import check_fields, runners_of, unsupported_reason
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
-STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
-STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
-BURSTY = STILL | {"downlink": STEADY | {"burst_loss": {"p": 0.1, "r": 0.1}}}
-JITTERY = {"downlink": STEADY, "uplink": {"rate_mbps": 20, "jitter_ms": 1}}
-KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}, "legs": [JITTERY] * 2}
 OPTIONS = {"max_datagram_bytes": 1280}
 
 
@@ -70,42 +65,12 @@ def test_a_scenario_without_flows_is_one() -> None:
             "flows.1.transport: mpquic does not tell .*; allowed .*: mptcp, mpquic-picoquic$",
         ),
         ({"mode": "sc"}, {"transport": "sctp"}, "test: transport|^transport: sctp; allowed"),
-        (
-            {"mode": "sc"},
-            KERNEL,
-            "^legs.0.uplink: backend kernel has no jitter_ms without 'jitter: ",
-        ),
-        (
-            {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "capture": ["legs"]}},
-            "real.capture: legs needs",
-        ),
-        (
-            {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "backhaul": [BURSTY]}},
-            "^real.backhaul.0.downlink: backend kernel has no burst_loss; use backend: user",
-        ),
     ],
 )
 def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         wanted = scenario({"mode": "dc"}, flow, **fields)
         check_fields(wanted)
-
-
-def test_opportunities_are_no_legs_of_the_kernel_s(tmp_path: Path) -> None:
-    (tmp_path / "trace").write_text("1\n2\n")
-    leg = STILL | {"downlink": {"trace": str(tmp_path / "trace"), "jitter_ms": 0}}
-    alone = scenario(mode="sc", real={"backend": "kernel"}, legs=[STILL, leg])
-    with pytest.raises(SettingsError, match=r"^legs.1.downlink: trace .*: backend kernel has rate"):
-        check_real(alone)
-
-
-def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
-    own = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
-    check_real(
-        scenario(mode="sc", real={"backend": "kernel"}, legs=[{"downlink": own, "uplink": own}])
-    )
 
 
 @pytest.fixture

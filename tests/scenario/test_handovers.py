@@ -146,44 +146,6 @@ def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
     assert found == {PathPlan((1,), events, each_carries=False)}
 
 
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"handover": {"case": 3}}, "handover.case: 3 legs at once; allowed: sp, or 1 to 2"),
-        ({"handover": {"case": 0}}, "handover.case"),
-        ({"handover": {"case": 1, "overlap_s": 2}}, "handover.overlap_s: .*; allowed: "),
-        ({"handover": {"case": 1}, "paths": {"initial": [1]}}, "paths: the handover rule makes"),
-        (
-            {"handover": {"case": 1, "by": "legs", "former": "backup"}},
-            "handover.former: backup needs by: paths",
-        ),
-        (
-            {"handover": {"case": 1, "unused_legs": "down", "former": "backup"}},
-            "handover.former: backup needs unused_legs: up",
-        ),
-        ({"handover": {"case": 1}, "mode": "sc", "transport": "tcp"}, "mode sc uses one leg"),
-        (
-            {"handover": {"case": "sp"}, "mode": "dc", "transport": "tcp"},
-            "sp has one leg; allowed: modes multipath and sc with leg: 1",
-        ),
-        (
-            {"handover": {"case": 1, "by": "paths"}, "mode": "dc", "transport": "tcp"},
-            "handover.by: paths needs mode multipath",
-        ),
-    ],
-)
-def test_a_rule_that_cannot_be_followed_is_refused(
-    tmp_path: Path, fields: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message):
-        scenario(drive(tmp_path, [5], [5]), **fields)
-
-
-def test_an_offset_without_any_trace_is_refused() -> None:
-    with pytest.raises(SettingsError, match="trace_offset_s: no leg has a trace"):
-        scenario([{"downlink": {"rate_mbps": 5}}], trace_offset_s=1)
-
-
 def test_legs_that_never_have_any_capacity_are_found_before_the_run(tmp_path: Path) -> None:
     given = scenario(drive(tmp_path, [0], [0]), handover={"case": 1})
     with pytest.raises(SettingsError, match="handover: no channel has any capacity in the first"):
@@ -258,22 +220,6 @@ def test_other_modes_have_no_such_procedures(mode: str) -> None:
     transport = "quic-picoquic" if mode == "sc" else "mpquic-picoquic"
     given = along_a_drive({"at_s": 2, "scg_failure": 2}, mode=mode, transport=transport)
     assert leg_of(given, 2) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("event", "words"),
-    [
-        ({"at_s": 1}, "name exactly one of pscell_change, scg_failure, mcg_failure, scg_addition"),
-        ({"at_s": 1, "pscell_change": 2, "scg_failure": 2}, "name exactly one of"),
-        ({"at_s": 1, "pscell_change": 3}, "leg 3 does not exist; allowed: 2 to 2"),
-        ({"at_s": 1, "scg_failure": 1}, "scg_failure: leg 1; allowed: all but 1, the MCG's"),
-        ({"at_s": 1, "mcg_failure": 2}, "mcg_failure: leg 2; allowed: 1, the MCG's"),
-        ({"at_s": 1, "scg_addition": 2, "detection_ms": 1}, "scg_addition is no failure"),
-    ],
-)
-def test_a_wrong_event_is_refused(event: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        along_a_drive(event)
 
 
 def test_a_leg_that_loses_in_bursts_cannot_fail() -> None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from minitopo_dc.fields.base import SettingsError
 from minitopo_dc.link.queue.codel import CoDel
-from minitopo_dc.scenario import Leg, LegSettings, Pdcp
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.scenario.kernel import check_kernel_bearer, kernel_rates
 
 OWN = """
 from minitopo_dc.plugins import QueueDiscipline, queue_discipline
@@ -36,27 +32,6 @@ def test_drop_tail_leaves_a_file_as_it_was() -> None:
     leg = LegSettings(rate_mbps=8)
     assert leg.discipline() is None
     assert not {"queue_discipline", "queue_parameters"} & leg.model_dump().keys()
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"rate_mbps": 8, "queue_discipline": "codex"}, "no queue discipline 'codex'"),
-        ({"rate_mbps": 8, "queue_parameters": {"target_ms": 1}}, "'drop-tail' has no parameters"),
-        ({"rate_mbps": 8, "queue_discipline": "dualpi2", "rlc": {}}, "reorders packets, which RLC"),
-        ({"wifi": {}, "queue_discipline": "codel"}, "queue_discipline: the leg has wifi"),
-    ],
-)
-def test_what_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        Leg(**fields)
-
-
-def test_the_kernel_refuses_a_discipline_and_marks_of_the_split() -> None:
-    with pytest.raises(SettingsError, match="backend kernel has no queue_discipline pie"):
-        kernel_rates(LegSettings(rate_mbps=8, jitter_ms=0, queue_discipline="pie"))
-    with pytest.raises(SettingsError, match="mark_above_ms sees the legs"):
-        check_kernel_bearer(Pdcp(mark_above_ms=5), 2)
 
 
 def test_an_element_loads_plugins_before_its_legs(tmp_path: Path) -> None:
@@ -93,21 +68,3 @@ def test_a_leg_drops_what_does_not_fit() -> None:
     for number in range(10):
         made.push(number, 1000, 0)
     assert made.statistics().dropped_queue == 8
-
-
-def test_a_file_keeps_it() -> None:
-    made = leg(queue_ms=50)
-    assert LegSettings.check(made.model_dump(mode="json"), "again") == made
-    assert "queue_ms" not in leg().model_dump()
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"queue_ms": 5, "queue_bytes": 1000},
-        {"queue_ms": 5, "rate_mbps": None, "trace": "traces/lte_a.csv"},
-    ],
-)
-def test_it_needs_a_rate_and_stands_alone(fields: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError, match="queue_ms: needs rate_mbps or trace_mean_mbps, and no"):
-        leg(**fields)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.link import Leg, RlcLeg, RlcParameters
 from minitopo_dc.scenario import LegSettings, RlcSettings
 
@@ -15,26 +12,6 @@ MS = 1_000_000
 
 def leg(**fields: Any) -> LegSettings:
     return LegSettings.check({"rate_mbps": 20} | fields, "leg")
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"mode": "tm"}, "rlc.mode: .*'am' or 'um'"),
-        ({"block_error_percent": 101}, "rlc.block_error_percent"),
-        ({"slot_ms": 2}, "rlc.slot_ms: must be one of 1, 0.5, 0.25, 0.125, 0.0625"),
-        ({"harq_rtt_ms": 0}, "rlc.harq_rtt_ms"),
-        ({"harq_rtt_ms": 0.5}, "rlc: harq_rtt_ms 0.5: at least slot_ms 1"),
-        ({"harq_retransmissions": 28}, "rlc.harq_retransmissions"),
-        ({"status_ms": -1}, "rlc.status_ms"),
-        ({"max_retx_threshold": 5}, "rlc.max_retx_threshold: .*1, 2, 3, 4, 6, 8, 16 or 32"),
-        ({"discard_ms": 25}, "rlc.discard_ms: must be one of 10, 20, .*1500, infinity"),
-        ({"t_reassembly_ms": 35}, "rlc.t_reassembly_ms: unknown field"),
-    ],
-)
-def test_a_wrong_field_is_named_with_what_is_allowed(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        leg(rlc=fields)
 
 
 def test_without_fields_rlc_is_that_of_the_core_s_defaults() -> None:

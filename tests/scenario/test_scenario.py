@@ -30,36 +30,6 @@ def test_a_run_of_an_earlier_version_is_still_read() -> None:
     assert read.virtual.processing_delay_ms == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'atsss', 'multipath' or 'flows'"),
-        ({"legs": []}, "legs"),
-        ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
-        ({"legs": [LEG]}, "mode dc needs at least two legs"),
-        ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
-        ({"workload": {"size_mb": 0}}, "size_mb"),
-        ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
-        ({"pdcp": {"split": "best"}}, "batch, .*duplicate"),
-        ({"pdcp": {"split": "duplicate"}}, "mode dc: pdcp.split duplicate is mode dc-duplicate"),
-        (
-            {"mode": "flows", "flows": [{"mode": "sc"}, {"mode": "dc"}]} | DUPLICATED,
-            "flows.1.mode dc: pdcp.split duplicate is mode dc-duplicate",
-        ),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
-        ({"timeout_s": 1e9}, "timeout_s: .*; allowed: .* to 86,400"),
-        ({"workload": {"duration_s": 86_401}}, "duration_s: .*; allowed: .* to 86,400"),
-        ({"workload": {"duration_s": 0}}, "duration_s: .*allowed: 1e-06 to 86,400 s"),
-        ({"speed": 1}, "speed: unknown field; .*known: transport, mode"),
-    ],
-)
-def test_a_wrong_field_is_named_with_what_is_allowed(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        Scenario.check(GOOD | change, "scenario.yaml")
-
-
 @pytest.mark.parametrize("mode", ["sc", "dc-duplicate"])
 def test_duplication_is_no_error_where_the_mode_says_so_or_nothing_is_split(mode: str) -> None:
     assert Scenario.check(GOOD | DUPLICATED | {"mode": mode}, "test").mode == mode

@@ -49,17 +49,6 @@ def test_a_queue_in_time_is_that_of_the_mean() -> None:
     assert leg(trace_mean_mbps=8, queue_ms=50).queue_limit_bytes() == 50_000
 
 
-def test_a_file_has_it_only_when_it_is_given() -> None:
-    made = leg(trace_mean_mbps=8)
-    assert LegSettings.check(made.model_dump(mode="json"), "again") == made
-    assert "trace_mean_mbps" not in leg().model_dump()
-
-
-def test_it_needs_a_trace() -> None:
-    with pytest.raises(SettingsError, match="trace_mean_mbps: needs a trace"):
-        leg(trace=None, rate_mbps=5, trace_mean_mbps=5)
-
-
 def test_a_trace_that_cannot_be_scaled_is_one_error_of_its_field(tmp_path: Path) -> None:
     (tmp_path / "dead.csv").write_text("time_s,rate_mbps\n0,0\n10,0\n")
     with pytest.raises(SettingsError, match=r"trace_mean_mbps: trace .*no capacity"):

@@ -11,7 +11,7 @@ from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Leg, LegSettings, Scenario, WifiSettings
+from minitopo_dc.scenario import Leg, LegSettings, WifiSettings
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario
 
@@ -20,38 +20,6 @@ MS = 1_000_000
 
 def radio(**fields: Any) -> Leg:
     return Leg.check({"wifi": {}} | fields, "leg")
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"downlink": {"rate_mbps": 20}}, "downlink: rate_mbps: the leg has wifi"),
-        ({"uplink": {"trace": "x.csv"}}, "uplink: trace: the leg has wifi"),
-        ({"downlink": {"rlc": {}}}, "downlink: rlc: the leg has wifi"),
-        ({"downlink": {"delay_curve": "power"}}, "downlink: delay_curve: the leg has wifi"),
-        ({"downlink": {"queue_ms": 50}}, "downlink: queue_ms: the leg has wifi"),
-        (
-            {"uplink": {"changes": [{"at_s": 1, "rate_mbps": 2}]}},
-            "uplink: changes: a change of rate_mbps needs rate_mbps, not wifi",
-        ),
-        (
-            {"uplink": {"changes": [{"at_s": 1, "block_error_percent": 2}]}},
-            "uplink: changes: a change of block_error_percent needs rlc",
-        ),
-        ({"downlink": {"wifi": {}}}, "downlink.wifi: both directions share it; write it beside"),
-        (
-            {"wifi": None, "downlink": {"rate_mbps": 20, "wifi": {}}},
-            "downlink.wifi: both directions share it; write it beside",
-        ),
-        ({"downlink": 5}, "downlink"),
-    ],
-)
-def test_what_does_not_go_with_wifi_is_refused_with_one_error(
-    fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=words) as raised:
-        radio(**fields)
-    assert "\n" not in str(raised.value)
 
 
 def test_without_fields_it_is_that_of_the_core_s_defaults() -> None:
@@ -108,12 +76,6 @@ def test_a_direction_without_a_medium_is_refused() -> None:
         LegSettings(wifi=WifiSettings()).build("seed")
 
 
-def test_a_leg_over_wifi_survives_a_file(tmp_path: Path) -> None:
-    wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13}, "downlink": {"delay_ms": 3}}])
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
-
-
 def test_a_leg_may_be_given_as_settings() -> None:
     one = Leg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
     assert one == radio(downlink={"delay_ms": 3})
@@ -121,32 +83,6 @@ def test_a_leg_may_be_given_as_settings() -> None:
 
 def test_its_capacity_is_what_a_direction_carries_alone() -> None:
     assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
-
-
-def test_the_kernel_has_no_wifi() -> None:
-    wanted = scenario(clock="real", legs=[{"wifi": {}}, leg()], real={"backend": "kernel"})
-    with pytest.raises(SettingsError, match=r"legs\.0\.downlink: backend kernel has no wifi.*user"):
-        check_scenario(wanted)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"hops": 0}, "hops: 0; allowed: 1 to 16"),
-        ({"hops": 17}, "hops: 17; allowed: 1 to 16"),
-        ({"hops": [{}] * 17}, "wifi.hops"),
-        ({"hops": "three"}, "wifi.hops"),
-        ({"hops": [{"rate": 6}]}, "wifi.hops.*unknown field"),
-        ({"hops": [{"hops": 2}]}, "wifi.hops.*unknown field"),
-        ({"wired": {"rate_mbps": 100}}, "wifi.wired.delay_ms"),
-        ({"wired": {"rate_mbps": 0, "delay_ms": 1}}, "wifi.wired.rate_mbps"),
-        ({"error_bursts": {"p": 2, "r": 0.1}}, "wifi.error_bursts.p"),
-    ],
-)
-def test_wrong_hops_wires_and_bursts_are_named(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words) as raised:
-        radio(wifi=fields)
-    assert "\n" not in str(raised.value)
 
 
 def test_each_hop_has_the_leg_s_fields_but_for_its_own() -> None:
