@@ -130,7 +130,8 @@ class Pool:
         try:
             while left or self._busy():
                 self._start(left)
-                ready = wait([worker.connection for worker in self._busy()], _left_s(until))
+                left_s = None if math.isinf(until) else max(0.0, until - time.monotonic())
+                ready = wait([worker.connection for worker in self._busy()], left_s)
                 if not ready:
                     return
                 for worker in [busy for busy in self._busy() if busy.connection in ready]:
@@ -161,10 +162,6 @@ class Pool:
         for worker in list(workers):
             self._workers.remove(worker)
             worker.kill()
-
-
-def _left_s(until: float) -> float | None:
-    return None if math.isinf(until) else max(0.0, until - time.monotonic())
 
 
 @contextmanager
@@ -206,7 +203,9 @@ def _serve(connection: Connection, call: Callable[..., Any], number: int) -> Non
     _number = number
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's, which the parent has, too
     signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
-    follow_parent()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
     while True:
         try:
             arguments = connection.recv()
@@ -219,24 +218,15 @@ def _serve(connection: Connection, call: Callable[..., Any], number: int) -> Non
         connection.send(outcome)
 
 
+def _follow(parent: int) -> None:
+    """End with the parent process: else this one would hold its standard output open."""
+    wait([parent])
+    os._exit(1)
+
+
 def _sendable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # also one whose constructor wants more than its message
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-def follow_parent() -> None:
-    """End this `multiprocessing` child process at once when its parent process ends.
-
-    A worker that outlived its parent would go on for minutes, and hold its standard output open.
-    """
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch(sentinel: int) -> None:
-        wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()
