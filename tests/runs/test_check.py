@@ -12,7 +12,6 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import (
     TransportLimitError,
     check_fields,
-    check_real,
     check_rows,
     check_scenario,
     runners_of,
@@ -136,6 +135,17 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             "paths: transport command has a path on every leg from the beginning to the end; ",
         ),
         ({"options": {"speed": 1}}, "options: runner quic: no option 'speed' (known: "),
+        *(
+            (
+                ICMP | fields,
+                f"{where}: transport icmp allows sc (it uses every leg), and no flows beside it",
+            )
+            for fields, where in (
+                ({"mode": "dc"}, "mode dc"),
+                ({"mode": "multipath"}, "mode multipath"),
+                (flows({"mode": "sc"}), "flows.0.mode sc"),
+            )
+        ),
     ],
 )
 def test_what_a_transport_cannot_do_is_refused_with_what_is_allowed(
@@ -147,33 +157,26 @@ def test_what_a_transport_cannot_do_is_refused_with_what_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("fields", "where"),
-    [
-        (ICMP | {"mode": "dc"}, "mode dc"),
-        (ICMP | {"mode": "multipath"}, "mode multipath"),
-        (ICMP | flows({"mode": "sc"}), "flows.0.mode sc"),
-    ],
-)
-def test_echoes_take_every_leg_and_stand_alone(fields: dict[str, Any], where: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        check_fields(scenario(**fields))
-    assert str(caught.value) == (
-        f"{where}: transport icmp allows sc (it uses every leg), and no flows beside it"
-    )
-
-
-@pytest.mark.parametrize(
     ("fields", "reason"),
     [
+        (REQUESTS | {"clock": "virtual"}, None),
         ({"congestion_control": "bbr"}, "runner quic has no bbr (choose reno or cubic)"),
+        (
+            flows({"mode": "sc"}, {"mode": "sc", "congestion_control": "bbr"}),
+            "runner quic has no bbr (choose reno or cubic)",
+        ),
         (
             MULTIPATH | {"transport": "mpquic", "congestion_control": "reno"},
             "runner mpquic has no reno (choose cubic or bbr)",
         ),
+        (
+            COMMAND | {"workload": {"kind": "command", "client": ["no-such-program"]}},
+            "workload.client: no program no-such-program on this machine",
+        ),
     ],
 )
-def test_a_congestion_control_that_only_others_have_makes_a_run_unsupported(
-    fields: dict[str, Any], reason: str
+def test_what_only_others_have_makes_a_run_unsupported(
+    fields: dict[str, Any], reason: str | None
 ) -> None:
     wanted = scenario(**fields)
     check_fields(wanted)
@@ -222,20 +225,6 @@ def test_key_frames_that_cannot_be_marked_make_a_run_unsupported(
         f"key_frame_dscp: transport {fields['transport']} has one connection for all frames of a "
         "call, and its packets do not tell which are key frames; a second one has quic-picoquic"
     )
-
-
-def test_a_program_that_is_not_here_makes_the_run_unsupported() -> None:
-    workload = {"kind": "command", "client": ["no-such-program"]}
-    wanted = scenario(**COMMAND | {"workload": workload})
-    check_fields(wanted)
-    assert unsupported_reason(wanted, runners_of(wanted)) == (
-        "workload.client: no program no-such-program on this machine"
-    )
-
-
-def test_requests_over_quic_are_supported_on_the_virtual_clock() -> None:
-    wanted = scenario(clock="virtual", **REQUESTS)
-    assert unsupported_reason(wanted, runners_of(wanted)) is None
 
 
 def test_fields_of_the_other_clock_are_left_out_of_the_run_and_of_its_identity() -> None:
@@ -287,14 +276,6 @@ def test_without_the_kernel_s_queues_its_legs_are_unsupported(
         monkeypatch.setattr(real, "probe_kernel", lambda found=found: found)
         assert (real.lacking(wanted) or "").startswith(reason or "")
         assert bool(real.lacking(wanted)) is bool(reason)
-
-
-def test_legs_of_the_kernel_s_are_checked_for_the_kernel_only() -> None:
-    jitter = scenario(legs=[{"downlink": {"rate_mbps": 9, "jitter_ms": 1}}])
-    check_real(jitter)
-    real = jitter.real.model_copy(update={"backend": "kernel"})
-    with pytest.raises(SettingsError, match=r"^legs\.0\.downlink: backend kernel has no jitter_ms"):
-        check_real(jitter.model_copy(update={"real": real}))
 
 
 def test_traces_are_read_before_a_run(tmp_path: Path) -> None:

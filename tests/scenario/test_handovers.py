@@ -53,13 +53,6 @@ def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
     assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
 
 
-def test_the_derived_scenario_comes_back_from_its_file(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 0, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1})).scenario
-    derived.save(tmp_path / "s.yaml")
-    assert Scenario.load(tmp_path / "s.yaml") == derived
-
-
 def test_the_rule_sees_what_is_behind_the_offset(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
     derived = resolve_scenario(scenario(legs, handover={"case": 1}, trace_offset_s=1))
@@ -75,36 +68,32 @@ def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> No
     assert derived.trace_offset_s == 0
 
 
-def test_an_offset_that_becomes_too_large_with_a_trace_s_own_is_named(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5], [5, 5])
-    legs[1]["downlink"]["offset_s"] = 31_536_000
-    given = scenario(legs, trace_offset_s=1)
-    with pytest.raises(
-        SettingsError, match=r"trace_offset_s: legs.1.downlink.offset_s: .*allowed: 0 to 31,536,000"
-    ):
-        resolve_scenario(given)
-
-
 def test_former_paths_may_become_backups(tmp_path: Path) -> None:
     legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
     derived = resolve_scenario(scenario(legs, handover={"case": 1, "former": "backup"}))
     assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "backup", 1)))
 
 
-def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rule", "paths"),
+    [
+        ({"by": "legs"}, PathPlan((2, 1))),
+        (
+            {"unused_legs": "down"},
+            PathPlan((2,), (PathEvent(4, "open", 1), PathEvent(4.02, "abandon", 2))),
+        ),
+    ],
+)
+def test_unused_legs_are_down_by_legs_with_all_paths_open_and_by_paths_if_said(
+    rule: dict[str, Any], paths: PathPlan, tmp_path: Path
+) -> None:
     legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1, "by": "legs"}))
-    assert plan(derived) == PathPlan((2, 1))
+    derived = resolve_scenario(scenario(legs, handover={"case": 1, **rule}))
+    assert plan(derived) == paths
     assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
     assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
-
-
-def test_legs_that_no_path_uses_may_be_down(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1, "unused_legs": "down"}))
-    assert plan(derived) == PathPlan((2,), (PathEvent(4, "open", 1), PathEvent(4.02, "abandon", 2)))
-    assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
-    assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
+    derived.scenario.save(tmp_path / "s.yaml")
+    assert Scenario.load(tmp_path / "s.yaml") == derived.scenario
 
 
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
@@ -146,29 +135,41 @@ def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
     assert found == {PathPlan((1,), events, each_carries=False)}
 
 
-def test_legs_that_never_have_any_capacity_are_found_before_the_run(tmp_path: Path) -> None:
-    given = scenario(drive(tmp_path, [0], [0]), handover={"case": 1})
-    with pytest.raises(SettingsError, match="handover: no channel has any capacity in the first"):
-        check_scenario(given)
+DRIVEN = [5.0] * 5, [1.0, 9.0, 9.0, 9.0, 9.0]
+CHANGES = {"changes": [{"at_s": 1, "delay_ms": 5}]}
 
 
-def test_a_transport_without_schedules_is_refused_before_the_run(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
-        check_scenario(scenario(legs, transport="mpquic", handover={"case": 1}))
-
-
-def test_a_transport_that_needs_two_legs_is_refused_with_case_sp(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5], [5])
-    with pytest.raises(SettingsError, match="transport mpquic needs at least two legs"):
-        check_scenario(scenario(legs, transport="mpquic", handover={"case": "sp"}))
-
-
-def test_case_sp_refuses_changes_of_its_leg(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5], [5])
-    legs[0]["downlink"]["changes"] = [{"at_s": 1, "delay_ms": 5}]
-    with pytest.raises(SettingsError, match=r"case sp: legs\.0\.downlink\.changes: allowed"):
-        resolve_scenario(scenario(legs, handover={"case": "sp"}))
+@pytest.mark.parametrize(
+    ("channels", "radio", "fields", "words"),
+    [
+        (([0.0], [0.0]), {}, {}, "handover: no channel has any capacity in the first"),
+        (DRIVEN, {}, {"transport": "mpquic"}, "paths: transport mpquic has a path on every leg"),
+        (DRIVEN, CHANGES, {"handover": {"case": "sp"}}, r"sp: legs\.0\.downlink\.changes: allowed"),
+        (
+            DRIVEN,
+            {},
+            {"transport": "mpquic", "handover": {"case": "sp"}},
+            "transport mpquic needs at least two legs",
+        ),
+        (
+            DRIVEN,
+            {"offset_s": 31_536_000},
+            {"trace_offset_s": 1, "handover": None},
+            r"trace_offset_s: legs.0.downlink.offset_s: .*allowed: 0 to 31,536,000",
+        ),
+    ],
+)
+def test_what_cannot_be_resolved_is_refused_before_the_run(
+    channels: tuple[list[float], ...],
+    radio: dict[str, Any],
+    fields: dict[str, Any],
+    words: str,
+    tmp_path: Path,
+) -> None:
+    legs = drive(tmp_path, *channels)
+    legs[0]["downlink"] |= radio
+    with pytest.raises(SettingsError, match=words):
+        check_scenario(scenario(legs, **{"handover": {"case": 1}, **fields}))
 
 
 LEGS: list[dict[str, Any]] = [{"rate_mbps": 20, "delay_ms": 10}, {"rate_mbps": 20, "delay_ms": 20}]

@@ -153,17 +153,17 @@ def test_a_rate_changes_at_its_moment_within_a_packet_and_the_delay_stays() -> N
     assert found == {sent: sent + MS // 2 + MS + 10 * MS}
 
 
-def test_a_loss_can_be_switched_on_and_off_again() -> None:
-    changes = [{"at_s": 1, "loss_percent": 100}, {"at_s": 2, "loss_percent": 0}]
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("loss_percent", {}),
+        ("block_error_percent", {"rlc": {"mode": "um", "block_error_percent": 0}}),
+    ],
+)
+def test_losses_can_be_switched_on_and_off_again(name: str, fields: dict[str, Any]) -> None:
+    changes = [{"at_s": 1, name: 100}, {"at_s": 2, name: 0}]
     sent = [S // 2, S + S // 2, 2 * S + S // 2]
-    assert sorted(arrivals(changes, sent)) == [sent[0], sent[2]]
-
-
-def test_errors_of_rlc_s_blocks_can_be_switched_on_and_off_again() -> None:
-    changes = [{"at_s": 1, "block_error_percent": 100}, {"at_s": 2, "block_error_percent": 0}]
-    rlc = {"mode": "um", "block_error_percent": 0}
-    sent = [S // 2, S + S // 2, 2 * S + S // 2]
-    assert sorted(arrivals(changes, sent, rlc=rlc)) == [sent[0], sent[2]]
+    assert sorted(arrivals(changes, sent, **fields)) == [sent[0], sent[2]]
 
 
 def test_a_change_without_errors_has_no_field_of_them() -> None:

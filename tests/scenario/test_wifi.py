@@ -76,11 +76,6 @@ def test_a_direction_without_a_medium_is_refused() -> None:
         LegSettings(wifi=WifiSettings()).build("seed")
 
 
-def test_a_leg_may_be_given_as_settings() -> None:
-    one = Leg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
-    assert one == radio(downlink={"delay_ms": 3})
-
-
 def test_its_capacity_is_what_a_direction_carries_alone() -> None:
     assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
 
@@ -102,17 +97,13 @@ def test_a_path_carries_what_its_slowest_part_does() -> None:
 
 def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:
     wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13, "hops": 2}}])
-    for made in (gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)):
+    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    assert list(wifi_paths(ends)) == [2]
+    for made in ends:
         made.save(tmp_path / "element.yaml")
         assert ElementSettings.load(tmp_path / "element.yaml") == made
         assert made.leg(1).shared is None
         assert made.leg(2).radio.wifi == wanted.legs[1].wifi
-
-
-def test_both_ends_of_a_leg_lead_over_one_path(tmp_path: Path) -> None:
-    wanted = scenario(legs=[leg(), {"wifi": {}}])
-    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
-    assert list(wifi_paths(ends)) == [2]
 
 
 def test_a_rule_that_follows_the_best_channel_needs_rates() -> None:
