@@ -116,7 +116,10 @@ def _pooled(
 
 def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Let an executor perform the runs, maybe on other machines; errors are those of `received`."""
-    waiting = {submitted(executor, run, retries): name for name, run in scenarios.items()}
+    waiting = {
+        executor.submit(perform_elsewhere, *sent(scenario), retries): name
+        for name, scenario in scenarios.items()
+    }
     try:
         yield from received(waiting, working)
     finally:
@@ -124,10 +127,9 @@ def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working
             future.cancel()
 
 
-def submitted(executor: Executor, scenario: Scenario, retries: Retries) -> Future[Packed]:
-    """Submit a run as plain values, with the files of the user's own plugins."""
-    values, files = scenario.model_dump(mode="json"), plugin_files(scenario)
-    return executor.submit(perform_elsewhere, values, files, retries)
+def sent(scenario: Scenario) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a scenario as plain values, and the files of the user's own plugins."""
+    return scenario.model_dump(mode="json"), plugin_files(scenario)
 
 
 def perform_elsewhere(values: dict[str, Any], files: dict[str, str], retries: Retries) -> Packed:
@@ -224,8 +226,8 @@ class Cluster:
                 "real": client.get_executor(pure=False, resources={REAL_CLOCK: 1}),
             }
             waiting = {
-                submitted(executors[scenario.clock], scenario, retries): name
-                for name, scenario in scenarios.items()
+                executors[it.clock].submit(perform_elsewhere, *sent(it), retries): name
+                for name, it in scenarios.items()
             }
             yield from received(waiting, working, partial(self._watch, client))
 

@@ -177,10 +177,18 @@ class Choice:
         document = self.document()
         document["workload"] = document["workload"].copy()
         document["workload"].pop("kind")
-        lines = [f"        {_leg_code(leg)}," for leg in document.pop("legs")]
+        lines = []
+        for leg in document.pop("legs"):
+            code = repr(leg)  # of a leg with fields of both directions
+            if leg.keys() <= {"downlink", "uplink"}:
+                code = f"dc.Leg({_arguments(leg.pop('downlink') | leg)})"
+            lines.append(f"        {code},")
         size = ", ".join(f"{name}={value!r}" for name, value in document.pop("workload").items())
         rest = [f"    {name}={pformat(value, width=90)}," for name, value in document.items()]
-        ways = [f'    "{name}": {_way_code(way)},' for name, way in self._changes().items()]
+        ways = [
+            f'    "{name}": base' + (f".evolve({_arguments(way)})" if way else "") + ","
+            for name, way in self._changes().items()
+        ]
         return "\n".join(
             [
                 *("import minitopo_dc as dc", "", "base = dc.Scenario(", "    legs=["),
@@ -217,18 +225,6 @@ class Choice:
 
 def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _leg_code(leg: Mapping[str, Any]) -> str:
-    """Return a leg as Python has it; one with fields of both directions stays a mapping."""
-    if not leg.keys() <= {"downlink", "uplink"}:
-        return repr(leg)
-    values = leg["downlink"] | {name: leg[name] for name in leg if name == "uplink"}
-    return f"dc.Leg({_arguments(values)})"
-
-
-def _way_code(changes: Mapping[str, Any]) -> str:
-    return f"base.evolve({_arguments(changes)})" if changes else "base"
 
 
 def _arguments(values: Mapping[str, Any]) -> str:

@@ -240,8 +240,9 @@ class Explorer:
             if runs is None:
                 return
             self.outcomes, self.picture.value = runs, png_of(draw(runs))
-            self.notes.value = _paragraphs(_notes(choice, runs))
-            for name, text in zip(self.words, _texts(choice), strict=True):
+            self.notes.value = "<br>".join(map(html.escape, _notes(choice, runs)))
+            texts = choice.yaml(), choice.python(), choice.command()
+            for name, text in zip(self.words, texts, strict=True):
                 self.words[name].value = f'<pre style="{WORDS}">{html.escape(text)}</pre>'
             self.error.value = ""
             self.time.value = f"{time.monotonic() - since:.2f} s from the change to the picture"
@@ -252,19 +253,11 @@ class Explorer:
             self.error.value = f'<b style="color: #B2182B">{words}</b>'
 
 
-def _texts(choice: Choice) -> tuple[str, str, str]:
-    return choice.yaml(), choice.python(), choice.command()
-
-
 def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
     """Return what has to be known of the numbers, and why ways have none."""
     lines = [words for way in choice.ways().values() for words in cautions(way)]
     lines += [f"{run.way}: {run.status}: {run.reason}" for run in runs if run.status != "ok"]
     return [*dict.fromkeys(lines)]
-
-
-def _paragraphs(lines: Sequence[str]) -> str:
-    return "<br>".join(map(html.escape, lines))
 
 
 def _values(row: Row) -> dict[str, Any]:
