@@ -261,7 +261,6 @@ def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
 
 
 def _values(row: Row) -> dict[str, Any]:
-    """Return the values of widgets by their fields."""
     return {name: widget.value for name, widget in row.items()}
 
 
@@ -288,7 +287,6 @@ def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
 
 
 def _rest_row(choice: Choice) -> Row:
-    """Return the widgets of what is sent, and how."""
     controls = get_runner(QUIC[0]).congestion_controls
     splits = [name for name in policy_names() if name != "duplicate"]
     chosen = widgets.Dropdown(

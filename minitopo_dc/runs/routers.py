@@ -100,7 +100,6 @@ def _settings(
 
 
 def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction) -> dict[str, Any]:
-    """Return what the settings of all router hosts take from the scenario."""
     return {
         "plugins": scenario.plugins,
         "host": host,

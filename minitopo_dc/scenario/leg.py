@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -46,7 +47,7 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
-from minitopo_dc.scenario.change import LegChange, changing_capacity, check_order
+from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
@@ -254,7 +255,9 @@ class LegSettings(Settings):
         moments = [moment for outage in self.outages for moment in outage]
         if moments != sorted(set(moments)):
             raise ValueError("outages must be [from, to] pairs in ascending order")
-        check_order(self.changes)
+        for earlier, later in pairwise(self.changes):
+            if round(later.at_s * NS_PER_S) <= round(earlier.at_s * NS_PER_S):
+                raise ValueError(f"changes: at_s {later.at_s:g} must be after {earlier.at_s:g}")
         capacity = "wifi" if self.wifi else "trace"
         for names, needed, other in (
             ({"rate_mbps"}, self.rate_mbps is not None, f"rate_mbps, not {capacity}"),
@@ -444,7 +447,6 @@ class LegSettings(Settings):
 
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:
-    """Return the trace of a file; TraceError if it is wrong, SettingsError if it is unreadable."""
     with _named(trace):
         return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
 

@@ -136,7 +136,6 @@ def _with_wired_link(given: Scenario) -> Scenario:
 
 
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    """Return all fields but the rule, as they are: they were validated before."""
     return {name: value for name, value in scenario if name != "handover"}
 
 
@@ -164,7 +163,6 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
 
 
 def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field with the path schedule of each flow that has several paths."""
     if scenario.mode == "multipath":
         return {"paths": paths}
     flows = [
