@@ -227,7 +227,8 @@ class LegSettings(Settings):
             if self.delay_varies:
                 words = f"with {self._varied} allowed: normal"
                 raise ValueError(f"jitter: uniform needs delay_ms; {words}")
-            for stage in (self, *(stage for _, stage in self.stages())):
+            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+            for stage in stages:
                 if stage.jitter_ms > stage.delay_ms:
                     raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
         return self

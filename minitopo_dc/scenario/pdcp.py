@@ -298,7 +298,7 @@ class Pdcp(Settings):
         by_loss = isinstance(duplication, Mapping) and duplication.get("loss_percent") is not None
         if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
             needs.add("reports")
-        usual = {
+        usual: dict[str, dict[str, Any]] = {
             "reports": {"report_ms": REPORT_MS},
             "flow_control": {"flow_control": {}},
             "echoes": {"echo_ms": ECHO_MS},

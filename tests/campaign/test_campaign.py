@@ -69,8 +69,8 @@ def test_cases_that_mean_the_same_scenario_share_their_runs(
     campaign = Campaign(tmp_path / "c", cases, seeds=(1, 2))
     runs = campaign.run(jobs=1)
     assert (len(runs), runs["run"].nunique(), len(ran)) == (4, 2, 2)
-    cases = [(scenario(seed=seed, leg=leg), {"leg": leg}) for leg in (1, 2) for seed in (3, 1)]
-    Campaign(tmp_path / "d", cases).run(jobs=1)  # without seeds: those of the scenarios, in order
+    legs = [(scenario(seed=seed, leg=leg), {"leg": leg}) for leg in (1, 2) for seed in (3, 1)]
+    Campaign(tmp_path / "d", legs).run(jobs=1)  # without seeds: those of the scenarios, in order
     assert [(one.seed, one.leg) for one in ran[2:]] == [(1, 1), (1, 2), (3, 1), (3, 2)]
 
 
