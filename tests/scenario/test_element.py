@@ -20,6 +20,14 @@ REPORT = {"legs": [WAY], "port": 49153}
 REPORTED = BEARER | {"pdcp": {"report_ms": 20}, "report": REPORT}
 
 
+def bearer(**fields: Any) -> dict[str, Any]:
+    return {"transmit": [BEARER | fields]}
+
+
+def reports(*ways: dict[str, Any]) -> dict[str, Any]:
+    return {"transmit": [REPORTED | {"report": REPORT | {"legs": ways}}]}
+
+
 def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
     settings = ElementSettings.check(GOOD | {"transmit": [BEARER, REPORTED]}, "test")
     settings.save(tmp_path / "element.yaml")
@@ -30,34 +38,19 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
     ("change", "words"),
     [
         ({"legs": [LEG, LEG]}, "each leg may be given once"),
-        ({"transmit": [BEARER | {"legs": [1, 2]}]}, r"bearer 1: unknown leg 2; known: \[1\]"),
-        ({"transmit": [BEARER | {"legs": [1, 1]}]}, "bearer 1: names a leg twice"),
+        (bearer(legs=[1, 2]), r"bearer 1: unknown leg 2; known: \[1\]"),
+        (bearer(legs=[1, 1]), "bearer 1: names a leg twice"),
         ({"legs": [LEG | {"interface": "a b"}]}, "legs.0.interface"),
         ({"legs": [LEG | {"leg": 256}]}, "legs.0.leg: 256; allowed: 255"),
         ({"legs": [LEG | {"radio": {"rate_mbps": -1}}]}, "legs.0.radio.rate_mbps"),
-        ({"transmit": [BEARER | {"pdcp": {"sn_bits": 13}}]}, "12, 16 or 18"),
-        ({"transmit": [BEARER | {"match": {"source_port": 80}}]}, "needs protocol: tcp or udp"),
-        (
-            {"transmit": [BEARER | {"match": {"source": "fd00:10::2"}}]},
-            "bearer 1: matches IPv6, which needs ip_version: 6",
-        ),
-        ({"transmit": [BEARER | {"pdcp": {"report_ms": 20}}]}, "report: pdcp.report_ms needs the"),
-        (
-            {"transmit": [BEARER | {"pdcp": {"data_recovery": True}}]},
-            "report: pdcp.report_ms needs",
-        ),
-        (
-            {"transmit": [REPORTED | {"report": REPORT | {"legs": [WAY, WAY | {"leg": 2}]}}]},
-            r"bearer 1: unknown leg 2; known: \[1\]",
-        ),
-        (
-            {"transmit": [REPORTED | {"report": REPORT | {"legs": [WAY | {"source": "fd00::2"}]}}]},
-            "source and destination must be of one IP version",
-        ),
-        (
-            {"transmit": [REPORTED | {"report": REPORT | {"legs": []}}]},
-            "transmit.0.report.legs: has 0 items; allowed: 1",
-        ),
+        (bearer(pdcp={"sn_bits": 13}), "12, 16 or 18"),
+        (bearer(match={"source_port": 80}), "needs protocol: tcp or udp"),
+        (bearer(match={"source": "fd00:10::2"}), "bearer 1: matches IPv6, which needs ip_version"),
+        (bearer(pdcp={"report_ms": 20}), "report: pdcp.report_ms needs the"),
+        (bearer(pdcp={"data_recovery": True}), "report: pdcp.report_ms needs"),
+        (reports(WAY, WAY | {"leg": 2}), r"bearer 1: unknown leg 2; known: \[1\]"),
+        (reports(WAY | {"source": "fd00::2"}), "source and destination must be of one IP version"),
+        (reports(), "transmit.0.report.legs: has 0 items; allowed: 1"),
         ({"ip_version": 5}, "ip_version: 5; allowed: 4 or 6"),
         ({"queue": 1}, "queue: unknown field; known: host, legs"),
     ],
