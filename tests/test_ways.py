@@ -52,6 +52,12 @@ def test_a_run_has_its_series_as_tables(one: Run, name: str) -> None:
     assert "time_s" in table
 
 
+def test_a_call_has_its_frames_as_rows() -> None:
+    call = dc.run(BASE.evolve(workload={"kind": "realtime", "duration_s": 0.5}))
+    assert len(call.rows) == call.frames
+    assert call.rows["delay_ms"].max() == pytest.approx(call.frame_delay_max_ms)
+
+
 def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
     with pytest.raises(dc.InputError, match="pdcp: a run of mpquic-picoquic multipath has none"):
         one.pdcp  # noqa: B018
@@ -59,12 +65,6 @@ def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
         dc.run(BASE).paths  # noqa: B018
     with pytest.raises(dc.InputError, match="rows: the workload of this run is download, which"):
         one.rows  # noqa: B018
-
-
-def test_a_run_has_the_rows_of_its_workload_as_a_table() -> None:
-    call = dc.run(BASE.evolve(workload={"kind": "realtime", "duration_s": 0.5}))
-    assert len(call.rows) == call.frames
-    assert call.rows["delay_ms"].max() == pytest.approx(call.frame_delay_max_ms)
 
 
 def test_a_run_without_a_directory_is_gone_with_its_object(tmp_path: Path) -> None:

@@ -21,11 +21,6 @@ def cell(*background: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"legs": [1], "background": background, **fields}
 
 
-def test_a_leg_of_a_cell_may_have_rlc_with_the_cell_s_slots() -> None:
-    rlc = {"rate_mbps": 20, "rlc": {"slot_ms": 0.5}}
-    scenario(mode="sc", legs=[rlc], cells=[cell(slot_ms=0.5)])
-
-
 def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_python() -> None:
     """Files and identities of runs stay as they were."""
     assert "cells" not in scenario().model_dump(mode="json", exclude_defaults=True)
@@ -33,6 +28,8 @@ def test_a_scenario_without_cells_says_nothing_of_them_and_one_with_them_is_pyth
     assert core_name(shared) == "python: legs are in cells"
     assert Scenario.model_validate(shared.model_dump(mode="json")) == shared
     assert run_id(shared) != run_id(scenario())
+    rlc = {"rate_mbps": 20, "rlc": {"slot_ms": 0.5}}
+    scenario(mode="sc", legs=[rlc], cells=[cell(slot_ms=0.5)])  # slots of one length
 
 
 def test_a_recorded_load_is_kept_with_a_run_and_counts_by_its_content(tmp_path: Path) -> None:

@@ -35,18 +35,12 @@ def test_duplication_is_no_error_where_the_mode_says_so_or_nothing_is_split(mode
     assert Scenario.check(GOOD | DUPLICATED | {"mode": mode}, "test").mode == mode
 
 
-def test_a_missing_file_is_one_error(tmp_path: Path) -> None:
+def test_a_missing_file_trace_or_bracket_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.yaml: No such file"):
         Scenario.load(tmp_path / "none.yaml")
-
-
-def test_wrong_yaml_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("transport: tcp\nlegs: [\n")
     with pytest.raises(SettingsError, match=r"s\.yaml:3: "):
         Scenario.load(tmp_path / "s.yaml")
-
-
-def test_a_missing_trace_is_found_before_a_run() -> None:
     leg = {"downlink": {"trace": "/none/trace.csv"}}
     with pytest.raises(SettingsError, match=r"trace /none/trace\.csv: No such file"):
         Scenario.check(GOOD | {"legs": [LEG, leg]}, "test").read_traces()
@@ -112,14 +106,12 @@ def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_giv
     assert ("uplink_pdcp:" in text) == (uplink is not None)
 
 
-def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    scenario = Scenario.check(GOOD, "test")
-    hosts = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
-    assert len({leg.seed for host in hosts for leg in host.legs}) == 4
-
-
-def test_a_comparison_repeats_all_rows_with_the_next_seed(tmp_path: Path) -> None:
+def test_a_comparison_repeats_all_rows_with_the_next_seed_of_which_legs_have_their_own(
+    tmp_path: Path,
+) -> None:
     rows = [Scenario.check(GOOD | {"seed": 7, "mode": mode}, "test") for mode in ("sc", "dc")]
+    hosts = gnb_settings(rows[1], tmp_path), ue_settings(rows[1], tmp_path)
+    assert len({leg.seed for host in hosts for leg in host.legs}) == 4
     runs = RowCampaign(tmp_path, rows, repetitions=2).runs
     assert [(run.repetition, run.scenario.mode, run.scenario.seed) for run in runs] == [
         (1, "sc", 7),
@@ -144,12 +136,8 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
         "least-delay, t-Reordering 50 ms",
         "",
     ]
-
-
-def test_rows_that_differ_elsewhere_name_the_field() -> None:
-    row = {"transport": "quic", "mode": "sc", "legs": [{"downlink": {"rate_mbps": 9}}]}
-    rows = [row | {"congestion_control": name} for name in ("reno", "cubic")]
-    assert variants_of([Scenario.check(each, "test") for each in rows]) == [
+    controls = [rows[3] | {"congestion_control": name} for name in ("reno", "cubic")]
+    assert variants_of([Scenario.check(row, "test") for row in controls]) == [
         "congestion_control reno",
         "congestion_control cubic",
     ]

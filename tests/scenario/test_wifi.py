@@ -22,11 +22,8 @@ def radio(**fields: Any) -> Leg:
     return Leg.check({"wifi": {}} | fields, "leg")
 
 
-def test_without_fields_it_is_that_of_the_core_s_defaults() -> None:
+def test_every_field_reaches_the_core_whose_defaults_it_has() -> None:
     assert WifiSettings().parameters() == WifiParameters()
-
-
-def test_every_field_reaches_the_core() -> None:
     settings = WifiSettings(
         rate_mbps=13,
         aggregation="a-msdu",
@@ -55,12 +52,6 @@ def test_every_field_reaches_the_core() -> None:
     )
 
 
-def test_directions_need_not_be_given_and_have_the_defaults_of_any_leg() -> None:
-    one = radio()
-    assert one.downlink == one.uplink
-    assert (one.downlink.delay_ms, one.downlink.queue_packets) == (10, 100)
-
-
 def test_both_directions_are_legs_on_one_medium() -> None:
     one = radio(wifi={"rate_mbps": 13}, downlink={"delay_ms": 3}, uplink={"queue_packets": 7})
     assert one.wifi is not None
@@ -69,30 +60,23 @@ def test_both_directions_are_legs_on_one_medium() -> None:
     legs = [one.direction(name).build(name, path, uplink=name == "uplink") for name in ways]
     assert all(isinstance(each, WifiLeg) for each in legs)
     assert legs[0].mean_delay_ns == 3 * MS
-
-
-def test_a_direction_without_a_medium_is_refused() -> None:
+    plain = radio()
+    assert plain.downlink == plain.uplink
+    assert (plain.downlink.delay_ms, plain.downlink.queue_packets) == (10, 100)
     with pytest.raises(SettingsError, match="wifi: needs a scenario's leg"):
         LegSettings(wifi=WifiSettings()).build("seed")
-
-
-def test_its_capacity_is_what_a_direction_carries_alone() -> None:
-    assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
-
-
-def test_each_hop_has_the_leg_s_fields_but_for_its_own() -> None:
-    one = radio(wifi={"rate_mbps": 13, "retries": 3, "hops": [{}, {"rate_mbps": 26}]}).wifi
-    assert one is not None
-    assert [(hop.rate_mbps, hop.retries) for hop in one.every_hop()] == [(13, 3), (26, 3)]
 
 
 def test_a_path_carries_what_its_slowest_part_does() -> None:
     def rate(**wifi: Any) -> int:
         return radio(wifi=wifi).downlink.capacity().rate_at(0)
 
+    assert rate() == pytest.approx(61.5e6, rel=0.01)
     assert rate(hops=[{}, {"rate_mbps": 13}]) == rate(rate_mbps=13)
     assert rate(hops=3) == rate()
     assert rate(wired={"rate_mbps": 5, "delay_ms": 1}) == 5_000_000
+    hops = WifiSettings(rate_mbps=13, retries=3, hops=[{}, {"rate_mbps": 26}]).every_hop()
+    assert [(hop.rate_mbps, hop.retries) for hop in hops] == [(13, 3), (26, 3)]
 
 
 def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:
