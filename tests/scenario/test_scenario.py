@@ -123,8 +123,8 @@ def test_a_comparison_repeats_all_rows_with_the_next_seed_of_which_legs_have_the
 
 def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
     legs = [{"downlink": {"rate_mbps": 9}}] * 2
-    base = {"transport": "quic", "mode": "dc", "legs": legs, "clock": "virtual"}
-    rows = [
+    base: dict[str, Any] = {"transport": "quic", "mode": "dc", "legs": legs, "clock": "virtual"}
+    rows: list[dict[str, Any]] = [
         base | {"pdcp": {"split": "batch"}},
         base | {"pdcp": {"split": "least-delay"}},
         base | {"pdcp": {"split": "least-delay", "t_reordering_ms": 50}},
