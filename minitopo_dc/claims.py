@@ -43,8 +43,6 @@ INFINITE = math.inf
 
 
 class _Columns(dict[Any, Any]):
-    """The columns of a table by name; of one that is not there, NaN."""
-
     def __init__(self, wide: pd.DataFrame) -> None:
         import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
 

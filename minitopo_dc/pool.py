@@ -60,8 +60,6 @@ class Ended(NamedTuple):
 
 
 class _Worker:
-    """A process that makes one call after the other."""
-
     def __init__(self, call: Callable[..., Any], number: int) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self.place: int | None = None

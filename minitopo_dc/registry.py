@@ -276,7 +276,6 @@ def place_in_plugins(error: Exception, plugins: Iterable[str]) -> str:
 
 
 def _place(error: Exception, is_shown: Callable[[str], bool]) -> str:
-    """Return the innermost line of a file that is to be shown."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if is_shown(frame.filename):
             return f" ({frame.filename}:{frame.lineno})"

@@ -225,7 +225,6 @@ class Comparison:
             yield f"{way}: {len(runs)} {status}: {reason}"
 
     def _means(self) -> pd.Series[float]:
-        """Return the mean of each way that has one, the best first."""
         low = is_better_low(self.measure)
         return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
 
@@ -310,7 +309,6 @@ def _kept(thing: Kept, *, named: bool) -> Kept:
 
 
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of means as texts: the mean with the half of its interval, and the runs."""
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
     texts = list(map(with_reach, table[measure], reach))

@@ -176,7 +176,6 @@ def spread(points: Sequence[Any], kept: int) -> list[Any]:
 
 
 def _check(points: int, factors: Mapping[str, Factor]) -> None:
-    """Refuse a design without points or factors, and a factor without a range."""
     if points < 1 or not factors:
         count = f"{points} points, {len(factors)} factors"
         raise InputError(f"design: {count}; allowed: 1 or more of each")

@@ -80,7 +80,6 @@ def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
 
 
 def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
-    """Perform one run at a time, in this process."""
     if any(scenario.clock == "real" for scenario in scenarios.values()):
         clean_killed("real")
     for name, scenario in scenarios.items():

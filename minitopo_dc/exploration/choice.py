@@ -156,7 +156,6 @@ class Choice:
         return {name: base.evolve(**changes) for name, changes in self._changes().items()}
 
     def _changes(self) -> dict[str, dict[str, Any]]:
-        """Return by its name what each way changes in the scenario over Dual Connectivity."""
         changes: dict[str, dict[str, Any]] = {}
         for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
             of_kernel = {} if one == QUIC[0] else {"transport": one}

@@ -101,7 +101,6 @@ def _mean(values: Any) -> float:
 
 
 def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
-    """Draw what the client received over time, each curve with its name at its end."""
     looks = plots.looks(run.way for run in runs)
     for run in runs:
         look = looks[run.way]
@@ -115,7 +114,6 @@ def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
 
 
 def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:
-    """Draw stacked bars, a bar a way, with the name of each part above them, and their sum."""
     sums = np.zeros(len(next(iter(parts.values()), ())))
     for (name, values), colour in zip(parts.items(), colours, strict=False):
         axes.barh(range(len(sums)), values, THICK, left=sums, color=colour, label=name)
@@ -254,7 +252,6 @@ class Explorer:
 
 
 def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
-    """Return what has to be known of the numbers, and why ways have none."""
     lines = [words for way in choice.ways().values() for words in cautions(way)]
     lines += [f"{run.way}: {run.status}: {run.reason}" for run in runs if run.status != "ok"]
     return [*dict.fromkeys(lines)]
@@ -265,7 +262,6 @@ def _values(row: Row) -> dict[str, Any]:
 
 
 def _leg_row(leg: LegChoice) -> Row:
-    """Return the widgets of a leg; a trace takes the place of the rate."""
     row = {name: _slider(name, getattr(leg, name)) for name in ("rate_mbps", *OF_LEG)}
     trace = widgets.Dropdown(
         options=[(CONSTANT, ""), *((name, name) for name in TRACES)],
@@ -279,7 +275,6 @@ def _leg_row(leg: LegChoice) -> Row:
 
 
 def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
-    """Return a slider over the steps of a field, to which its first value is added."""
     steps = sorted({*STEPS[name], value})
     options = [(f"{step:g}", step) for step in steps]
     words = {"description": label or plots.label_of(name)}

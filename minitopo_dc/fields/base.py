@@ -207,7 +207,6 @@ class Settings(BaseModel):
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return all fields that are written to a file: those that are not `LeftOut`."""
         values: dict[str, Any] = handler(self)
         for name, default in _left_out(type(self)).items():
             if name in values and getattr(self, name) == default:
@@ -259,7 +258,6 @@ def changed(old: Any, value: Any, place: str) -> Any:
 
 @cache
 def _left_out(kind: type[Settings]) -> Mapping[str, Any]:
-    """Return the fields of a class that are `LeftOut`, with their defaults."""
     return {
         name: field.get_default(call_default_factory=True)
         for name, field in kind.model_fields.items()

@@ -102,7 +102,6 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 
 def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
-    """Return why a transport cannot keep a path schedule, or has no room for its paths; or None."""
     if flow.paths is None or not flow.has_several_paths:
         return _start_limit(runner, flow.paths)
     if not flow.paths.is_whole(legs) and not runner.takes_paths:
@@ -125,7 +124,6 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
 
 
 def _start_limit(runner: Runner, plan: PathPlan | None) -> str | None:
-    """Return why a transport cannot start as a plan says, or None."""
     if plan is None:
         return None
     for field in plan.start_fields:
@@ -174,7 +172,6 @@ def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
 
 
 def _names(is_able: Callable[[Runner], bool]) -> str:
-    """Return the names of the transports that can do something, for a message."""
     return ", ".join(runner.name for runner in all_runners() if is_able(runner))
 
 

@@ -121,7 +121,6 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
 def _element_legs(
     links: Sequence[Leg], direction: Direction, interface: str, seed: str
 ) -> Iterator[ElementLeg]:
-    """Yield the settings of legs or backhaul links, whose interfaces and seeds begin so."""
     for number, link in enumerate(links, start=1):
         wifi = link.wifi and WifiEnd(
             wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
@@ -176,7 +175,6 @@ def _bearers(
 
 
 def _report(port: int, legs: Sequence[int], direction: Direction, version: IpVersion) -> ReportPath:
-    """Return the path of a bearer's reports or echoes, back over the bearer's own legs."""
     reports = []
     for leg in legs:
         gnb, ue = (ip_address(leg_address(host, leg, version)) for host in ROUTERS)

@@ -233,7 +233,6 @@ class ElementSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _load(cls, values: Any) -> Any:
-        """Load the plugins first, as legs and bearers may name what they register."""
         return with_loaded_plugins(values)
 
     @model_validator(mode="after")

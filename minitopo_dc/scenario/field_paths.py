@@ -89,7 +89,6 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
 
 
 def _mapping(place: Any, path: str) -> dict[str, Any]:
-    """Return a place that has fields; raise PathError when it is a plain value."""
     if not isinstance(place, dict):
         raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
     return place

@@ -168,7 +168,6 @@ class Leg(Settings):
 
 
 def _signature() -> Signature:
-    """Return what a leg takes, with its defaults, for a notebook's completion."""
     fields = {name: LegSettings.model_fields[name] for name in Leg.BESIDE}
     fields |= {name: field for name, field in Leg.model_fields.items() if name not in fields}
     return Signature(
@@ -221,7 +220,6 @@ def _fields(direction: Any) -> Any:
 
 
 def _split(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a direction, and all others, of what is written of a leg."""
     below = {name: value for name, value in fields.items() if name in Leg.BESIDE}
     return below, {name: value for name, value in fields.items() if name not in below}
 

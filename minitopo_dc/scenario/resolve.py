@@ -91,7 +91,6 @@ def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
 
 
 def _with_offset(given: Scenario) -> Scenario:
-    """Return the scenario whose traces begin later by the offset of all of them."""
     if not given.trace_offset_s:
         return given
     legs = []
@@ -111,7 +110,6 @@ def _with_offset(given: Scenario) -> Scenario:
 
 
 def _with_mobility(given: Scenario) -> Scenario:
-    """Return the scenario whose legs are down, and lose all, by the events of mobility."""
     if not given.mobility:
         return given
     legs = list(given.legs)
@@ -140,7 +138,6 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
-    """Return the fields of a scenario whose paths or legs follow a plan."""
     assert scenario.handover is not None
     numbers = range(1, len(scenario.legs) + 1)
     events = [PathEvent(*event) for event in plan.events]
@@ -173,7 +170,6 @@ def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _down(leg: Leg, down: Sequence[Outage]) -> Leg:
-    """Return a leg that is down in both directions at these times, beside its own outages."""
     directions = {
         name: radio.model_copy(
             update={"outages": tuple(_union([*leg.outages, *radio.outages, *down]))}
