@@ -18,7 +18,7 @@ from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import Leg, LegSettings, Scenario
-from minitopo_dc.scenario.field_paths import check_path, set_value
+from minitopo_dc.scenario.field_paths import set_value
 from minitopo_dc.scenario.presets import NAMES, XN_MS, dual_connectivity
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
@@ -143,7 +143,6 @@ class Choice:
                 raise SettingsError(f"{words}: allowed: FIELD=VALUE, several with spaces between")
             if f"{path}.".startswith(CHOSEN):
                 raise SettingsError(f"{path}: the page chooses it; allowed: any other field")
-            check_path(path)
             yield path, value
 
     def ways(self) -> dict[str, Scenario]:

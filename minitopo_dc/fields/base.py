@@ -409,11 +409,9 @@ def error_text(item: ErrorDetails) -> str:
 def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """Return the message for an unknown field: where it has moved, similar and known names."""
     name, owners = str(place[-1]), _owners(cls, place)
-    places = owners if len(place) == 1 else (*owners, *_subclasses(Settings))
-    moves = (getattr(owner, "MOVED", {}) for owner in places)  # a program's settings have none
-    moved = next((places[name] for places in moves if name in places), None)
-    if moved is not None:
-        return f"write {moved}"
+    moved: dict[str, str] = getattr(cls, "MOVED", {})  # a program's settings have none
+    if name in moved:
+        return f"write {moved[name]}"
     known = dict.fromkeys(
         field for owner in owners for field in (*owner.model_fields, *getattr(owner, "BESIDE", ()))
     )
@@ -436,9 +434,3 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models_in(part)
-
-
-def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
-    for subclass in cls.__subclasses__():
-        yield subclass
-        yield from _subclasses(subclass)
