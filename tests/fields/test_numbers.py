@@ -53,15 +53,6 @@ def test_a_number_that_yaml_reads_as_another_is_refused_with_its_line(
         Scenario.load(file)
 
 
-@pytest.mark.parametrize("value", [True, False, "1_0", " 10", "10 ", "010", "1e", "", "ten"])
-@pytest.mark.parametrize("name", ["rate_mbps", "delay_ms", "queue_packets", "loss_percent"])
-def test_what_is_no_number_is_no_number_of_a_leg(name: str, value: object) -> None:
-    with pytest.raises(SettingsError, match=f"legs.0.downlink.{name}: .*no number in digits"):
-        Scenario.check(
-            {"transport": "quic", "mode": "sc", "legs": [{"downlink": {name: value}}]}, "s"
-        )
-
-
 class Numbers(Settings):
     """One field of each kind."""
 
@@ -72,7 +63,7 @@ class Numbers(Settings):
     inner: Numbers | None = None
 
 
-@pytest.mark.parametrize("value", [True, "0x1", "1_0", " 1"])
+@pytest.mark.parametrize("value", [True, False, "0x1", "1_0", " 1", "10 ", "010", "1e", "", "ten"])
 @pytest.mark.parametrize("name", ["whole", "real", "either"])
 def test_every_number_of_settings_is_checked(name: str, value: object) -> None:
     for values in ({name: value}, {"inner": {name: value}}, {"many": [value]}):

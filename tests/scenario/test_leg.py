@@ -166,11 +166,6 @@ def test_losses_can_be_switched_on_and_off_again(name: str, fields: dict[str, An
     assert sorted(arrivals(changes, sent, **fields)) == [sent[0], sent[2]]
 
 
-def test_a_change_without_errors_has_no_field_of_them() -> None:
-    radio = LegSettings.check(BASE | {"changes": [{"at_s": 1, "delay_ms": 30}]}, "test")
-    assert "block_error_percent" not in radio.model_dump(mode="json")["changes"][0]
-
-
 def test_an_outage_and_a_change_at_the_same_moment_are_both_made() -> None:
     found = arrivals([{"at_s": 1, "delay_ms": 20}], [S], outages=[[1, 2]])
     assert found == {S: 2 * S + MS + 20 * MS}
