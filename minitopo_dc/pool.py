@@ -136,8 +136,7 @@ class Pool:
                     ended = worker.end()
                     if isinstance(ended.outcome, Killed):
                         self._end([worker])
-                    elif left:
-                        worker.begin(*left.pop())
+                    self._start(left)
                     yield ended
         finally:
             self._end(self._busy())
@@ -147,14 +146,13 @@ class Pool:
 
     def _start(self, left: list[tuple[int, tuple[Any, ...]]]) -> None:
         """Give calls to processes that have none, and to new ones."""
-        for worker in [idle for idle in self._workers if idle.place is None]:
-            if left:
-                worker.begin(*left.pop())
-        while left and len(self._workers) < self._number:
-            used = {other.number for other in self._workers}
-            free = min(set(range(self._number)) - used)
-            self._workers.append(_Worker(self._call, free))
-            self._workers[-1].begin(*left.pop())
+        while left and len(busy := self._busy()) < self._number:
+            idle = [worker for worker in self._workers if worker not in busy]
+            if not idle:
+                free = set(range(self._number)) - {worker.number for worker in busy}
+                idle = [_Worker(self._call, min(free))]
+                self._workers += idle
+            idle[0].begin(*left.pop())
 
     def _end(self, workers: list[_Worker]) -> None:
         for worker in list(workers):

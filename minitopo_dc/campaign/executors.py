@@ -81,7 +81,7 @@ def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
 
 def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     if any(scenario.clock == "real" for scenario in scenarios.values()):
-        clean_killed("real")
+        clean_killed()
     for name, scenario in scenarios.items():
         if time.monotonic() >= until:
             return

@@ -131,10 +131,3 @@ def check_cells(
                     f"{where} {number} has rlc.slot_ms {radio.rlc.slot_ms:g}; "
                     f"allowed: the cell's slot_ms, {cell.slot_ms:g}"
                 )
-
-
-def check_offset(offset_s: float, legs: Sequence[Leg]) -> None:
-    """Refuse a trace offset where no leg has a trace, with a ValueError."""
-    radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
-    if offset_s and not any(radio.has_trace for radio in radios):
-        raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")

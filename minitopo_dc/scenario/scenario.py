@@ -32,7 +32,6 @@ from minitopo_dc.scenario.checks import (
     check_bearers,
     check_cells,
     check_handover,
-    check_offset,
     check_policy,
 )
 from minitopo_dc.scenario.flow import (
@@ -233,7 +232,9 @@ class Scenario(Settings):
                 check_bearers(resolved, f"flows.{number}.", self.legs)
             elif self.mode in DUAL_CONNECTIVITY:
                 check_bearers(resolved, "", self.legs)
-        check_offset(self.trace_offset_s, self.legs)
+        radios = (radio for leg in self.legs for radio in (leg.downlink, leg.uplink))
+        if self.trace_offset_s and not any(radio.has_trace for radio in radios):
+            raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")
         check_cells(self.cells, self.legs, self.handover)
         if self.handover is not None:
             scheduled = bool(self.paths) or any(flow.paths for flow in self.flows)

@@ -80,6 +80,8 @@ OF_MODES_AND_WHOLE_SCENARIOS = [
     ({"legs": []}, "legs"),
     ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
     ({"legs": [LEG]}, "mode dc needs at least two legs"),
+    ({"mode": "flows"}, "mode flows needs a list of flows"),
+    (flow() | {"mobility": [{"at_s": 1, "scg_failure": 2}]}, "mobility: mode flows has none"),
     ({"leg": 5}, "leg: 5 does not exist; allowed: 1 to 4"),
     ({"workload": {"size_mb": 0}}, "size_mb"),
     ({"timeout_s": 1e9}, "timeout_s: .*; allowed: .* to 86,400"),
@@ -182,6 +184,11 @@ OF_LEGS = [
     (radio(queue_ms=5, queue_bytes=1000), "queue_ms: needs rate_mbps or trace_mean_mbps, and no"),
     (leg(downlink={"trace": "t", "queue_ms": 5}), "queue_ms: needs rate_mbps or trace_mean_mbps"),
     (radio(trace_mean_mbps=5), "trace_mean_mbps: needs a trace"),
+    (radio(offset_s=5), "offset_s: only a trace has one"),
+    (radio(loss_percent=1, burst_loss=BURSTS), "give loss_percent or burst_loss, not both"),
+    (radio(delay_curve="power", delay_trace="d"), "give delay_curve or delay_trace, not both"),
+    (radio(delay_curve="power", jitter="uniform"), "uniform needs delay_ms; with delay_curve"),
+    (radio(mtu_icmp=True), "mtu_icmp: needs mtu_bytes"),
     (rlc(mode="tm"), "rlc.mode: .*'am' or 'um'"),
     (rlc(block_error_percent=101), "rlc.block_error_percent"),
     (rlc(slot_ms=2), "rlc.slot_ms: must be one of 1, 0.5, 0.25, 0.125, 0.0625"),
@@ -229,6 +236,7 @@ OF_CELLS = [
     (cell(FULL | {"users": 0}), "users: 0; allowed: 1 to 1,000"),
     (cell(FULL | {"kind": "bursty"}), "kind: .*'full', 'on-off', 'poisson' or 'trace'"),
     (rlc(slot_ms=0.5) | cell(legs=[2]), "rlc.slot_ms 0.5; allowed: the cell's slot_ms, 1"),
+    (cell() | multipath(handover={"case": "sp"}), "cells: handover.case: sp makes one leg of all"),
     (wifi() | cell(legs=[2]), "leg 2 has wifi; allowed: rate_mbps or trace"),
 ]
 OF_PATHS = [
