@@ -198,6 +198,7 @@ def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         ("disturbed ok", Retries(), {"disturbed_attempts": 1}),
         ("disturbed disturbed", Retries(), {"disturbed_attempts": 1}),
         ("disturbed", Retries(disturbed=0), {}),
+        ("disturbed disturbed ok", Retries(disturbed=2), {"disturbed_attempts": 2}),
         ("failed", Retries(), {}),
         ("failed disturbed ok", Retries(failed=1), {"failed_attempts": 1, "disturbed_attempts": 1}),
         ("unsupported", Retries(failed=3, disturbed=3), {}),
