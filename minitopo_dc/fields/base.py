@@ -108,17 +108,14 @@ def _checking_numbers(schema: Any, quantity: Quantity | None = None) -> Any:
     if isinstance(function, dict) and function.get("function") in _READERS:
         return schema  # of a class of settings within this one
     if schema.get("type") == "model-fields":
-        return schema | {"fields": _checking_fields(schema["fields"])}
+        fields = {
+            name: _checking_numbers(field, FIELD_QUANTITIES.get(name) or quantity_of(name))
+            for name, field in schema["fields"].items()
+        }
+        return schema | {"fields": fields}
     return {
         key: part if key in NO_SCHEMAS else _checking_numbers(part, quantity)
         for key, part in schema.items()
-    }
-
-
-def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _checking_numbers(field, FIELD_QUANTITIES.get(name) or quantity_of(name))
-        for name, field in fields.items()
     }
 
 

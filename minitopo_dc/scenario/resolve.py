@@ -7,7 +7,7 @@ these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -156,26 +156,26 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
             followed = PathPlan(plan.initial, tuple(events))
             down += _unused(followed, number, len(rates[0]) * STEP_S, changed_s)
         legs.append(_down(leg, down))
-    return _plain(scenario) | {"legs": tuple(legs)} | _with_paths(scenario, paths)
-
-
-def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
+    fields = _plain(scenario) | {"legs": tuple(legs)}
     if scenario.mode == "multipath":
-        return {"paths": paths}
+        return fields | {"paths": paths}
     flows = [
         flow.model_dump() | ({"paths": paths} if flow.mode == "multipath" else {})
         for flow in scenario.flows
     ]
-    return {"flows": flows}
+    return fields | {"flows": flows}
 
 
 def _down(leg: Leg, down: Sequence[Outage]) -> Leg:
-    directions = {
-        name: radio.model_copy(
-            update={"outages": tuple(_union([*leg.outages, *radio.outages, *down]))}
-        )
-        for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink))
-    }
+    directions = {}
+    for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink)):
+        union: list[Outage] = []  # those that overlap or touch are one
+        for begin, end in sorted([*leg.outages, *radio.outages, *down]):
+            if union and begin <= union[-1][1]:
+                union[-1] = (union[-1][0], max(end, union[-1][1]))
+            else:
+                union.append((begin, end))
+        directions[name] = radio.model_copy(update={"outages": tuple(union)})
     return leg.model_copy(update={"outages": (), **directions})
 
 
@@ -188,17 +188,6 @@ def _unused(plan: PathPlan, leg: int, end_s: float, changed_s: float) -> list[Ou
     used = [m for begin, end in periods for m in (begin + changed_s if begin else begin, end)]
     edges = [0.0, *(min(moment, end_s) for moment in used), end_s]
     return [(begin, end) for begin, end in list(pairwise(edges))[::2] if end > begin]
-
-
-def _union(outages: Sequence[Outage]) -> list[Outage]:
-    """Return the same times as outages that neither overlap nor touch, ascending."""
-    made: list[Outage] = []
-    for begin, end in sorted(outages):
-        if made and begin <= made[-1][1]:
-            made[-1] = (made[-1][0], max(end, made[-1][1]))
-        else:
-            made.append((begin, end))
-    return made
 
 
 def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:

@@ -291,7 +291,7 @@ class Scenario(Settings):
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """Pickle as plain values: another process loads the plugins before their classes."""
-        return _restored, (self.model_dump(mode="json"),)
+        return type(self).model_validate, (self.model_dump(mode="json"),)
 
     def on_clock(self, clock: Clock) -> Self:
         """Return the same scenario on a clock; itself where that is its own.
@@ -437,7 +437,3 @@ class Scenario(Settings):
     def label(self) -> str:
         """Return transport and mode, as one name of a file or of a curve."""
         return f"{self.transport}-{self.mode}"
-
-
-def _restored(values: dict[str, Any]) -> Scenario:
-    return Scenario.model_validate(values)
