@@ -148,7 +148,7 @@ WATCH_S = 5.0
 def received(
     waiting: dict[Future[Packed], str], working: Path, watch: Watch = lambda _: None
 ) -> Results:
-    """Yield runs that were `submitted` as they end; one that is lost does not end the others.
+    """Yield runs that were submitted as they end; one that is lost does not end the others.
 
     Args:
         waiting: the identity of each run by its future; those that have ended are removed.

@@ -157,7 +157,7 @@ def test_the_command_runs_it_and_writes_the_report(
     assert (facts["cases"], facts["seeds"], facts["labels"]) == (4, [1, 2], ["batch", "way"])
 
 
-def test_reading_results_never_runs_the_file(
+def test_reading_results_never_runs_the_file_and_follows_no_hostile_table(
     write: Write, reports: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write()
@@ -173,6 +173,16 @@ def test_reading_results_never_runs_the_file(
     assert main(["campaign", "report", str(root), "--file", str(path)]) == 0
     assert reports[-1]["sections"][0][0] == "Runs"
     assert "2 runs, 2 ok" in capsys.readouterr().out
+    table = load(root)
+    table["status"], table["run"] = "missing", "../../elsewhere"  # which leads nowhere
+    table.to_parquet(root / "runs.parquet")
+    assert (load(root)["status"] == "missing").all()
+    (root / "runs.parquet").write_bytes(b"no table")
+    with pytest.raises(InputError, match=r"runs\.parquet: "):
+        load(root)
+    (root / "campaign.json").write_text('{"title": 1}')
+    with pytest.raises(InputError, match=r"campaign\.json: title: 1 is no text"):
+        load(root)
 
 
 def test_a_dry_run_tells_how_long_runs_on_the_real_clock_take(
@@ -200,22 +210,6 @@ def test_a_wrong_choice_is_one_line(
     assert main(["campaign", "run", str(write()), *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
-
-
-@pytest.mark.usefixtures("reports")
-def test_a_hostile_table_leads_nowhere(write: Write, tmp_path: Path) -> None:
-    root = tmp_path / "c"
-    assert main(["campaign", "run", str(write()), *QUICK, "--output", str(root)]) == 0
-    table = load(root)
-    table["status"], table["run"] = "missing", "../../elsewhere"
-    table.to_parquet(root / "runs.parquet")
-    assert (load(root)["status"] == "missing").all()
-    (root / "runs.parquet").write_bytes(b"no table")
-    with pytest.raises(InputError, match=r"runs\.parquet: "):
-        load(root)
-    (root / "campaign.json").write_text('{"title": 1}')
-    with pytest.raises(InputError, match=r"campaign\.json: title: 1 is no text"):
-        load(root)
 
 
 @pytest.mark.usefixtures("reports")
