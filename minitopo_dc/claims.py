@@ -43,8 +43,6 @@ INFINITE = math.inf
 
 
 class _Columns(dict[Any, Any]):
-    """The columns of a table by name; of one that is not there, NaN."""
-
     def __init__(self, wide: pd.DataFrame) -> None:
         import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
 
@@ -187,7 +185,11 @@ def number(
     def value(*arrays: Any) -> float:
         return float(function(*arrays))
 
-    columns = _by_seed(of, known)
+    parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
+    by_seed = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
+    whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
+    # By column, seed and point; a point without any of a column has its median.
+    columns = np.where(np.isnan(by_seed).all(axis=1, keepdims=True), whole, by_seed)
     middle = value(*columns_of(known))
     if len(known) > 1:
         interval = bootstrap_interval(columns, value)
@@ -253,14 +255,6 @@ def columns_of(table: pd.DataFrame) -> list[Values]:
 def _unknown(text: str, source: str, least: float, most: float) -> Claim:
     nothing = Interval(math.nan, math.nan, "none")
     return Claim(text, source, least, most, math.nan, nothing, 0)
-
-
-def _by_seed(of: Points, known: pd.DataFrame) -> Values:
-    """Return values by column, seed and point; a point without any of a column has its median."""
-    parts = [part.reindex(index=known.index, columns=known.columns) for part in of.by_seed]
-    values = np.stack([part.to_numpy(dtype=float).T for part in parts], axis=1)
-    whole = known.to_numpy(dtype=float).T[:, np.newaxis, :]
-    return np.where(np.isnan(values).all(axis=1, keepdims=True), whole, values)
 
 
 def summary(tables: Iterable[pd.DataFrame]) -> str:

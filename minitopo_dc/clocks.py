@@ -69,12 +69,8 @@ def attempt(scenario: Scenario, directory: Path) -> RunResult:
 
 
 def default_clock() -> Clock:
-    """Return the real clock where it can run; else the virtual one, and print the reason.
-
-    The reason goes to standard error.
-    """
-    reason = real_clock_obstacle()
-    if reason is None:
+    """Return the real clock where it can run; else the virtual one, and print why."""
+    if (reason := real_clock_obstacle()) is None:
         return "real"
     print(f"minitopo-dc: {reason}: using the virtual clock", file=sys.stderr)  # noqa: T201
     return "virtual"
@@ -102,12 +98,11 @@ def unavailable_reason(scenario: Scenario) -> str | None:
     return reason
 
 
-def clean_killed(clock: Clock) -> None:
+def clean_killed() -> None:
     """Remove the hosts and processes that a killed run on the real clock has left."""
-    if clock == "real":
-        from minitopo_dc.real.run_registry import clean
+    from minitopo_dc.real.run_registry import clean
 
-        clean()
+    clean()
 
 
 MAX_JOBS = 1024
@@ -139,8 +134,7 @@ def require_clock(clock: Clock) -> None:
     Raises:
         SettingsError: the clock cannot run here; the message names what is lacking.
     """
-    reason = real_clock_obstacle() if clock == "real" else None
-    if reason is not None:
+    if clock == "real" and (reason := real_clock_obstacle()) is not None:
         raise SettingsError(f"clock real: {reason}; --clock virtual needs none of this")
 
 
@@ -151,8 +145,7 @@ def require_real(what: str) -> None:
         SettingsError: the real clock cannot run here; the message names `what`, and what is
             lacking.
     """
-    reason = real_clock_obstacle()
-    if reason is not None:
+    if (reason := real_clock_obstacle()) is not None:
         raise SettingsError(f"{what} needs the real clock: {reason}")
 
 

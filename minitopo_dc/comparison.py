@@ -163,25 +163,23 @@ class RowCampaign:
             ValueError: the text describes no comparison.
         """
         try:
-            pairs: dict[str, tuple[Any, Any]] = {
-                "repetitions": (before["repetitions"], self._repetitions)
-            }
+            pairs: dict[str, Any] = {"repetitions": (before["repetitions"], self._repetitions)}
             # Checked, so that a field that a later version adds has its default in an older file.
             rows = [Scenario.check(row, ASKED) for row in before["rows"]]
         except (KeyError, TypeError):
             raise ValueError(f"{ASKED} is not what a comparison was asked for") from None
-        names = [
+        theirs, mine = (
             ", ".join(f"{row.transport} {row.mode}" for row in both) for both in (rows, self._rows)
-        ]
-        pairs["rows"] = (names[0], names[1])
-        for old, new in zip(rows, self._rows, strict=True) if names[0] == names[1] else ():
+        )
+        pairs["rows"] = theirs, mine
+        for old, new in zip(rows, self._rows, strict=True) if theirs == mine else ():
             pairs |= differing_fields(old, new)
+        lines = [f"{name} {old}, here {new}" for name, (old, new) in pairs.items() if old != new]
         files = before.get("files", {})  # older comparisons did not keep them
-        return [f"{name} {old}, here {new}" for name, (old, new) in pairs.items() if old != new] + [
-            f"{path} has changed since its runs"
-            for path, digest in file_digests(self._rows).items()
-            if files.get(path, digest) != digest
-        ]
+        for path, digest in file_digests(self._rows).items():
+            if files.get(path, digest) != digest:
+                lines.append(f"{path} has changed since its runs")
+        return lines
 
 
 def scenario_of_row(base: Scenario, row: Mapping[str, Any]) -> Scenario:
@@ -238,13 +236,12 @@ def variants_of(scenarios: Sequence[Scenario]) -> list[str]:
         telling = [key for key in TELLING if key in differ]
         if sum(all(fields.get(key) == mine[key] for key in telling) for fields in same) > 1:
             telling = differ
-        variants.append(", ".join(_setting_text(key, mine[key]) for key in telling))
+        words = []
+        for key in telling:
+            value = f"{mine[key]:g}" if isinstance(mine[key], float) else str(mine[key])
+            words.append(TELLING.get(key, f"{key} {{}}").format(value))
+        variants.append(", ".join(words))
     return variants
-
-
-def _setting_text(field: str, value: Any) -> str:
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return TELLING.get(field, f"{field} {{}}").format(shown)
 
 
 def differing_fields(first: Scenario, second: Scenario) -> dict[str, tuple[Any, Any]]:

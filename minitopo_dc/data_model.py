@@ -132,7 +132,9 @@ def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
         if not isinstance(number, int) or isinstance(number, bool) or number < UNVERSIONED:
             raise ValueError(f"data_model: {number!r:.40}; allowed: {UNVERSIONED} or more")
     except (FileNotFoundError, NotADirectoryError):
-        return _without_file(path)
+        if path.is_symlink():
+            raise DataModelError(f"{path}: leads to no file") from None
+        return UNVERSIONED
     except (OSError, ValueError, KeyError, TypeError) as error:
         why = getattr(error, "strerror", None) or error
         raise NoVersionError(f"{path}: says no version of the data model: {why}") from None
@@ -143,12 +145,6 @@ def _checked(directory: Path, path: Path, _version: tuple[int, ...]) -> int:
             f"({version.get('minitopo_dc', 'unknown')!s:.40}), or a newer one"
         )
     return number
-
-
-def _without_file(path: Path) -> int:
-    if path.is_symlink():
-        raise DataModelError(f"{path}: leads to no file")
-    return UNVERSIONED
 
 
 @cache

@@ -58,14 +58,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         `did you mean A or B?`, or an empty text where there is nothing to suggest.
     """
     known = list(known)
-    close = similar(name, known) or [one for one in known if _letters(name) in _words(one)]
+    words = {one: re.split(r"[-_.]", _letters(one)) for one in known}
+    close = similar(name, known) or [one for one in known if _letters(name) in words[one]]
     return f"did you mean {' or '.join(close[:MAX_NAMES])}?" if close else ""
 
 
 def _letters(name: str) -> str:
     """Return a name as it is compared: an option without its dashes, without capitals."""
     return name.lstrip("-").lower()
-
-
-def _words(name: str) -> list[str]:
-    return re.split(r"[-_.]", _letters(name))

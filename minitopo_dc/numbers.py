@@ -172,10 +172,7 @@ def rate_unit(text: str) -> Unit | None:
     for what could be several: `MBPS` and `mb/s` (bits or bytes), `KB/s` (1,000 or 1,024). Bits
     alone are a rate, too: `Mbit` is tc(8)'s notation.
     """
-    prefix, size, per = _parts(_PER_SECOND.sub("/s", text))
-    if not size or not (per or (size == 1 and "it" in text.lower())):
-        return None
-    return Unit(f"{prefix}{'B' if size > 1 else 'bit'}/s", _SIZES[prefix] * size)
+    return _data_unit(_PER_SECOND.sub("/s", text), is_rate=True)
 
 
 def size_unit(text: str) -> Unit | None:
@@ -183,29 +180,30 @@ def size_unit(text: str) -> Unit | None:
 
     A letter `b` alone is none: `10kb` may be meant as bytes.
     """
-    prefix, size, per = _parts(text)
-    if not size or per or (size == 1 and "it" not in text.lower()):
+    return _data_unit(text, is_rate=False)
+
+
+def _data_unit(text: str, *, is_rate: bool) -> Unit | None:
+    if letters := _LETTERS.fullmatch(_LOWER.sub(lambda it: f"{it[1].upper()}bps", text)):
+        prefix, bits, per = letters[1], 8 if letters[2] == "B" else 1, letters[3]
+        prefix = "k" if (prefix, bits) == ("K", 1) else prefix
+    elif (words := _WORDS.fullmatch(text)) and (words[1], words[2].lower()) != ("K", "byte"):
+        prefix, per = _PREFIXES[words[1].lower()], words[3]
+        bits = 8 if words[2].lower() == "byte" else 1
+    else:
         return None
-    return Unit(f"{prefix}{'B' if size > 1 else 'bit'}", _SIZES[prefix] * size)
+    is_spelled = bits == 1 and "it" in text.lower()  # and no `b`, which may be meant as bytes
+    fits = bool(per) or is_spelled if is_rate else not per and (bits > 1 or is_spelled)
+    if prefix not in _SIZES or not fits:
+        return None
+    name = f"{prefix}{'B' if bits > 1 else 'bit'}{'/s' if is_rate else ''}"
+    return Unit(name, _SIZES[prefix] * bits)
 
 
 def is_ambiguous(text: str) -> bool:
     """Return whether a text could be several units of data or rate, by its case of letters."""
     looks = re.fullmatch(r"[kmgt]?i?b(ytes?)?(ps|/s|/sec|)", text, re.IGNORECASE)
     return bool(looks) and rate_unit(text) is size_unit(text) is None
-
-
-def _parts(text: str) -> tuple[str, int, str]:
-    """Return prefix, bits of one without a prefix (0: none or several), and what it is per."""
-    if letters := _LETTERS.fullmatch(_LOWER.sub(lambda it: f"{it[1].upper()}bps", text)):
-        prefix, letter, per = letters.groups()
-        bits = 8 if letter == "B" else 1
-        prefix = "k" if (prefix, bits) == ("K", 1) else prefix
-        return (prefix, bits, per) if prefix in _SIZES else ("", 0, "")
-    words = _WORDS.fullmatch(text)
-    if words is None or (words[1] == "K" and words[2].lower() == "byte"):
-        return "", 0, ""
-    return _PREFIXES[words[1].lower()], 8 if words[2].lower() == "byte" else 1, words[3]
 
 
 TIME_UNITS = tuple(_TIMES)
@@ -216,17 +214,13 @@ RATE_UNITS = (
 _SIZE_UNITS = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
-def _percent(text: str) -> Unit | None:
-    return Unit("%", 1) if text == "%" else None
-
-
 QUANTITIES: Final[dict[str, Quantity]] = {
     "ms": Quantity(time_unit, "ms", TIME_UNITS),
     "s": Quantity(time_unit, "s", TIME_UNITS),
     "mbps": Quantity(rate_unit, "Mbit/s", RATE_UNITS),
     "bytes": Quantity(size_unit, "B", _SIZE_UNITS),
     "mb": Quantity(size_unit, "MB", _SIZE_UNITS),
-    "percent": Quantity(_percent, "%", ("%",)),
+    "percent": Quantity(lambda text: Unit("%", 1) if text == "%" else None, "%", ("%",)),
 }
 """Quantities by the end of field names: `delay_ms` ends with `ms`."""
 WITH_UNIT = re.compile(

@@ -60,8 +60,6 @@ class Ended(NamedTuple):
 
 
 class _Worker:
-    """A process that makes one call after the other."""
-
     def __init__(self, call: Callable[..., Any], number: int) -> None:
         self.connection, theirs = SPAWN.Pipe()
         self.place: int | None = None
@@ -130,15 +128,15 @@ class Pool:
         try:
             while left or self._busy():
                 self._start(left)
-                ready = wait([worker.connection for worker in self._busy()], _left_s(until))
+                left_s = None if math.isinf(until) else max(0.0, until - time.monotonic())
+                ready = wait([worker.connection for worker in self._busy()], left_s)
                 if not ready:
                     return
                 for worker in [busy for busy in self._busy() if busy.connection in ready]:
                     ended = worker.end()
                     if isinstance(ended.outcome, Killed):
                         self._end([worker])
-                    elif left:
-                        worker.begin(*left.pop())
+                    self._start(left)
                     yield ended
         finally:
             self._end(self._busy())
@@ -148,23 +146,18 @@ class Pool:
 
     def _start(self, left: list[tuple[int, tuple[Any, ...]]]) -> None:
         """Give calls to processes that have none, and to new ones."""
-        for worker in [idle for idle in self._workers if idle.place is None]:
-            if left:
-                worker.begin(*left.pop())
-        while left and len(self._workers) < self._number:
-            used = {other.number for other in self._workers}
-            free = min(set(range(self._number)) - used)
-            self._workers.append(_Worker(self._call, free))
-            self._workers[-1].begin(*left.pop())
+        while left and len(busy := self._busy()) < self._number:
+            idle = [worker for worker in self._workers if worker not in busy]
+            if not idle:
+                free = set(range(self._number)) - {worker.number for worker in busy}
+                idle = [_Worker(self._call, min(free))]
+                self._workers += idle
+            idle[0].begin(*left.pop())
 
     def _end(self, workers: list[_Worker]) -> None:
         for worker in list(workers):
             self._workers.remove(worker)
             worker.kill()
-
-
-def _left_s(until: float) -> float | None:
-    return None if math.isinf(until) else max(0.0, until - time.monotonic())
 
 
 @contextmanager
@@ -206,7 +199,9 @@ def _serve(connection: Connection, call: Callable[..., Any], number: int) -> Non
     _number = number
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's, which the parent has, too
     signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
-    follow_parent()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
     while True:
         try:
             arguments = connection.recv()
@@ -219,24 +214,15 @@ def _serve(connection: Connection, call: Callable[..., Any], number: int) -> Non
         connection.send(outcome)
 
 
+def _follow(parent: int) -> None:
+    """End with the parent process: else this one would hold its standard output open."""
+    wait([parent])
+    os._exit(1)
+
+
 def _sendable(error: Exception) -> Exception:
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:  # also one whose constructor wants more than its message
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
-
-
-def follow_parent() -> None:
-    """End this `multiprocessing` child process at once when its parent process ends.
-
-    A worker that outlived its parent would go on for minutes, and hold its standard output open.
-    """
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch(sentinel: int) -> None:
-        wait([sentinel])
-        os._exit(1)
-
-    threading.Thread(target=watch, args=(parent.sentinel,), daemon=True).start()

@@ -24,7 +24,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +34,6 @@ T = TypeVar("T")
 Added = TypeVar("Added")
 MIGRATION = 'if it was made for version 0.1, see "Plugins of version 0.1" in docs/plugins.md'
 """The end of an error message for a plugin made for an earlier version."""
-_IMPORTLIB = importlib.__file__
 
 
 class PluginError(InputError):
@@ -141,30 +140,17 @@ class Registry(Generic[T]):
         if not self._complete:
             self._complete = True  # at once, as a plugin may ask for names while it is imported
             try:
-                self._load_all()
+                for module in self._built_in:
+                    importlib.import_module(module)
+                load_entry_points(self._group)
             except BaseException:
                 self._complete = False
                 raise
         if self._found.keys() != set(self._names):
-            self._names = (*self._names_of(self._built_in), *self._others())
+            places = {module: place for place, module in enumerate(self._built_in)}
+            order = {name: places.get(_module(it), len(places)) for name, it in self._found.items()}
+            self._names = tuple(sorted(order, key=order.__getitem__))
         return self._names
-
-    def _load_all(self) -> None:
-        for module in self._built_in:
-            importlib.import_module(module)
-        load_entry_points(self._group)
-
-    def _names_of(self, modules: Sequence[str]) -> list[str]:
-        """Return the names that modules registered, in the order of the modules."""
-        return [
-            name
-            for module in modules
-            for name, thing in self._found.items()
-            if _module(thing) == module
-        ]
-
-    def _others(self) -> list[str]:
-        return [name for name, thing in self._found.items() if _module(thing) not in self._built_in]
 
     def get(self, name: str) -> T:
         """Return the thing that is registered under a name.
@@ -232,7 +218,8 @@ def load_entry_points(group: str) -> None:
         PluginError: one of them cannot be imported.
     """
     for point in entry_points(group=group):
-        with _explaining(f"entry point {point.name} of group {group} ({_package(point)})"):
+        package = point.dist.name if point.dist is not None else "unknown package"
+        with _explaining(f"entry point {point.name} of group {group} ({package})"):
             PACKAGES.add(point.module.partition(".")[0])
             point.load()
 
@@ -240,26 +227,22 @@ def load_entry_points(group: str) -> None:
 @functools.cache
 def _load(name: str) -> None:
     with _explaining(f"plugin {name}"):
-        if name.endswith(".py"):
-            _load_file(Path(name))
-        else:
+        if not name.endswith(".py"):
             importlib.import_module(name)
-
-
-def _load_file(path: Path) -> None:
-    """Import a file under a name of its own, so that it hides no module."""
-    digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
-    name = f"minitopo_dc_plugin_{path.stem}_{digest}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
+            return
+        # Under a name of its own, so that it hides no module.
+        own = (
+            f"minitopo_dc_plugin_{Path(name).stem}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+        )
+        spec = importlib.util.spec_from_file_location(own, name)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[own] = module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[own]
+            raise
 
 
 @contextmanager
@@ -269,13 +252,9 @@ def _explaining(what: str) -> Iterator[None]:
         yield
     except Exception as error:
         said = f"{what}: {failure_words(error)}"
-        raise PluginError(said + (f"; {MIGRATION}" if _has_moved(error) else "")) from error
-
-
-def _has_moved(error: Exception) -> bool:
-    """Return whether a plugin's import error is of a name that this package does not have."""
-    package = __name__.partition(".")[0]
-    return isinstance(error, ImportError) and (error.name or "").partition(".")[0] == package
+        if isinstance(error, ImportError) and f"{error.name}.".startswith(BUILT_IN):
+            said += f"; {MIGRATION}"  # a name that this package does not have
+        raise PluginError(said) from error
 
 
 def failure_words(error: Exception, limit: int | None = None) -> str:
@@ -286,29 +265,21 @@ def failure_words(error: Exception, limit: int | None = None) -> str:
         limit: of the characters of its words, which may hold a value; None: none.
     """
     words = " ".join(str(error).split())[:limit] or "no words"
-    return f"{type(error).__name__}: {words}{_place(error)}"
-
-
-def _place(error: Exception) -> str:
-    """Return the innermost line of a file but this one and Python's import machinery."""
-    frames = traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if not frame.filename.startswith("<") and frame.filename not in (__file__, _IMPORTLIB):
-            return f" ({frame.filename}:{frame.lineno})"
-    return ""
+    hidden = (__file__, importlib.__file__)  # and frozen parts of Python's import machinery
+    place = _place(error, lambda file: not file.startswith("<") and file not in hidden)
+    return f"{type(error).__name__}: {words}{place}"
 
 
 def place_in_plugins(error: Exception, plugins: Iterable[str]) -> str:
     """Return the innermost line of a user's file that an error came from; empty if from none."""
-    files = {name for name in plugins if name.endswith(".py")}
+    return _place(error, {name for name in plugins if name.endswith(".py")}.__contains__)
+
+
+def _place(error: Exception, is_shown: Callable[[str], bool]) -> str:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename in files:
+        if is_shown(frame.filename):
             return f" ({frame.filename}:{frame.lineno})"
     return ""
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "unknown package"
 
 
 def _module(thing: Any) -> str:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import html
-import math
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -91,8 +90,7 @@ class Run:
         Raises:
             InputError: no bearer had one, e.g. in mode multipath.
         """
-        self._require("pdcp", "ue-receive.csv")
-        return pdcp_series(self.directory)
+        return pdcp_series(self._with("pdcp", "ue-receive.csv"))
 
     @property
     def paths(self) -> pd.DataFrame:
@@ -101,14 +99,13 @@ class Run:
         Raises:
             InputError: the transport has no paths, e.g. in mode dc.
         """
-        self._require("paths", "paths.csv")
-        return path_rates(self.directory)
+        return path_rates(self._with("paths", "paths.csv"))
 
-    def _require(self, name: str, file: str) -> None:
+    def _with(self, name: str, file: str) -> Path:
         if not (self.directory / file).exists():
-            raise InputError(
-                f"{name}: a run of {self.result.transport} {self.result.mode} has none"
-            )
+            what = f"{self.result.transport} {self.result.mode}"
+            raise InputError(f"{name}: a run of {what} has none")
+        return self.directory
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -141,7 +138,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         rows = self._facts() if self.result.status == "ok" else {"reason": self.result.reason}
-        return _html_table(pd.DataFrame({repr(self).partition(":")[0]: pd.Series(rows)}))
+        table = pd.DataFrame({repr(self).partition(":")[0]: pd.Series(rows)})
+        return str(table.to_html(border=0))
 
     def _words(self) -> str:
         if self.result.status != "ok":
@@ -174,8 +172,8 @@ class Comparison:
         table = statistics.means(self.runs, ["way"], self.measure).set_index("way")
         table = table.reindex(list(self.ways)).rename(columns={"mean": self.measure})
         runs = self.runs.groupby("way")["status"].size()
-        table["runs"] = [f"{_count(table['n'].get(way))} of {runs[way]}" for way in table.index]
-        return table.drop(columns="n")
+        good = table.pop("n").fillna(0).astype(int)
+        return table.assign(runs=[f"{good[way]} of {runs[way]}" for way in table.index])
 
     @property
     def sentence(self) -> str:
@@ -188,15 +186,16 @@ class Comparison:
             self.runs, "way", first, second, measure=self.measure, pairs=["seed"]
         )
         name, unit = name_and_unit(self.measure)
+        is_goodput, is_low = self.measure == "goodput_mbps", is_better_low(self.measure)
         what = difference_sentence(
             (first, second),
             (self._means()[first], self._means()[second]),
             unit,
             Ratio.of(paired),
-            _better(self.measure),
-            low_is_better=is_better_low(self.measure),
+            "faster" if is_goodput else "lower" if is_low else "higher",
+            low_is_better=is_low,
         )
-        return what if self.measure == "goodput_mbps" else f"{name.capitalize()}: {what}"
+        return what if is_goodput else f"{name.capitalize()}: {what}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the means with their 95 % intervals; see `plots.comparison`."""
@@ -209,8 +208,16 @@ class Comparison:
         return "\n".join([_shown(self.table).to_string(), self.sentence, *self._not_ok()])
 
     def _repr_html_(self) -> str:
+        from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which runs need not)
+
         words = "".join(f"<p>{html.escape(text)}</p>" for text in (self.sentence, *self._not_ok()))
-        return _html_table(_shown(self.table)) + words + _html_picture(self.plot())
+        file, figure = BytesIO(), self.plot().get_figure(root=True)
+        assert figure is not None
+        figure.savefig(file, format="png", dpi=144)
+        pyplot.close(figure)  # else a notebook shows it once more below the cell
+        data = base64.b64encode(file.getvalue()).decode("ascii")
+        picture = f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'
+        return _shown(self.table).to_html(border=0) + words + picture
 
     def _not_ok(self) -> Iterator[str]:
         bad = self.runs[self.runs["status"] != "ok"]
@@ -218,7 +225,6 @@ class Comparison:
             yield f"{way}: {len(runs)} {status}: {reason}"
 
     def _means(self) -> pd.Series[float]:
-        """Return the mean of each way that has one, the best first."""
         low = is_better_low(self.measure)
         return self.table[self.measure].dropna().sort_values(ascending=low, kind="stable")
 
@@ -302,37 +308,9 @@ def _kept(thing: Kept, *, named: bool) -> Kept:
     return thing
 
 
-def _better(measure: str) -> str:
-    """Return the word for what is better in a measure."""
-    if measure == "goodput_mbps":
-        return "faster"
-    return "lower" if is_better_low(measure) else "higher"
-
-
 def _shown(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of means as texts: the mean with the half of its interval, and the runs."""
     measure = str(table.columns[0])
     reach = (table["high"] - table["low"]) / 2
     texts = list(map(with_reach, table[measure], reach))
     columns = {label_of(measure): texts, "runs ok": table["runs"]}
     return pd.DataFrame(columns, table.index).rename_axis(None)
-
-
-def _count(number: Any) -> int:
-    return 0 if number is None or math.isnan(number) else int(number)
-
-
-def _html_table(table: pd.DataFrame) -> str:
-    return str(table.to_html(escape=True, border=0))
-
-
-def _html_picture(axes: Axes) -> str:
-    from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which runs need not)
-
-    file = BytesIO()
-    figure = axes.get_figure(root=True)
-    assert figure is not None
-    figure.savefig(file, format="png", dpi=144)
-    pyplot.close(figure)  # else a notebook shows it once more below the cell
-    data = base64.b64encode(file.getvalue()).decode("ascii")
-    return f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'

@@ -40,6 +40,8 @@ def test_a_run_has_its_result_and_measures_as_attributes(one: Run) -> None:
     assert (one.status, one.transport) == ("ok", "mpquic-picoquic")
     assert one.goodput_mbps == pytest.approx(0.3 * 8 / one.completion_s)
     assert one.leg_bytes_1 == one.leg_bytes[0]
+    with pytest.raises(AttributeError, match=r"no godput_mbps.*goodput_mbps"):
+        one.godput_mbps  # noqa: B018
 
 
 @pytest.mark.parametrize("name", ["client", "legs", "pdcp", "paths", "connection"])
@@ -50,30 +52,24 @@ def test_a_run_has_its_series_as_tables(one: Run, name: str) -> None:
     assert "time_s" in table
 
 
-def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
-    with pytest.raises(dc.InputError, match="pdcp: a run of mpquic-picoquic multipath has none"):
-        one.pdcp  # noqa: B018
-    with pytest.raises(dc.InputError, match="paths: a run of quic-picoquic dc has none"):
-        dc.run(BASE).paths  # noqa: B018
-
-
-def test_a_run_refuses_a_name_that_is_no_measure_with_those_it_has(one: Run) -> None:
-    with pytest.raises(AttributeError, match=r"no godput_mbps.*goodput_mbps"):
-        one.godput_mbps  # noqa: B018
-
-
-def test_a_run_has_the_rows_of_its_workload_as_a_table() -> None:
+def test_a_call_has_its_frames_as_rows() -> None:
     call = dc.run(BASE.evolve(workload={"kind": "realtime", "duration_s": 0.5}))
     assert len(call.rows) == call.frames
     assert call.rows["delay_ms"].max() == pytest.approx(call.frame_delay_max_ms)
 
 
-def test_a_run_without_rows_says_what_its_workload_is(one: Run) -> None:
+def test_a_run_says_of_what_it_has_no_table(one: Run) -> None:
+    with pytest.raises(dc.InputError, match="pdcp: a run of mpquic-picoquic multipath has none"):
+        one.pdcp  # noqa: B018
+    with pytest.raises(dc.InputError, match="paths: a run of quic-picoquic dc has none"):
+        dc.run(BASE).paths  # noqa: B018
     with pytest.raises(dc.InputError, match="rows: the workload of this run is download, which"):
         one.rows  # noqa: B018
 
 
-def test_a_run_without_a_directory_is_gone_with_its_object() -> None:
+def test_a_run_without_a_directory_is_gone_with_its_object(tmp_path: Path) -> None:
+    dc.run(BASE, tmp_path / "mine")
+    assert (tmp_path / "mine" / "result.json").exists()
     run = dc.run(BASE)
     directory = run.directory
     assert (directory / "result.json").exists()
@@ -86,11 +82,6 @@ def test_a_mistake_leaves_no_directory(monkeypatch: pytest.MonkeyPatch, tmp_path
     with pytest.raises(dc.InputError):
         dc.run(BASE.evolve(transport="quic-picoquic", plugins=["no-such.py"]))
     assert not [*tmp_path.iterdir()]
-
-
-def test_a_run_is_kept_in_a_directory_that_is_named(tmp_path: Path) -> None:
-    dc.run(BASE, tmp_path / "mine")
-    assert (tmp_path / "mine" / "result.json").exists()
 
 
 def test_a_run_shows_itself(one: Run) -> None:
@@ -116,20 +107,11 @@ def test_a_comparison_has_a_row_a_way_with_its_interval(compared: Comparison) ->
 
 def test_a_comparison_shows_table_and_sentence(compared: Comparison) -> None:
     assert repr(compared).endswith(compared.sentence)
-    page = compared._repr_html_()
+    before, page = pyplot.get_fignums(), compared._repr_html_()
     assert "data:image/png;base64," in page
     assert compared.sentence in page
-
-
-def test_a_comparison_that_shows_itself_leaves_no_figure_for_the_notebook_to_show_again(
-    compared: Comparison,
-) -> None:
-    before = pyplot.get_fignums()
-    compared._repr_html_()
-    assert pyplot.get_fignums() == before
-
-
-def test_a_comparison_needs_two_ways() -> None:
+    assert pyplot.get_fignums() == before  # a notebook would show the figure again
+    assert "a: 1 failed: it broke" in repr(table_of(a=[10.0, None], b=[20.0, 21.0]))
     with pytest.raises(dc.InputError, match="ways: 1; allowed: two or more"):
         dc.compare({"DC": BASE})
 
@@ -180,7 +162,3 @@ def test_the_sentence_of_a_delay_prefers_the_lower_one() -> None:
     runs = compared.runs.rename(columns={"goodput_mbps": "delay_p95_ms"})
     sentence = Comparison(runs, compared.ways, Path()).sentence
     assert re.fullmatch(r"Delay.*: a is 50 % lower \(the same with 3 seeds\)\.", sentence)
-
-
-def test_a_failed_run_is_named_below_the_table() -> None:
-    assert "a: 1 failed: it broke" in repr(table_of(a=[10.0, None], b=[20.0, 21.0]))

@@ -115,7 +115,6 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
 
 
 def _row(base: Scenario, runner: Runner, name: str, variant: str, **fields: Any) -> Row:
-    """Return a row with the options of the base that its transport knows."""
     known = runner.options_type.model_fields
     options = {name: value for name, value in base.options.items() if name in known}
     fields = {"transport": runner.name, "options": options, **fields}

@@ -18,7 +18,6 @@ import pandas as pd
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.presets import queue_bits
-from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.workloads import Download
@@ -72,7 +71,8 @@ def position_of(base: Scenario) -> dict[str, float]:
     """
     radios = [leg.downlink for leg in base.legs]
     rates = np.array([_mean_mbps(radio) for radio in radios])
-    trips = np.array([_round_trip_ms(leg) for leg in base.legs])
+    trips = np.array([leg.downlink.delay_ms + leg.uplink.delay_ms for leg in base.legs])
+    trips[[radio.delay_varies for radio in radios] | (trips == 0)] = math.nan
     queues_ms = np.array([queue_bits(radio) for radio in radios]) / rates / 1000
     losses = [radio.mean_loss_percent() / 100 for radio in radios]
     fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
@@ -86,12 +86,6 @@ def position_of(base: Scenario) -> dict[str, float]:
         bdp_bits / PACKET_BITS * np.average(losses, weights=rates),
     )
     return dict(zip(COLUMNS, map(float, numbers), strict=True))
-
-
-def _round_trip_ms(leg: Leg) -> float:
-    """Return what both directions take; NaN: nothing, or they follow a capacity."""
-    trip_ms = leg.downlink.delay_ms + leg.uplink.delay_ms
-    return math.nan if leg.downlink.delay_varies or not trip_ms else trip_ms
 
 
 def _mean_mbps(radio: LegSettings) -> float:

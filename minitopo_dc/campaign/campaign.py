@@ -12,6 +12,7 @@ with what is missing.
 from __future__ import annotations
 
 import builtins
+import signal
 import sys
 import time
 from collections import Counter
@@ -182,14 +183,12 @@ class Campaign:
             save(self._table(rows), self._facts, self.directory)
 
 
-LINE_EVERY_S = 30.0
-"""The interval of lines where nothing shows a bar: often enough to see that it goes on."""
 MAX_REASONS = 5
 """The most runs whose reasons are printed; the table has them all."""
+LINE_EVERY_S = 30.0
+"""The interval of lines where nothing shows a bar: often enough to see that it goes on."""
 NOTEBOOK_WIDTH = 40
 """The length of a notebook's bar, in characters."""
-INTERRUPTED = 130
-"""The exit status of a program that Ctrl-C has ended: 128 plus the signal's number."""
 Show = Callable[[float, str], object]
 """A function that shows which share (0 to 1) is done, and what there is to say."""
 
@@ -228,7 +227,7 @@ class Bar:
             words = f"{self._done} of {self._runs} runs are done"
             _say(f"minitopo-dc: interrupted; {words}; the same lines go on with the others")
             if not hasattr(builtins, "__IPYTHON__"):  # which would explain how to exit
-                raise Interrupted(INTERRUPTED) from None
+                raise Interrupted(128 + signal.SIGINT) from None
 
     def end(self, result: RunResult) -> None:
         """Count a run that has ended and is kept, and tell why it failed."""
@@ -250,7 +249,6 @@ class Bar:
 
 
 def _say(line: str) -> None:
-    """Print a line that stays, above the bar of a terminal."""
     print(line, file=sys.stderr)  # noqa: T201
 
 

@@ -176,36 +176,31 @@ def spread(points: Sequence[Any], kept: int) -> list[Any]:
 
 
 def _check(points: int, factors: Mapping[str, Factor]) -> None:
-    """Refuse a design without points or factors, and a factor without a range."""
     if points < 1 or not factors:
         count = f"{points} points, {len(factors)} factors"
         raise InputError(f"design: {count}; allowed: 1 or more of each")
     for name, factor in factors.items():
-        if not _is_factor(factor):
+        if isinstance(factor, list):
+            is_right = bool(factor)
+        else:
+            low, high, *scale = factor
+            is_right = low < high and (scale in ([], ["linear"]) or (scale == ["log"] and low > 0))
+        if not is_right:
             raise InputError(
                 f"factor {name}: {factor}; allowed: (low, high) with low below high, (low, high, "
                 '"log") with low above 0, or a list of one level or more'
             )
 
 
-def _is_factor(factor: Factor) -> bool:
-    if isinstance(factor, list):
-        return bool(factor)
-    low, high, *scale = factor
-    return low < high and (scale in ([], ["linear"]) or (scale == ["log"] and low > 0))
-
-
 def _points(shares: Shares, factors: Mapping[str, Factor]) -> list[Point]:
+    def value_at(share: float, factor: Factor) -> Any:
+        if isinstance(factor, list):
+            return factor[min(int(share * len(factor)), len(factor) - 1)]
+        low, high, *scale = factor
+        exact = low * (high / low) ** share if scale == ["log"] else low + (high - low) * share
+        return float(f"{exact:.{DIGITS}g}")
+
     return [
-        {"point": number} | dict(zip(factors, map(_value_at, row, factors.values()), strict=True))
+        {"point": number} | dict(zip(factors, map(value_at, row, factors.values()), strict=True))
         for number, row in enumerate(shares.tolist(), start=1)
     ]
-
-
-def _value_at(share: float, factor: Factor) -> Any:
-    """Return a factor's value at a share, 0 to 1, of its range."""
-    if isinstance(factor, list):
-        return factor[min(int(share * len(factor)), len(factor) - 1)]
-    low, high, *scale = factor
-    exact = low * (high / low) ** share if scale == ["log"] else low + (high - low) * share
-    return float(f"{exact:.{DIGITS}g}")

@@ -110,7 +110,6 @@ class Plan:
 
 
 def _case(number: int, case: Any, own: Registered) -> tuple[Scenario, dict[str, Label]]:
-    """Return a case after a check of what it is made of."""
     match case:
         case (Scenario() as scenario, Mapping() as labels):
             pass

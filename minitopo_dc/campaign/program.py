@@ -52,15 +52,13 @@ class Program:
 
     def cases(self, version: str) -> list[Any]:
         """Return the cases of a version; ProgramError shows a mistake in making them."""
-        return self._listed("cases", version)
+        with _shown(self.path):
+            return list(self._module.cases(version))
 
     def seeds(self, version: str) -> list[int]:
         """Return the seeds of each case; empty: each has its scenario's own."""
-        return self._listed("seeds", version)
-
-    def _listed(self, name: str, version: str) -> list[Any]:
         with _shown(self.path):
-            return list(getattr(self._module, name, lambda _: ())(version))
+            return list(getattr(self._module, "seeds", lambda _: ())(version))
 
     def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
         """Return what `report(runs)` yields, titles and contents; empty without that function."""
@@ -174,17 +172,16 @@ def _shown(path: Path) -> Iterator[None]:
 
 def _as_python_shows(error: Exception, path: Path) -> str:
     """Return a traceback from the file's first line to the last one of the user's own files."""
+
+    def is_own(file: Path) -> bool:
+        installed = file.is_relative_to(PACKAGE) or "site-packages" in file.parts
+        return not installed and file.exists()
+
     shown = traceback.TracebackException.from_exception(error)
     begin = [place for place, frame in enumerate(shown.stack) if frame.filename == str(path)]
-    own = [place for place, frame in enumerate(shown.stack) if _is_own(frame.filename)]
+    own = [place for place, frame in enumerate(shown.stack) if is_own(Path(frame.filename))]
     shown.stack[:] = shown.stack[begin[0] : own[-1] + 1] if begin else []
     return f"{path} has a mistake\n{''.join(shown.format(chain=False)).rstrip()}"
-
-
-def _is_own(file: str) -> bool:
-    """Return whether a file is neither this package's nor an installed one."""
-    path = Path(file)
-    return not path.is_relative_to(PACKAGE) and "site-packages" not in path.parts and path.exists()
 
 
 def _mistake(error: Exception, runs: pd.DataFrame, values: Collection[str]) -> str | None:

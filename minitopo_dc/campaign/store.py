@@ -154,9 +154,13 @@ class Store:
         What it had written may be gone when it has ended: then there is space again. The free space
         that a file system reports need not be this user's (a quota, root's share).
         """
-        logs = (path for path in directory.rglob("*") if path.suffix in (".log", ".err", ".txt"))
-        ends = (_end(path) for path in logs if path.is_file())
-        if any(words in text for text in (reason, *ends) for words in FULL.values()):
+        texts = [reason]
+        for log in directory.rglob("*"):
+            if log.suffix in (".log", ".err", ".txt") and log.is_file():
+                with log.open("rb") as file:
+                    file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
+                    texts.append(file.read().decode("utf-8", "replace"))
+        if any(words in text for text in texts for words in FULL.values()):
             return True
         with tempfile.TemporaryFile(dir=self.working) as file:
             try:
@@ -172,12 +176,6 @@ FLOOR_BYTES = 1 << 20
 """With less free space a failed run counts as failed for want of it: one log may be so long."""
 LOG_END_BYTES = 10_000
 """The size of a log's end, in which a process says why it ended."""
-
-
-def _end(log: Path) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
-        return file.read().decode("utf-8", "replace")
 
 
 @contextmanager

@@ -116,14 +116,13 @@ def load(directory: str | Path) -> pd.DataFrame:
     with naming(path):
         with opened(path, MAX_TABLE, within=directory) as file:
             table = pd.read_parquet(file)
-        rows = [_completed(row, store) for row in table.astype(object).to_dict("records")]
+        rows: list[Row] = []
+        for row in table.astype(object).to_dict("records"):
+            rows.append({str(name): value for name, value in row.items()})
+            name = _RUN.fullmatch(row["run"]) if row["status"] == MISSING["status"] else None
+            result = store.read(name[1]) if name else None
+            if isinstance(result, RunResult):  # it has ended since the table was written
+                rows[-1] |= row_of(result)
         measures = [name for name in map(str, table) if name not in {*labels, *RESERVED}]
         kinds = table[labels].dtypes.to_dict()
         return make_table(rows, labels, measures, directory).astype(kinds)
-
-
-def _completed(row: Mapping[Any, Any], store: Store) -> Row:
-    """Return a row of a table, with what has become of its run if that was missing."""
-    name = _RUN.fullmatch(row["run"]) if row["status"] == MISSING["status"] else None
-    result = store.read(name[1]) if name else None
-    return {**row, **(row_of(result) if isinstance(result, RunResult) else {})}

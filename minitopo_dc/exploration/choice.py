@@ -18,7 +18,7 @@ from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import Leg, LegSettings, Scenario
-from minitopo_dc.scenario.field_paths import check_path, set_value
+from minitopo_dc.scenario.field_paths import set_value
 from minitopo_dc.scenario.presets import NAMES, XN_MS, dual_connectivity
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
@@ -143,7 +143,6 @@ class Choice:
                 raise SettingsError(f"{words}: allowed: FIELD=VALUE, several with spaces between")
             if f"{path}.".startswith(CHOSEN):
                 raise SettingsError(f"{path}: the page chooses it; allowed: any other field")
-            check_path(path)
             yield path, value
 
     def ways(self) -> dict[str, Scenario]:
@@ -156,7 +155,6 @@ class Choice:
         return {name: base.evolve(**changes) for name, changes in self._changes().items()}
 
     def _changes(self) -> dict[str, dict[str, Any]]:
-        """Return by its name what each way changes in the scenario over Dual Connectivity."""
         changes: dict[str, dict[str, Any]] = {}
         for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
             of_kernel = {} if one == QUIC[0] else {"transport": one}
@@ -177,10 +175,18 @@ class Choice:
         document = self.document()
         document["workload"] = document["workload"].copy()
         document["workload"].pop("kind")
-        lines = [f"        {_leg_code(leg)}," for leg in document.pop("legs")]
+        lines = []
+        for leg in document.pop("legs"):
+            code = repr(leg)  # of a leg with fields of both directions
+            if leg.keys() <= {"downlink", "uplink"}:
+                code = f"dc.Leg({_arguments(leg.pop('downlink') | leg)})"
+            lines.append(f"        {code},")
         size = ", ".join(f"{name}={value!r}" for name, value in document.pop("workload").items())
         rest = [f"    {name}={pformat(value, width=90)}," for name, value in document.items()]
-        ways = [f'    "{name}": {_way_code(way)},' for name, way in self._changes().items()]
+        ways = [
+            f'    "{name}": base' + (f".evolve({_arguments(way)})" if way else "") + ","
+            for name, way in self._changes().items()
+        ]
         return "\n".join(
             [
                 *("import minitopo_dc as dc", "", "base = dc.Scenario(", "    legs=["),
@@ -217,18 +223,6 @@ class Choice:
 
 def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _leg_code(leg: Mapping[str, Any]) -> str:
-    """Return a leg as Python has it; one with fields of both directions stays a mapping."""
-    if not leg.keys() <= {"downlink", "uplink"}:
-        return repr(leg)
-    values = leg["downlink"] | {name: leg[name] for name in leg if name == "uplink"}
-    return f"dc.Leg({_arguments(values)})"
-
-
-def _way_code(changes: Mapping[str, Any]) -> str:
-    return f"base.evolve({_arguments(changes)})" if changes else "base"
 
 
 def _arguments(values: Mapping[str, Any]) -> str:

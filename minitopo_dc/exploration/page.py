@@ -101,7 +101,6 @@ def _mean(values: Any) -> float:
 
 
 def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
-    """Draw what the client received over time, each curve with its name at its end."""
     looks = plots.looks(run.way for run in runs)
     for run in runs:
         look = looks[run.way]
@@ -115,7 +114,6 @@ def _rates(axes: Axes, runs: Sequence[Outcome]) -> None:
 
 
 def _stacks(axes: Axes, parts: Mapping[str, Sequence[float]], colours: Sequence[str]) -> None:
-    """Draw stacked bars, a bar a way, with the name of each part above them, and their sum."""
     sums = np.zeros(len(next(iter(parts.values()), ())))
     for (name, values), colour in zip(parts.items(), colours, strict=False):
         axes.barh(range(len(sums)), values, THICK, left=sums, color=colour, label=name)
@@ -240,8 +238,9 @@ class Explorer:
             if runs is None:
                 return
             self.outcomes, self.picture.value = runs, png_of(draw(runs))
-            self.notes.value = _paragraphs(_notes(choice, runs))
-            for name, text in zip(self.words, _texts(choice), strict=True):
+            self.notes.value = "<br>".join(map(html.escape, _notes(choice, runs)))
+            texts = choice.yaml(), choice.python(), choice.command()
+            for name, text in zip(self.words, texts, strict=True):
                 self.words[name].value = f'<pre style="{WORDS}">{html.escape(text)}</pre>'
             self.error.value = ""
             self.time.value = f"{time.monotonic() - since:.2f} s from the change to the picture"
@@ -252,28 +251,17 @@ class Explorer:
             self.error.value = f'<b style="color: #B2182B">{words}</b>'
 
 
-def _texts(choice: Choice) -> tuple[str, str, str]:
-    return choice.yaml(), choice.python(), choice.command()
-
-
 def _notes(choice: Choice, runs: Sequence[Outcome]) -> list[str]:
-    """Return what has to be known of the numbers, and why ways have none."""
     lines = [words for way in choice.ways().values() for words in cautions(way)]
     lines += [f"{run.way}: {run.status}: {run.reason}" for run in runs if run.status != "ok"]
     return [*dict.fromkeys(lines)]
 
 
-def _paragraphs(lines: Sequence[str]) -> str:
-    return "<br>".join(map(html.escape, lines))
-
-
 def _values(row: Row) -> dict[str, Any]:
-    """Return the values of widgets by their fields."""
     return {name: widget.value for name, widget in row.items()}
 
 
 def _leg_row(leg: LegChoice) -> Row:
-    """Return the widgets of a leg; a trace takes the place of the rate."""
     row = {name: _slider(name, getattr(leg, name)) for name in ("rate_mbps", *OF_LEG)}
     trace = widgets.Dropdown(
         options=[(CONSTANT, ""), *((name, name) for name in TRACES)],
@@ -287,7 +275,6 @@ def _leg_row(leg: LegChoice) -> Row:
 
 
 def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
-    """Return a slider over the steps of a field, to which its first value is added."""
     steps = sorted({*STEPS[name], value})
     options = [(f"{step:g}", step) for step in steps]
     words = {"description": label or plots.label_of(name)}
@@ -295,7 +282,6 @@ def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
 
 
 def _rest_row(choice: Choice) -> Row:
-    """Return the widgets of what is sent, and how."""
     controls = get_runner(QUIC[0]).congestion_controls
     splits = [name for name in policy_names() if name != "duplicate"]
     chosen = widgets.Dropdown(

@@ -19,7 +19,7 @@ import pandas as pd
 from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.exploration.choice import Choice
-from minitopo_dc.pool import Ended, Killed, Pool
+from minitopo_dc.pool import Killed, Pool
 from minitopo_dc.results import client_rate, leg_series
 from minitopo_dc.results.measures.pdcp import reordering_wait_ms
 from minitopo_dc.runs.check import check_rows
@@ -82,17 +82,11 @@ def mean_delays_ms(run: Path) -> dict[str, float]:
     Raises:
         ResultError: a file of the run is missing or broken.
     """
-    series = leg_series(run)
-    last = series.groupby("leg")["delivered_packets"].max()
-    there = pd.Series(
-        {
-            gauge: sum(
-                np.trapezoid(rows[gauge], rows["time_s"]) for _, rows in series.groupby("leg")
-            )
-            for gauge in ("queue_packets", "air_packets")
-        }
-    )
-    queue, air = 1000 * there / max(1, last.sum())
+    packets, there = 0, np.zeros(2)
+    for _, rows in leg_series(run).groupby("leg"):
+        packets += rows["delivered_packets"].max()
+        there += np.trapezoid(rows[["queue_packets", "air_packets"]], rows["time_s"], axis=0)
+    queue, air = (1000 * there / max(1, packets)).tolist()
     wait = reordering_wait_ms(run)
     return dict(zip(DELAYS, (queue, air, 0.0 if math.isnan(wait) else wait), strict=True))
 
@@ -134,19 +128,15 @@ def outcomes(choice: Choice, is_old: Callable[[], bool]) -> list[Outcome] | None
 
 
 def _lot(calls: Sequence[tuple[str, Scenario]]) -> list[Outcome]:
-    lot = sorted(_pool().results(calls, time.monotonic() + MOST_S), key=lambda call: call.place)
+    lot = dict(_pool().results(calls, time.monotonic() + MOST_S))
     if len(lot) < len(calls):
         raise MinitopoDcError(f"given up: not done after {MOST_S:g} s; a smaller size may be")
-    return [*map(_outcome, lot)]
-
-
-def _outcome(ended: Ended) -> Outcome:
-    if isinstance(ended.outcome, Killed):
-        raise MinitopoDcError(ended.outcome.reason)
-    if isinstance(ended.outcome, Exception):
-        raise ended.outcome
-    outcome: Outcome = ended.outcome
-    return outcome
+    for outcome in lot.values():
+        if isinstance(outcome, Killed):
+            raise MinitopoDcError(outcome.reason)
+        if isinstance(outcome, Exception):
+            raise outcome
+    return [lot[place] for place in range(len(calls))]
 
 
 class Newest:

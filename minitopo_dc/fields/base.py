@@ -108,17 +108,14 @@ def _checking_numbers(schema: Any, quantity: Quantity | None = None) -> Any:
     if isinstance(function, dict) and function.get("function") in _READERS:
         return schema  # of a class of settings within this one
     if schema.get("type") == "model-fields":
-        return schema | {"fields": _checking_fields(schema["fields"])}
+        fields = {
+            name: _checking_numbers(field, FIELD_QUANTITIES.get(name) or quantity_of(name))
+            for name, field in schema["fields"].items()
+        }
+        return schema | {"fields": fields}
     return {
         key: part if key in NO_SCHEMAS else _checking_numbers(part, quantity)
         for key, part in schema.items()
-    }
-
-
-def _checking_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _checking_numbers(field, FIELD_QUANTITIES.get(name) or quantity_of(name))
-        for name, field in fields.items()
     }
 
 
@@ -207,7 +204,6 @@ class Settings(BaseModel):
 
     @model_serializer(mode="wrap")
     def _written(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return all fields that are written to a file: those that are not `LeftOut`."""
         values: dict[str, Any] = handler(self)
         for name, default in _left_out(type(self)).items():
             if name in values and getattr(self, name) == default:
@@ -259,7 +255,6 @@ def changed(old: Any, value: Any, place: str) -> Any:
 
 @cache
 def _left_out(kind: type[Settings]) -> Mapping[str, Any]:
-    """Return the fields of a class that are `LeftOut`, with their defaults."""
     return {
         name: field.get_default(call_default_factory=True)
         for name, field in kind.model_fields.items()
@@ -411,11 +406,9 @@ def error_text(item: ErrorDetails) -> str:
 def _unknown(cls: type[BaseModel], place: tuple[int | str, ...]) -> str:
     """Return the message for an unknown field: where it has moved, similar and known names."""
     name, owners = str(place[-1]), _owners(cls, place)
-    places = owners if len(place) == 1 else (*owners, *_subclasses(Settings))
-    moves = (getattr(owner, "MOVED", {}) for owner in places)  # a program's settings have none
-    moved = next((places[name] for places in moves if name in places), None)
-    if moved is not None:
-        return f"write {moved}"
+    moved: dict[str, str] = getattr(cls, "MOVED", {})  # a program's settings have none
+    if name in moved:
+        return f"write {moved[name]}"
     known = dict.fromkeys(
         field for owner in owners for field in (*owner.model_fields, *getattr(owner, "BESIDE", ()))
     )
@@ -438,9 +431,3 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for part in get_args(annotation):
         yield from _models_in(part)
-
-
-def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
-    for subclass in cls.__subclasses__():
-        yield subclass
-        yield from _subclasses(subclass)

@@ -257,7 +257,6 @@ def _check_leg(where: str, leg: int, legs: int) -> None:
 
 
 def _event_error(event: PathEvent, status: dict[int, PathStatus]) -> str | None:
-    """Return why an event does not fit the paths that are open, or None."""
     now = f"at {event.at_s:g} s open: {_listed(status)}"
     if event.action == "open":
         return f"its path is open; {now}" if event.leg in status else None

@@ -69,46 +69,31 @@ def _telling(allowed: str, reason: str) -> WrapValidator:
     return WrapValidator(check)
 
 
-_rate = within(MIN_MBPS, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")
-_rate_or_none = within(0, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")
-_milliseconds = within(0, MAX_DELAY_MS, "ms")
-_milliseconds_above = within(0, MAX_DELAY_MS, "ms", above=True)
-_interval = within(1, MAX_DELAY_MS, "ms")
-_moment = within(0, YEAR_S, "s")
-_moment_above = within(0, YEAR_S, "s", above=True)
-_seconds = within(MIN_S, DAY_S, "s")
-_seconds_or_none = within(0, DAY_S, "s")
-_percent = within(0, 100, "%")
-_count = within(1, MAX_COUNT)
-_bytes = within(1, MAX_BYTES, "bytes")
-_seed = within(-MAX_SEED, MAX_SEED)
-_factor = within(0, MAX_COUNT)
-
 Direction = Literal["downlink", "uplink"]
 """The direction of a leg: from the network to the terminal, or back."""
 IpVersion = Literal[4, 6]
-Rate = Annotated[float, *_rate]
-RateOrNone = Annotated[float, *_rate_or_none]
+Rate = Annotated[float, *within(MIN_MBPS, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")]
+RateOrNone = Annotated[float, *within(0, MAX_MBPS, "Mbit/s", reason="is it in bit/s?")]
 """A rate in Mbit/s; 0: nothing passes."""
-Milliseconds = Annotated[float, *_milliseconds]
-MillisecondsAbove = Annotated[float, *_milliseconds_above]
-Interval = Annotated[float, *_interval]
+Milliseconds = Annotated[float, *within(0, MAX_DELAY_MS, "ms")]
+MillisecondsAbove = Annotated[float, *within(0, MAX_DELAY_MS, "ms", above=True)]
+Interval = Annotated[float, *within(1, MAX_DELAY_MS, "ms")]
 """The time in ms from one report or status to the next; at least a slot of 15 kHz (TS 38.211)."""
 WholeInterval = Annotated[int, *within(1, DAY_S * 1000, "ms")]
-Moment = Annotated[float, *_moment]
+Moment = Annotated[float, *within(0, YEAR_S, "s")]
 """A time in s after the start of the transfer, or into a trace."""
-MomentAbove = Annotated[float, *_moment_above]
-Seconds = Annotated[float, *_seconds]
+MomentAbove = Annotated[float, *within(0, YEAR_S, "s", above=True)]
+Seconds = Annotated[float, *within(MIN_S, DAY_S, "s")]
 """A duration in s. A day at most: far below what overflows poll(2), which counts ms in a C int."""
-SecondsOrNone = Annotated[float, *_seconds_or_none]
-Percent = Annotated[float, *_percent]
+SecondsOrNone = Annotated[float, *within(0, DAY_S, "s")]
+Percent = Annotated[float, *within(0, 100, "%")]
 Probability = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, *_count]
-Bytes = Annotated[int, *_bytes]
+Count = Annotated[int, *within(1, MAX_COUNT)]
+Bytes = Annotated[int, *within(1, MAX_BYTES, "bytes")]
 Number = Annotated[int, *within(1, 1_000_000)]
 """The number of a leg or a bearer: the message for one that does not exist says which do."""
-Seed = Annotated[int, *_seed]
-Factor = Annotated[float, *_factor]
+Seed = Annotated[int, *within(-MAX_SEED, MAX_SEED)]
+Factor = Annotated[float, *within(0, MAX_COUNT)]
 """A share or a part of something."""
 Dscp = Annotated[int, Field(ge=0, le=63)]
 """A differentiated services code point (RFC 2474)."""

@@ -67,9 +67,8 @@ class _Limits(_Base):
 
     def _size_within(self, node: Any) -> int:
         children = node.value if isinstance(node.value, list) else []
-        parts = (part for child in children for part in _parts(child))
-        size = 0
-        for part in parts:
+        size = 0  # of the items of a list, or the keys and values of a mapping
+        for part in (part for it in children for part in (it if isinstance(it, tuple) else (it,))):
             if id(part) not in self._sizes:
                 _fail("an alias stands for what it is in itself", node.start_mark)
             size += self._sizes[id(part)]
@@ -79,31 +78,31 @@ class _Limits(_Base):
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         """Return a value; raise an error with its line if it is not of the type of its tag."""
-        kind = str(node.tag).rpartition(":")[2]
-        if kind in ("int", "float") and not _is_number(str(node.value)):
-            _fail(f"{str(node.value)[:60]!r} is no number in digits, such as 10", node.start_mark)
+        kind, text = str(node.tag).rpartition(":")[2], str(node.value)
+        is_number = is_plain(text) or text.lstrip("+-").lower() in (".inf", ".nan")
+        if kind in ("int", "float") and not is_number:
+            _fail(f"{text[:60]!r} is no number in digits, such as 10", node.start_mark)
         try:
             return super().construct_object(node, deep=deep)
         except yaml.YAMLError:
             raise
         except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError):
-            _fail(f"{str(node.value)[:60]!r} is no {kind}", node.start_mark)
+            _fail(f"{text[:60]!r} is no {kind}", node.start_mark)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
         """Return a mapping; raise an error with its line if a key stands twice."""
         seen = set()
-        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            key = (key_node.tag, key_node.value)
-            if isinstance(key_node, yaml.ScalarNode) and key in seen:
-                _fail(f"key {key_node.value[:60]!r} stands twice", key_node.start_mark)
-            if isinstance(key_node, yaml.ScalarNode):
-                seen.add(key)
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode):
+                if (key.tag, key.value) in seen:
+                    _fail(f"key {key.value[:60]!r} stands twice", key.start_mark)
+                seen.add((key.tag, key.value))
         mapping: dict[Hashable, Any] = super().construct_mapping(node, deep=deep)
         return mapping
 
 
 class _Loader(_Limits, yaml.SafeLoader):
-    """PyYAML's safe loader, with the limits above."""
+    pass
 
 
 def _fast_loader() -> Any:
@@ -149,16 +148,6 @@ def _parsed(loader: Any) -> Any:
         return loader.get_single_data()
     finally:
         loader.dispose()
-
-
-def _is_number(text: str) -> bool:
-    """Return whether people read a number as YAML does; `.inf` and `.nan` are numbers, too."""
-    return is_plain(text) or text.lstrip("+-").lower() in (".inf", ".nan")
-
-
-def _parts(child: Any) -> tuple[yaml.Node, ...]:
-    """Return the nodes of a child: an item of a list, or a key and value of a mapping."""
-    return child if isinstance(child, tuple) else (child,)
 
 
 def _fail(problem: str, mark: Any) -> None:

@@ -90,8 +90,7 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
     if flow.mode not in runner.modes():
         allowed = ", ".join(runner.modes()) + ("" if runner.multipath else more)
         raise SettingsError(f"{where}mode {flow.mode}: transport {runner.name} allows {allowed}")
-    _check_load(flow, len(scenario.legs), where)
-    _check_both_ends(scenario, flow, where)
+    _check_load(scenario, flow, where)
     if where and runner.multipath and not runner.checks_paths:
         # Beside other flows the legs' counters do not show whether this one used them.
         able = _names(lambda other: other.checks_paths)
@@ -103,7 +102,6 @@ def _runner_of(flow: ResolvedFlow, scenario: Scenario, where: str, more: str = "
 
 
 def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
-    """Return why a transport cannot keep a path schedule, or has no room for its paths; or None."""
     if flow.paths is None or not flow.has_several_paths:
         return _start_limit(runner, flow.paths)
     if not flow.paths.is_whole(legs) and not runner.takes_paths:
@@ -126,7 +124,6 @@ def _path_limit(runner: Runner, flow: ResolvedFlow, legs: int) -> str | None:
 
 
 def _start_limit(runner: Runner, plan: PathPlan | None) -> str | None:
-    """Return why a transport cannot start as a plan says, or None."""
     if plan is None:
         return None
     for field in plan.start_fields:
@@ -152,36 +149,29 @@ def _check_path_flows(scenario: Scenario, runners: Sequence[Runner]) -> None:
             )
 
 
-def _check_load(flow: ResolvedFlow, legs: int, where: str) -> None:
-    """Refuse a workload that makes no sense here, and an unknown congestion control."""
-    reason = flow.workload.refusal(legs)
-    if reason is not None:
+def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
+    """Refuse a workload that makes no sense here, and a congestion control that nobody has.
+
+    DCTCP needs both kernels, and ECN between them (RFC 8257, sections 3.2, 3.4).
+    """
+    if (reason := flow.workload.refusal(len(scenario.legs))) is not None:
         raise SettingsError(f"{where}workload: {reason}")
-    if flow.congestion_control == FIRST_CONTROLS[CUBIC]:
-        raise SettingsError(
-            f"{where}congestion_control: {flow.congestion_control} has another name: write {CUBIC} "
-            f"(picoquic's own is {OWN_CUBIC})"
-        )
+    control, where = flow.congestion_control, f"{where}congestion_control: "
+    if control == FIRST_CONTROLS[CUBIC]:
+        words = f"write {CUBIC} (picoquic's own is {OWN_CUBIC})"
+        raise SettingsError(f"{where}{control} has another name: {words}")
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
-    if flow.congestion_control not in known:
-        raise SettingsError(
-            f"{where}congestion_control: {flow.congestion_control}; allowed: {', '.join(known)}"
-        )
-
-
-def _check_both_ends(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
-    """Refuse DCTCP unless both kernels have it and negotiate ECN (RFC 8257, sections 3.2, 3.4)."""
+    if control not in known:
+        raise SettingsError(f"{where}{control}; allowed: {', '.join(known)}")
     needed = {"net.ipv4.tcp_ecn": "1", "net.ipv4.tcp_congestion_control": DCTCP}
-    given = getattr(scenario, scenario.clock).sysctl
-    if flow.congestion_control == DCTCP and not needed.items() <= given.items():
+    if control == DCTCP and not needed.items() <= getattr(scenario, scenario.clock).sysctl.items():
+        sysctl = ", ".join(f"{name}: {value}" for name, value in needed.items())
         raise SettingsError(
-            f"{where}congestion_control: {DCTCP} needs both ends: {scenario.clock}: {{sysctl: "
-            f"{{{', '.join(f'{name}: {value}' for name, value in needed.items())}}}}}"
+            f"{where}{DCTCP} needs both ends: {scenario.clock}: {{sysctl: {{{sysctl}}}}}"
         )
 
 
 def _names(is_able: Callable[[Runner], bool]) -> str:
-    """Return the names of the transports that can do something, for a message."""
     return ", ".join(runner.name for runner in all_runners() if is_able(runner))
 
 
@@ -210,11 +200,8 @@ def check_real(scenario: Scenario) -> None:
         SettingsError: the message names the fields.
         TraceError: a trace of a leg of the kernel's is wrong.
     """
-    if scenario.real.backend == "kernel":
-        _check_kernel_legs(scenario)
-
-
-def _check_kernel_legs(scenario: Scenario) -> None:
+    if scenario.real.backend != "kernel":
+        return
     if "legs" in scenario.real.capture:
         raise SettingsError(
             "real.capture: legs needs backend: user; the element does not see the kernel's legs"

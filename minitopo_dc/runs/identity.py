@@ -56,11 +56,8 @@ def run_id(scenario: Scenario) -> str:
             if "trace" in users:
                 place = f"cells.{number}.background.{index}.trace"
                 users["trace"] = _content(place, users["trace"])
-    if "plugins" in document:
-        document["plugins"] = [
-            _content("plugins", name) if name.endswith(".py") else name
-            for name in document["plugins"]
-        ]
+    plugins = document.get("plugins", [])
+    plugins[:] = [_content("plugins", it) if it.endswith(".py") else it for it in plugins]
     text = json.dumps(document, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:ID_DIGITS]
 

@@ -73,7 +73,10 @@ class _FlowPlan:
             yield from self._window()
         yield from self._timer()
         yield from self._queues()
-        yield from self._port()
+        runner = get_runner(self.flow.transport)
+        if not runner.foreign and not runner.every_leg:
+            port = f"{runner.socket_table} port {SERVER_PORT + self.number}"
+            yield Need(True, f"ports: server {port}; the client's is the kernel's choice")
 
     @cached_property
     def numbers(self) -> Sequence[int]:
@@ -189,12 +192,6 @@ class _FlowPlan:
                 f"queue of leg {number}: {_mb(queue)}, {queue / product:.2g} times its "
                 f"bandwidth-delay product of {_mb(product)}{wanted}",
             )
-
-    def _port(self) -> Iterator[Need]:
-        runner = get_runner(self.flow.transport)
-        if not runner.foreign and not runner.every_leg:
-            port = f"{runner.socket_table} port {SERVER_PORT + self.number}"
-            yield Need(True, f"ports: server {port}; the client's is the kernel's choice")
 
 
 def _mb(size_bytes: float) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from minitopo_dc.fields import Direction, IpVersion
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, Pdcp, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, Leg, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import (
     ECHO_PORT,
     REPORT_PORT,
@@ -100,7 +100,6 @@ def _settings(
 
 
 def _common(scenario: Scenario, directory: Path, host: str, outbound: Direction) -> dict[str, Any]:
-    """Return what the settings of all router hosts take from the scenario."""
     return {
         "plugins": scenario.plugins,
         "host": host,
@@ -122,7 +121,6 @@ def leg_seed(scenario: Scenario, leg: int, direction: Direction) -> str:
 def _element_legs(
     links: Sequence[Leg], direction: Direction, interface: str, seed: str
 ) -> Iterator[ElementLeg]:
-    """Yield the settings of legs or backhaul links, whose interfaces and seeds begin so."""
     for number, link in enumerate(links, start=1):
         wifi = link.wifi and WifiEnd(
             wifi=link.wifi, seed=f"{seed}/{number}/wifi", direction=direction
@@ -160,42 +158,29 @@ def _bearers(
             continue
         bearer = 2 * index + (1 if is_down else 2)
         legs = flow.legs if is_down else flow.uplink_legs
-        pdcp = _pdcp(flow, direction)
-        yield (
-            flow,
-            {
-                "bearer": bearer,
-                "match": _match(scenario, index, flow, direction),
-                "legs": legs,
-                "pdcp": pdcp,
-                "report": None
-                if pdcp.report_ms is None
-                else _report(REPORT_PORT + bearer, legs, direction, scenario.ip_version),
-                "echo": None
-                if pdcp.echo_ms is None
-                else _report(ECHO_PORT + bearer, legs, direction, scenario.ip_version),
-            },
-        )
+        pdcp = flow.pdcp if is_down else flow.uplink_pdcp
+        changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
+        if flow.mode == "sc":  # there is nothing to split
+            changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
+            changed |= {"echo_ms": None}
+        pdcp = pdcp.model_copy(update=changed)
+        fields = {"bearer": bearer, "legs": legs, "pdcp": pdcp}
+        fields["match"] = _match(scenario, index, flow, direction)
+        if pdcp.report_ms is not None:
+            port = REPORT_PORT + bearer
+            fields["report"] = _report(port, legs, direction, scenario.ip_version)
+        if pdcp.echo_ms is not None:
+            fields["echo"] = _report(ECHO_PORT + bearer, legs, direction, scenario.ip_version)
+        yield flow, fields
 
 
 def _report(port: int, legs: Sequence[int], direction: Direction, version: IpVersion) -> ReportPath:
-    """Return the path of a bearer's reports or echoes, back over the bearer's own legs."""
     reports = []
     for leg in legs:
         gnb, ue = (ip_address(leg_address(host, leg, version)) for host in ROUTERS)
         source, destination = (ue, gnb) if direction == "downlink" else (gnb, ue)
         reports.append(ReportLeg(leg=leg, source=source, destination=destination))
     return ReportPath(legs=tuple(reports), port=port)
-
-
-def _pdcp(flow: ResolvedFlow, direction: Direction) -> Pdcp:
-    """Return a bearer's PDCP parameters; over a single leg the split is left out."""
-    changed: dict[str, Any] = {"legs": None}  # the bearer itself has them
-    if flow.mode == "sc":
-        changed |= {"split": "batch", "ratio": None, "parameters": {}, "duplication": None}
-        changed |= {"echo_ms": None}
-    pdcp = flow.pdcp if direction == "downlink" else flow.uplink_pdcp
-    return pdcp.model_copy(update=changed)
 
 
 def _match(scenario: Scenario, index: int, flow: ResolvedFlow, direction: Direction) -> Match:

@@ -10,6 +10,7 @@ import __future__
 import ast
 import builtins
 import hashlib
+import json
 import linecache
 import re
 import site
@@ -56,11 +57,11 @@ def with_script_plugins(scenario: Scenario, own: Registered) -> Scenario:
     """
     if not own:
         return scenario
-    used = set(_texts(scenario.model_dump(mode="json")))
+    text = scenario.model_dump_json()
     files = (
         str(plugin_file(name, source_of(kind, name, thing)))
         for (kind, name), thing in own.items()
-        if name in used
+        if json.dumps(name, ensure_ascii=False) in text
     )
     more = [file for file in files if file not in scenario.plugins]
     # Without validation: this process has the things, and would load their files beside them.
@@ -94,23 +95,12 @@ def restored(values: Mapping[str, Any], files: Mapping[str, str]) -> Scenario:
         values: its fields.
         files: the content of the plugins' files that it brings along (`plugin_files`).
     """
-    plugins = [_here(name, files) for name in values.get("plugins", ())]
+    here = {
+        name: str(plugin_file(Path(name).stem.rpartition("_")[0], text))
+        for name, text in files.items()
+    }
+    plugins = [here.get(name, name) for name in values.get("plugins", ())]
     return Scenario.model_validate({**values, "plugins": plugins})
-
-
-def _here(name: str, files: Mapping[str, str]) -> str:
-    if name not in files:
-        return name
-    return str(plugin_file(Path(name).stem.rpartition("_")[0], files[name]))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    for part in value.values() if isinstance(value, dict) else ():
-        yield from _texts(part)
-    for part in value if isinstance(value, list) else ():
-        yield from _texts(part)
 
 
 DECORATORS: Final = {
@@ -123,6 +113,13 @@ DECORATORS: Final = {
 }
 """The function of `minitopo_dc.plugins` that registers a thing of each kind."""
 INSTEAD = "write it into a file and name that under `plugins` of the scenario"
+_INSTALLED = tuple(
+    Path(place).resolve()
+    for place in (
+        *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
+        *(*site.getsitepackages(), site.getusersitepackages()),
+    )
+)
 
 
 class SourceError(InputError):
@@ -148,16 +145,6 @@ def _is_own_module(module: ModuleType) -> bool:
     return not any(Path(file).resolve().is_relative_to(place) for place in _INSTALLED)
 
 
-def _installed() -> Iterator[Path]:
-    names = ("stdlib", "platstdlib", "purelib", "platlib")
-    paths = (*(sysconfig.get_path(name) for name in names), *site.getsitepackages())
-    for path in {*paths, site.getusersitepackages()}:
-        yield Path(path).resolve()
-
-
-_INSTALLED = tuple(_installed())
-
-
 def source_of(kind: str, name: str, thing: Any) -> str:
     """Return the text of a Python file that registers a thing as the user's program has done.
 
@@ -172,7 +159,7 @@ def source_of(kind: str, name: str, thing: Any) -> str:
     slice_of = _Slice(f"{kind} {name!r}")
     slice_of.add(thing.__name__, thing)
     parts = [*slice_of.parts.values()]
-    if not slice_of.is_decorated(thing):
+    if thing.__name__ not in slice_of.decorated:
         parts += [f"from minitopo_dc.plugins import {DECORATORS[kind]}"]
         parts += [f"{DECORATORS[kind]}({name!r})({thing.__name__})"]
     head = ["from __future__ import annotations"] if slice_of.has_late_annotations else []
@@ -185,7 +172,8 @@ class _Slice:
     def __init__(self, what: str) -> None:
         self._what = what
         self._values: dict[str, Any] = {}
-        self._decorated: set[str] = set()
+        self.decorated: set[str] = set()
+        """The names of what has a decorator, which registers it."""
         self.parts: dict[str, str] = {}
         self.has_late_annotations = False
 
@@ -197,10 +185,6 @@ class _Slice:
             return
         self._values[name] = value
         self.parts[name] = self._statement(name, value)
-
-    def is_decorated(self, thing: Any) -> bool:
-        """Return whether the definition of a thing has a decorator, which registers it."""
-        return thing.__name__ in self._decorated
 
     def _statement(self, name: str, value: Any) -> str:
         if isinstance(value, ModuleType):
@@ -227,7 +211,7 @@ class _Slice:
         begin = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
         text = "".join(lines[begin - 1 : node.end_lineno]).rstrip()
         if node.decorator_list:
-            self._decorated.add(thing.__name__)
+            self.decorated.add(thing.__name__)
         known = vars(sys.modules[thing.__module__])
         free = _free(symtable.symtable(text, "<definition>", "exec"), top=True)
         for name in sorted({*free} - {thing.__name__}):

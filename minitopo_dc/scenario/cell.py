@@ -100,13 +100,10 @@ class BackgroundSettings(Settings):
         if self.kind == "full":
             periods = self.times_s or ALWAYS
             return FullBuffer((round(b * NS_PER_S), round(e * NS_PER_S)) for b, e in periods)
-        if self.kind == "on-off":
-            assert self.on_s is not None
-            assert self.off_s is not None
+        if self.on_s is not None and self.off_s is not None:
             means = round(self.on_s * NS_PER_S), round(self.off_s * NS_PER_S)
             return FullBuffer(on_off_periods(rng, *means))
-        if self.kind == "poisson":
-            assert self.mean_mbps is not None
+        if self.mean_mbps is not None:
             bits = round(self.download_mb * 8e6)
             return PoissonDownloads(rng, bits, round(bits / self.mean_mbps * 1000))
         recorded = LegSettings(trace=self.trace, trace_column=self.trace_column)

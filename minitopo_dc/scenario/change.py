@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -50,13 +49,6 @@ class LegChange(Settings):
     def named(self) -> dict[str, Any]:
         """Return the fields that change, with their new values."""
         return {name: value for name, value in self if name != "at_s" and value is not None}
-
-
-def check_order(changes: Sequence[LegChange]) -> None:
-    """Refuse changes that do not follow each other, with a ValueError."""
-    for earlier, later in pairwise(changes):
-        if round(later.at_s * NS_PER_S) <= round(earlier.at_s * NS_PER_S):
-            raise ValueError(f"changes: at_s {later.at_s:g} must be after {earlier.at_s:g}")
 
 
 def changing_capacity(rate_mbps: float, changes: Iterable[LegChange]) -> Capacity:

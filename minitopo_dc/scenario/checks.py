@@ -38,7 +38,11 @@ def check_bearers(flow: ResolvedFlow, where: str, radios: Sequence[Leg]) -> None
     for place, pdcp, legs, direction in bearers:
         if len(legs) > 1:  # else there is nothing to split
             check_policy(place, pdcp, len(legs))
-        _check_flow_control(place, pdcp, len(legs))
+        if pdcp.flow_control is not None:
+            try:
+                pdcp.flow_control.of_legs(len(legs))
+            except ValueError as error:
+                raise ValueError(f"{place}.{error}") from None
         _check_order(place, pdcp, {leg: radios[leg - 1] for leg in legs}, direction)
 
 
@@ -48,15 +52,6 @@ def check_policy(where: str, pdcp: Pdcp, legs: int) -> None:
         pdcp.policy(legs)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
-
-
-def _check_flow_control(where: str, pdcp: Pdcp, legs: int) -> None:
-    if pdcp.flow_control is None:
-        return
-    try:
-        pdcp.flow_control.of_legs(legs)
-    except ValueError as error:
-        raise ValueError(f"{where}.{error}") from None
 
 
 def _check_order(place: str, pdcp: Pdcp, radios: Mapping[int, Leg], direction: Direction) -> None:
@@ -136,10 +131,3 @@ def check_cells(
                     f"{where} {number} has rlc.slot_ms {radio.rlc.slot_ms:g}; "
                     f"allowed: the cell's slot_ms, {cell.slot_ms:g}"
                 )
-
-
-def check_offset(offset_s: float, legs: Sequence[Leg]) -> None:
-    """Refuse a trace offset where no leg has a trace, with a ValueError."""
-    radios = (radio for leg in legs for radio in (leg.downlink, leg.uplink))
-    if offset_s and not any(radio.has_trace for radio in radios):
-        raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")

@@ -43,14 +43,10 @@ class Match(Settings):
     destination_port: int | None = Port
 
     @model_validator(mode="after")
-    def _check_ports(self) -> Self:
+    def _check(self) -> Self:
         ports = self.source_port is not None or self.destination_port is not None
         if ports and self.protocol not in ("tcp", "udp"):
             raise ValueError("a port needs protocol: tcp or udp")
-        return self
-
-    @model_validator(mode="after")
-    def _check_ip_version(self) -> Self:
         if self.source and self.destination and self.source.version != self.destination.version:
             raise ValueError(
                 f"source {self.source} and destination {self.destination}: "
@@ -89,11 +85,9 @@ class ElementLeg(Settings):
     @classmethod
     def _copy_medium(cls, values: Any) -> Any:
         """Copy the medium, which a file holds once, into the direction."""
-        if not isinstance(values, Mapping) or not isinstance(values.get("shared"), Mapping):
-            return values
-        radio = values.get("radio")
-        if isinstance(radio, Mapping):
-            return {**values, "radio": {**radio, "wifi": values["shared"].get("wifi")}}
+        match values:
+            case {"shared": Mapping() as shared, "radio": Mapping() as radio}:
+                return {**values, "radio": {**radio, "wifi": shared.get("wifi")}}
         return values
 
     def build(self, paths: Mapping[int, WifiPath], *, make: MakeLeg = make_leg) -> AnyLeg[Any]:
@@ -185,17 +179,13 @@ class Bearer(Settings):
     """The way of the answers to echoes, on all legs, where `pdcp.echo_ms` asks for any."""
 
     @model_validator(mode="after")
-    def _check_report_path(self) -> Self:
+    def _check_ways(self) -> Self:
+        if self.pdcp.legs is not None:
+            raise ValueError("pdcp.legs: an element's bearer has its legs in legs")
         if self.report is None and self.pdcp.report_ms is not None:
             raise ValueError("report: pdcp.report_ms needs the way that reports take")
         if self.echo is None and self.pdcp.echo_ms is not None:
             raise ValueError("echo: pdcp.echo_ms needs the way that echoes take")
-        return self
-
-    @model_validator(mode="after")
-    def _check_leg_ends(self) -> Self:
-        if self.pdcp.legs is not None:
-            raise ValueError("pdcp.legs: an element's bearer has its legs in legs")
         return self
 
 
@@ -243,7 +233,6 @@ class ElementSettings(Settings):
     @model_validator(mode="before")
     @classmethod
     def _load(cls, values: Any) -> Any:
-        """Load the plugins first, as legs and bearers may name what they register."""
         return with_loaded_plugins(values)
 
     @model_validator(mode="after")
@@ -265,19 +254,13 @@ class ElementSettings(Settings):
             for leg in (*bearer.legs, *(way.leg for legs in ways for way in legs)):
                 if leg not in known:
                     raise ValueError(f"bearer {bearer.bearer}: unknown leg {leg}; known: {known}")
-        self._check_wires()
-        return self
-
-    def _check_wires(self) -> None:
-        """Refuse settings that have to see a leg which is a wire."""
         wires = {wire.leg for wire in self.wires}
         if wires and self.pcap:
-            raise ValueError(
-                "pcap: needs legs of the element's own; the element does not see wires"
-            )
+            raise ValueError("pcap: needs legs of the element's own; it does not see wires")
         for bearer in self.bearers:
             if wires.intersection(bearer.legs):
                 check_wire_bearer(bearer.pdcp, len(bearer.legs))
+        return self
 
     def _check_kernel_backend(self) -> None:
         """Refuse settings that have to see or fill a leg which is the kernel's."""

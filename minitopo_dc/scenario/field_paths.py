@@ -1,25 +1,16 @@
 """Fields of a scenario by dotted path: `pdcp.batch`, `legs.0.downlink.rate_mbps`.
 
 A number is an index into a list, from 0, and `*` is every item of one. `legs.0.delay_ms` is of both
-directions, but for an uplink that says otherwise. Below `options` and the other free mappings any
-name is allowed: the runner checks it.
+directions, but for an uplink that says otherwise. Who checks the scenario finds unknown fields.
 """
 
 from __future__ import annotations
 
 import re
-import types
-from collections.abc import Mapping
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel
-from pydantic.fields import FieldInfo
-
-from minitopo_dc.errors import InputError, did_you_mean
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.errors import InputError
 from minitopo_dc.scenario.radio import Leg, put_beside, tell_of_one_direction
-from minitopo_dc.scenario.scenario import Scenario
-from minitopo_dc.workloads import Workload, get_workload, workload_names
 
 ALL = "*"
 """The part of a path that is every item of a list."""
@@ -33,22 +24,6 @@ OF_LEG, OF_DIRECTION = re.compile(_LEG), re.compile(_LEG + r"\.(?:downlink|uplin
 
 class PathError(InputError):
     """A path that leads to no field; the message names what is allowed there."""
-
-
-def check_path(path: str) -> None:
-    """Refuse a path that no scenario has.
-
-    Raises:
-        PathError: names what is allowed where the path leaves the scenario.
-    """
-    kinds: list[Any] = [Scenario]
-    passed: list[str] = []
-    for part in path.split("."):
-        following = [step for kind in kinds for step in _step(kind, part)]
-        if not following:
-            raise PathError(f"{path}: {_wrong(kinds, part, passed)}")
-        passed.append(part)
-        kinds = [bare for step in following for bare in _bare(step)]
 
 
 def set_value(document: Any, path: str, value: Any) -> None:
@@ -89,76 +64,16 @@ def _places(document: Any, way: list[str], path: str) -> list[Any]:
 
 
 def _mapping(place: Any, path: str) -> dict[str, Any]:
-    """Return a place that has fields; raise PathError when it is a plain value."""
     if not isinstance(place, dict):
         raise PathError(f"{path}: leads into {place!r:.60}, which has no fields")
     return place
 
 
-def _is_index(part: str) -> bool:
-    return part.isascii() and part.isdigit() and len(part) < MAX_DIGITS
-
-
 def _indices(items: list[Any], part: str, path: str) -> range:
     if part == ALL:
         return range(len(items))
-    if not _is_index(part) or int(part) >= len(items):
+    is_index = part.isascii() and part.isdigit() and len(part) < MAX_DIGITS
+    if not is_index or int(part) >= len(items):
         allowed = f"0 to {len(items) - 1} or {ALL}" if items else "none: the list is empty"
         raise PathError(f"{path}: {part} is no index here; allowed: {allowed}")
     return range(int(part), int(part) + 1)
-
-
-def _bare(kind: Any) -> list[Any]:
-    """Return a type without `Annotated`, or the parts of a union except None."""
-    if get_origin(kind) is Annotated:
-        return _bare(get_args(kind)[0])
-    if get_origin(kind) in (Union, types.UnionType):
-        return [bare for part in get_args(kind) for bare in _bare(part) if bare is not type(None)]
-    return [kind]
-
-
-def _step(kind: Any, part: str) -> list[Any]:
-    """Return the types that `part` may lead to."""
-    if kind is Workload:  # any of them; which one is for `kind` to say
-        return (
-            [str]
-            if part == "kind"
-            else [step for workload in _workloads() for step in _step(workload, part)]
-        )
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        field = _fields_of(kind).get(part)
-        return [field.annotation] if field else []
-    if get_origin(kind) is tuple:
-        return [get_args(kind)[0]] if part == ALL or _is_index(part) else []
-    if get_origin(kind) is dict:
-        return [get_args(kind)[1]] if part else []
-    return [Any] if kind is Any and part else []
-
-
-def _fields_of(kind: type[BaseModel]) -> Mapping[str, FieldInfo]:
-    beside = {name: LegSettings.model_fields[name] for name in getattr(kind, "BESIDE", ())}
-    return {**kind.model_fields, **beside}
-
-
-def _workloads() -> list[type[Workload]]:
-    return [get_workload(name) for name in workload_names()]
-
-
-def _wrong(kinds: list[Any], part: str, passed: list[str]) -> str:
-    if not passed and part in Scenario.MOVED:
-        return f"write {Scenario.MOVED[part]}"
-    if Workload in kinds:
-        kinds = [*_workloads()]
-    where = f"in {'.'.join(passed)}" if passed else "of a scenario"
-    known = sorted(
-        name
-        for kind in kinds
-        if isinstance(kind, type) and issubclass(kind, BaseModel)
-        for name in _fields_of(kind)
-    )
-    if known:
-        hint = did_you_mean(part, known)
-        return f"no field {part} {where}{hint and '; '}{hint}; allowed: {', '.join(known)}"
-    if any(get_origin(kind) is tuple for kind in kinds):
-        return f"{part} is no index {where}; allowed: 0, 1, ... or {ALL}"
-    return f"{'.'.join(passed)} has no fields"

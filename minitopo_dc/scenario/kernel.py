@@ -85,9 +85,7 @@ ELEMENT_ONLY = (
 
 def _refused(radio: LegSettings) -> Iterator[str]:
     """Yield the fields that the kernel has nothing for, now or after one of the changes."""
-    for name in ELEMENT_ONLY:
-        if getattr(radio, name):
-            yield name
+    yield from (name for name in ELEMENT_ONLY if getattr(radio, name))
     if radio.queue_discipline != DROP_TAIL:
         yield f"queue_discipline {radio.queue_discipline}"
     if not (radio.reorder and radio.jitter == "uniform"):

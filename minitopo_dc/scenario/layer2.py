@@ -206,7 +206,8 @@ class WifiSettings(WifiHop):
             return handler(values)
         common = {name: value for name, value in values.items() if name not in ("hops", "wired")}
         own = [given(hop) if isinstance(hop, WifiHop) else hop for hop in hops]
-        made = handler({**values, "hops": [_merge_hop(common, hop) for hop in own]})
+        merged = [{**common, **hop} if isinstance(hop, Mapping) else hop for hop in own]
+        made = handler({**values, "hops": merged})
         for hop, fields in zip(made.hops, own, strict=True):
             not_given(hop, common.keys() - fields.keys())
         return made
@@ -231,7 +232,3 @@ class WifiSettings(WifiHop):
         if self.wired is None:
             return None
         return WiredPart(round(self.wired.rate_mbps * 1e6), round(self.wired.delay_ms * NS_PER_MS))
-
-
-def _merge_hop(common: Mapping[str, Any], hop: Any) -> Any:
-    return {**common, **hop} if isinstance(hop, Mapping) else hop

@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypedDict
 
@@ -46,7 +47,7 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
-from minitopo_dc.scenario.change import LegChange, changing_capacity, check_order
+from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
@@ -204,7 +205,14 @@ class LegSettings(Settings):
     @model_validator(mode="after")
     def _is_one_leg(self) -> Self:
         if self.wifi is not None:
-            self._is_of_wifi()
+            own = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
+            own += ["grant_ms"] if self.grant_ms else []
+            own += ["queue_discipline"] if self.queue_discipline != DROP_TAIL else []
+            if own:
+                raise ValueError(
+                    f"{', '.join(own)}: the leg has wifi, whose rate and errors hold for both "
+                    "directions; allowed: one of the two"
+                )
         elif (self.rate_mbps is None) == (self.trace is None):
             raise ValueError("give exactly one of rate_mbps and trace")
         if self.offset_s and not self.has_trace:
@@ -213,39 +221,26 @@ class LegSettings(Settings):
             raise ValueError("trace_mean_mbps: needs a trace, and there is none")
         if self.delay_curve is not None and self.delay_trace is not None:
             raise ValueError("give delay_curve or delay_trace, not both")
-        if self.delay_varies and self.jitter == "uniform":
-            raise ValueError(f"jitter: uniform needs delay_ms; with {self._varied} allowed: normal")
+        if self.loss_percent and self.burst_loss:
+            raise ValueError("give loss_percent or burst_loss, not both")
+        if self.jitter == "uniform":  # as it is in all stages
+            if self.delay_varies:
+                words = f"with {self._varied} allowed: normal"
+                raise ValueError(f"jitter: uniform needs delay_ms; {words}")
+            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
+            for stage in stages:
+                if stage.jitter_ms > stage.delay_ms:
+                    raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
+        return self
+
+    @model_validator(mode="after")
+    def _check_queue(self) -> Self:
         if self.queue_ms is not None and (
             self._mean_mbps() is None or self.queue_bytes is not None
         ):
             raise ValueError(
                 "queue_ms: needs rate_mbps or trace_mean_mbps, and no queue_bytes beside it"
             )
-        if self.loss_percent and self.burst_loss:
-            raise ValueError("give loss_percent or burst_loss, not both")
-        if self.jitter == "uniform":  # as it is in all stages
-            stages: list[LegSettings] = [self, *(stage for _, stage in self.stages())]
-            for stage in stages:
-                if stage.jitter_ms > stage.delay_ms:
-                    raise ValueError("jitter_ms: a uniform jitter may be at most delay_ms")
-        moments = [moment for outage in self.outages for moment in outage]
-        if moments != sorted(set(moments)):
-            raise ValueError("outages must be [from, to] pairs in ascending order")
-        return self
-
-    def _is_of_wifi(self) -> None:
-        """Refuse fields that a WiFi medium replaces with its own."""
-        given = [name for name in _NOT_FOR_WIFI if getattr(self, name) is not None]
-        given += ["grant_ms"] if self.grant_ms else []
-        given += ["queue_discipline"] if self.queue_discipline != DROP_TAIL else []
-        if given:
-            raise ValueError(
-                f"{', '.join(given)}: the leg has wifi, whose rate and errors hold for both "
-                "directions; allowed: one of the two"
-            )
-
-    @model_validator(mode="after")
-    def _check_queue(self) -> Self:
         if self.mtu_icmp and self.mtu_bytes is None:
             raise ValueError("mtu_icmp: needs mtu_bytes, and there is none")
         discipline = self.discipline()
@@ -258,21 +253,22 @@ class LegSettings(Settings):
 
     @model_validator(mode="after")
     def _check_changes(self) -> Self:
-        check_order(self.changes)
-        for change in self.changes:
-            if change.rate_mbps is not None and self.rate_mbps is None:
-                raise ValueError(
-                    "changes: a change of rate_mbps needs rate_mbps, not "
-                    + ("wifi" if self.wifi else "trace")
-                )
-            if self.delay_varies and {"delay_ms", "jitter_ms"} & change.named().keys():
-                raise ValueError(
-                    f"changes: a change of delay_ms or jitter_ms needs delay_ms, not {self._varied}"
-                )
-            if change.loss_percent is not None and self.burst_loss is not None:
-                raise ValueError("changes: a change of loss_percent needs no burst_loss")
-            if change.block_error_percent is not None and self.rlc is None:
-                raise ValueError("changes: a change of block_error_percent needs rlc")
+        moments = [moment for outage in self.outages for moment in outage]
+        if moments != sorted(set(moments)):
+            raise ValueError("outages must be [from, to] pairs in ascending order")
+        for earlier, later in pairwise(self.changes):
+            if round(later.at_s * NS_PER_S) <= round(earlier.at_s * NS_PER_S):
+                raise ValueError(f"changes: at_s {later.at_s:g} must be after {earlier.at_s:g}")
+        capacity = "wifi" if self.wifi else "trace"
+        for names, needed, other in (
+            ({"rate_mbps"}, self.rate_mbps is not None, f"rate_mbps, not {capacity}"),
+            ({"delay_ms", "jitter_ms"}, not self.delay_varies, f"delay_ms, not {self._varied}"),
+            ({"loss_percent"}, self.burst_loss is None, "no burst_loss"),
+            ({"block_error_percent"}, self.rlc is not None, "rlc"),
+        ):
+            if not needed and any(names & change.named().keys() for change in self.changes):
+                what = " or ".join(sorted(names))
+                raise ValueError(f"changes: a change of {what} needs {other}")
         return self
 
     def stages(self) -> Iterator[tuple[LegChange, LegSettings]]:
@@ -329,9 +325,7 @@ class LegSettings(Settings):
         """
         if self.trace is None:
             return None
-        with _named(self.trace):
-            age = self.trace.stat().st_mtime_ns
-            return _doubts_once(self.trace, self.trace_column, self.trace_time_column, age)
+        return doubts(_read(self.trace, self.trace_column, self.trace_time_column))
 
     @property
     def delay_varies(self) -> bool:
@@ -367,9 +361,8 @@ class LegSettings(Settings):
             assert self.delay_curve is not None
             return delay_steps(self.delay_curve, self.capacity())
         with _named(self.delay_trace):
-            trace = _delays_once(
-                self.delay_trace, self.delay_is, self.delay_trace.stat().st_mtime_ns
-            )
+            age = self.delay_trace.stat().st_mtime_ns
+            trace = _delays_once(self.delay_trace, self.delay_is, age)
         return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
 
     def _delay_of(self, mean: int) -> DelayModel:
@@ -455,7 +448,6 @@ class LegSettings(Settings):
 
 
 def _read(trace: Path, column: str, time_column: str | None) -> Trace:
-    """Return the trace of a file; TraceError if it is wrong, SettingsError if it is unreadable."""
     with _named(trace):
         return _read_once(trace, column, time_column, trace.stat().st_mtime_ns)
 
@@ -484,9 +476,3 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
 @lru_cache(maxsize=64)
 def _delays_once(path: Path, kind: DelayIs, _changed: int) -> DelayTrace:
     return read_delays(path, round_trip=kind == "round-trip")
-
-
-@lru_cache(maxsize=64)
-def _doubts_once(trace: Path, column: str, time_column: str | None, changed: int) -> str | None:
-    """Return the doubts of a trace, or what is cached while its file has not changed."""
-    return doubts(_read_once(trace, column, time_column, changed))

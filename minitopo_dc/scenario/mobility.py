@@ -83,19 +83,14 @@ class MobilityEvent(Settings):
     def detected_s(self) -> float:
         """Return when the network knows of it (s)."""
         given, usual = self.detection_ms, TIMES_MS[self.kind][0]
-        return _after(self.at_s, usual if given is None else given)
+        return round(self.at_s + (usual if given is None else given) / 1000, 9)
 
     @property
     def outage(self) -> Outage:
         """Return from when to when the leg is known to be down (s)."""
         given, usual = self.interruption_ms, TIMES_MS[self.kind][1]
-        end_s = _after(self.detected_s, usual if given is None else given)
-        return (0.0 if self.kind == "scg_addition" else self.detected_s, end_s)
-
-
-def _after(at_s: float, ms: float) -> float:
-    """Return a time (s) so many ms later, to the nanosecond."""
-    return round(at_s + ms / 1000, 9)
+        end_s = self.detected_s + (usual if given is None else given) / 1000
+        return (0.0 if self.kind == "scg_addition" else self.detected_s, round(end_s, 9))
 
 
 def check_mobility(events: Iterable[MobilityEvent], legs: int) -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from minitopo_dc.fields.base import LeftOut, Settings, not_given
 from minitopo_dc.fields.ranges import (
@@ -247,20 +253,14 @@ class Pdcp(Settings):
             raise ValueError(f"{named}; name at least two legs, each once")
         return legs
 
-    @field_validator("discard_timer_ms")
+    @field_validator("discard_timer_ms", "t_reordering_ms")
     @classmethod
-    def _check_discard_timer(cls, value: float | str) -> float | str:
-        Timer.discard(value)
-        return value
-
-    @field_validator("t_reordering_ms")
-    @classmethod
-    def _check_t_reordering(cls, value: float | str) -> float | str:
-        Timer.t_reordering(value)
+    def _check_timer(cls, value: float | str, field: ValidationInfo) -> float | str:
+        (Timer.discard if field.field_name == "discard_timer_ms" else Timer.t_reordering)(value)
         return value
 
     @model_validator(mode="after")
-    def _check_waiting(self) -> Self:
+    def _check_combination(self) -> Self:
         waits = self.numbering == "late" or self.flow_control is not None
         if self.buffer_packets is not None and not waits:
             raise ValueError(
@@ -271,34 +271,20 @@ class Pdcp(Settings):
                 "discard_timer_ms: needs numbering: late, flow_control or data_recovery: true, "
                 "else nothing waits"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_duplication(self) -> Self:
-        if self.duplication is None:
-            return self
-        if self.split == "duplicate":
+        if self.duplication is not None and self.split == "duplicate":
             raise ValueError("duplication: split duplicate puts every packet on all legs already")
-        return self
-
-    @model_validator(mode="after")
-    def _check_recovery(self) -> Self:
         if self.data_recovery and self.delivery == "off":
             raise ValueError(
                 "data_recovery: delivery off does not know what is missing; "
                 "allowed: in-order, out-of-order"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_leg_failure(self) -> Self:
-        if self.leg_failure_ms is None or self.report_ms is None:
-            return self
-        if self.leg_failure_ms < self.report_ms:
+        if self.leg_failure_ms and self.report_ms and self.leg_failure_ms < self.report_ms:
             raise ValueError(
                 f"leg_failure_ms: {self.leg_failure_ms:g}; "
                 f"allowed: report_ms ({self.report_ms:g}) or more"
             )
+        if self.echo_ms is not None and "echoes" not in _needs(self.split or ""):
+            raise ValueError(f"echo_ms: split {self.split} makes no use of echoes; allowed: none")
         return self
 
     @model_validator(mode="wrap")
@@ -307,23 +293,23 @@ class Pdcp(Settings):
         """Fill in reports, echoes and flow control where the split or another field needs them."""
         if not isinstance(values, dict):
             return handler(values)
-        split = values.get("split")
-        needs = _needs(split) if isinstance(split, str) else frozenset()
-        filled: dict[str, Any] = {}
-        if "reports" in needs or _asks_reports(values):
-            filled["report_ms"] = REPORT_MS
-        if "flow_control" in needs:
-            filled["flow_control"] = {}
-        if "echoes" in needs:
-            filled["echo_ms"] = ECHO_MS
-        filled = {name: value for name, value in filled.items() if values.get(name) is None}
+        split, duplication = values.get("split"), values.get("duplication")
+        needs = set(_needs(split)) if isinstance(split, str) else set()
+        by_loss = isinstance(duplication, Mapping) and duplication.get("loss_percent") is not None
+        if by_loss or values.get("data_recovery") or values.get("leg_failure_ms") is not None:
+            needs.add("reports")
+        usual: dict[str, dict[str, Any]] = {
+            "reports": {"report_ms": REPORT_MS},
+            "flow_control": {"flow_control": {}},
+            "echoes": {"echo_ms": ECHO_MS},
+        }
+        filled: dict[str, Any] = {
+            name: value
+            for need, fields in usual.items()
+            for name, value in fields.items()
+            if need in needs and values.get(name) is None
+        }
         return not_given(handler(values | filled), filled)
-
-    @model_validator(mode="after")
-    def _check_echoes(self) -> Self:
-        if self.echo_ms is not None and "echoes" not in _needs(self.split or ""):
-            raise ValueError(f"echo_ms: split {self.split} makes no use of echoes; allowed: none")
-        return self
 
     def policy(self, legs: int) -> SplitPolicy:
         """Return the split policy for a bearer over `legs` legs.
@@ -358,7 +344,10 @@ class Pdcp(Settings):
         """
         numbers = sn_format(self.sn_bits)
         discard_timer = Timer.discard(self.discard_timer_ms).ns
-        policy = self.policy(legs)
+        policy, failures = self.policy(legs), None
+        if self.leg_failure_ms is not None and self.report_ms is not None:
+            after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
+            failures = LegFailures(legs, after=round(after), interval=round(interval))
         return TransmittingEntity(
             numbers,
             policy,
@@ -378,7 +367,7 @@ class Pdcp(Settings):
             recovery=Recovery(legs, most=numbers.modulus // 2, discard_timer=discard_timer)
             if self.data_recovery
             else None,
-            failures=self._leg_failures(legs),
+            failures=failures,
             mark_above=self.mark_above_ns,
         )
 
@@ -395,12 +384,6 @@ class Pdcp(Settings):
         """
         behind = self.flow_control is not None and sees_legs(policy)
         return self.numbering == "late" or behind
-
-    def _leg_failures(self, legs: int) -> LegFailures | None:
-        if self.leg_failure_ms is None or self.report_ms is None:
-            return None
-        after, interval = (round(ms * NS_PER_MS) for ms in (self.leg_failure_ms, self.report_ms))
-        return LegFailures(legs, after=after, interval=interval)
 
     def receiver(self, legs: int) -> ReceivingEntity[Any]:
         """Return a receiving entity for a bearer over `legs` legs."""
@@ -447,10 +430,3 @@ def _load_policy(name: str) -> None:
 def _needs(split: str) -> frozenset[str]:
     _load_policy(split)
     return policy_needs(split)
-
-
-def _asks_reports(values: Mapping[str, Any]) -> bool:
-    """Return whether a field other than the split needs the receiver's reports."""
-    duplication = values.get("duplication")
-    by_loss = isinstance(duplication, Mapping) and duplication.get("loss_percent") is not None
-    return by_loss or bool(values.get("data_recovery")) or values.get("leg_failure_ms") is not None

@@ -12,15 +12,13 @@ RLC is a leg's, not PDCP's: none of them changes a leg.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal, get_args
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.link import DelayModel
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
-from minitopo_dc.scenario.layer2 import RlcSettings
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.scenario.radio import Leg
@@ -65,11 +63,14 @@ def dual_connectivity(
         downlink, uplink = _downlink(legs, xn_ms), _uplink(legs, xn_ms)
         return {"pdcp": downlink, "split_uplink": True, "uplink_pdcp": uplink}
     if name == "ideal":
+        radios = [radio for leg in legs for radio in (leg.downlink, leg.uplink)]
         both = {
             "split": "least-delay",
             "numbering": "late",
             "t_reordering_ms": "adaptive",
-            "legs_keep_order": _keep_order(legs),
+            "legs_keep_order": not any(
+                radio.reorder or (radio.rlc and not radio.rlc.in_order) for radio in radios
+            ),
         }
         return {"pdcp": both, "split_uplink": True, "uplink_pdcp": dict(both)}
     raise SettingsError(f"Dual Connectivity {name!r}; allowed: {', '.join(NAMES)}")
@@ -160,40 +161,32 @@ def _least(values: Sequence[int], least: float) -> float | None:
 
 def _delays_ms(radio: LegSettings) -> tuple[float, float]:
     """Return the least and the greatest propagation delay of a leg's direction, with jitter."""
-    stages = [radio, *(stage for _, stage in radio.stages())]
     spread = JITTER_DEVIATIONS if radio.jitter == "normal" else 1.0
-    delays = [
-        (delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms)
-        for stage in stages
-        for delay in ([stage.delay_model()] if not radio.delay_varies else _curve(radio))
-    ]
+    delays = []
+    for stage in (radio, *(stage for _, stage in radio.stages())):
+        if radio.delay_varies:  # of its first `MEAN_S`: a trace that starts again has no last one
+            steps = takewhile(lambda step: step[0] < MEAN_S * NS_PER_S, radio.delays())
+            models = [delay for _, delay in steps]
+        else:
+            models = [stage.delay_model()]
+        delays += [(delay.mean_ns / NS_PER_MS, spread * stage.jitter_ms) for delay in models]
     return min(max(0.0, mean - jitter) for mean, jitter in delays), max(map(sum, delays))
-
-
-def _curve(radio: LegSettings) -> Iterator[DelayModel]:
-    """Yield the delays of the first `MEAN_S` s: a trace that starts again has no last one."""
-    steps = takewhile(lambda step: step[0] < MEAN_S * NS_PER_S, radio.delays())
-    return (delay for _, delay in steps)
 
 
 def _waits_ms(radio: LegSettings, held_ms: float) -> float:
     """Return what a grant, a node's queue and retransmissions take at most.
 
-    A node wants two packets at least (`LegNode`).
+    A node wants two packets at least (`LegNode`). Of `am` one retransmission by RLC counts, which
+    needs all those of HARQ, too: a second one is rarer than a loss.
     """
     least_ms = 1000 * MIN_PACKETS * PACKET_BITS / _mean_bps(radio)
-    return radio.grant_ms + max(held_ms, least_ms) + _repeats_ms(radio.rlc)
-
-
-def _repeats_ms(rlc: RlcSettings | None) -> float:
-    """Return what all retransmissions of HARQ take, of `am` with one of RLC that needs them, too.
-
-    A second one by RLC is rarer than a loss.
-    """
-    if rlc is None:
-        return 0.0
-    harq_ms = rlc.harq_retransmissions * rlc.harq_rtt_ms
-    return harq_ms if rlc.mode == "um" else max(rlc.status_ms, harq_ms) + harq_ms
+    wait_ms = radio.grant_ms + max(held_ms, least_ms)
+    if radio.rlc is None:
+        return wait_ms
+    harq_ms = radio.rlc.harq_retransmissions * radio.rlc.harq_rtt_ms
+    if radio.rlc.mode == "um":
+        return wait_ms + harq_ms
+    return wait_ms + (max(radio.rlc.status_ms, harq_ms) + harq_ms)
 
 
 def _mean_bps(radio: LegSettings) -> float:
@@ -205,9 +198,3 @@ def queue_bits(radio: LegSettings) -> float:
     """Return what a leg's queue holds; infinity without a limit."""
     limit = radio.queue_limit_bytes()
     return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.inf)
-
-
-def _keep_order(legs: Sequence[Leg]) -> bool:
-    """Return whether all legs deliver in order, so that a receiver can tell losses by it."""
-    radios = [radio for leg in legs for radio in (leg.downlink, leg.uplink)]
-    return not any(radio.reorder or (radio.rlc and not radio.rlc.in_order) for radio in radios)

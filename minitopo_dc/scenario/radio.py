@@ -27,11 +27,6 @@ Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
 
 
-def _default_uplink() -> LegSettings:
-    """Return the papers' uplink; another downlink's propagation replaces its own (`_uplink`)."""
-    return LegSettings(rate_mbps=UPLINK_MBPS)
-
-
 class Leg(Settings):
     """One leg: a direction from the network to the terminal, and one back.
 
@@ -54,7 +49,8 @@ class Leg(Settings):
     wifi: LeftOut[WifiSettings | None] = None
     """The medium that both directions share; they have no capacity of their own then."""
     downlink: LegSettings
-    uplink: LegSettings = Field(default_factory=_default_uplink)
+    uplink: LegSettings = Field(default_factory=lambda: LegSettings(rate_mbps=UPLINK_MBPS))
+    """By default the papers', whose propagation another downlink's replaces (`_uplink`)."""
     outages: LeftOut[tuple[Outage, ...]] = ()
     """When both directions are down, in ascending order; beside the outages of each of them."""
 
@@ -136,8 +132,12 @@ class Leg(Settings):
         down = _merged(both, parts["downlink"])
         said = _merged(_not_followed(both, down), parts["uplink"])
         up = _uplink(said, down, has_medium=bool(medium))
-        made = {"downlink": _and_medium(down, medium), "uplink": _and_medium(up, medium)}
-        leg = handler(own | {name: fields for name, fields in made.items() if fields is not None})
+        made = {
+            name: {**fields, **medium} if isinstance(fields, Mapping) else fields
+            for name, fields in (("downlink", down), ("uplink", up))
+            if fields is not None
+        }
+        leg = handler(own | made)
         not_given(leg.uplink, leg.uplink.model_fields_set - set(said or ()))
         leg.model_fields_set.update(both)
         return leg
@@ -168,7 +168,6 @@ class Leg(Settings):
 
 
 def _signature() -> Signature:
-    """Return what a leg takes, with its defaults, for a notebook's completion."""
     fields = {name: LegSettings.model_fields[name] for name in Leg.BESIDE}
     fields |= {name: field for name, field in Leg.model_fields.items() if name not in fields}
     return Signature(
@@ -221,7 +220,6 @@ def _fields(direction: Any) -> Any:
 
 
 def _split(fields: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of a direction, and all others, of what is written of a leg."""
     below = {name: value for name, value in fields.items() if name in Leg.BESIDE}
     return below, {name: value for name, value in fields.items() if name not in below}
 
@@ -312,16 +310,11 @@ def _medium(given: Any) -> dict[str, WifiSettings]:
         return {"wifi": WifiSettings()}  # the field itself tells what is wrong with it
 
 
-def _and_medium(fields: Any, medium: Mapping[str, WifiSettings]) -> Any:
-    return {**fields, **medium} if isinstance(fields, Mapping) else fields
-
-
 def _in_order(*outages: tuple[Outage, ...]) -> tuple[Outage, ...]:
     return tuple(sorted(outage for several in outages for outage in several))
 
 
 def _check_order(where: str, outages: tuple[Outage, ...]) -> None:
-    """Refuse outages that do not follow each other, with a ValueError."""
     for begin, end in outages:
         if begin >= end:
             raise ValueError(f"{where}: [{begin:g}, {end:g}] ends before it begins")

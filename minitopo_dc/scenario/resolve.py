@@ -7,19 +7,18 @@ these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
-from minitopo_dc.link import Capacity
 from minitopo_dc.scenario.change import STEP_S
 from minitopo_dc.scenario.flow import DUAL_CONNECTIVITY
 from minitopo_dc.scenario.leg import LegSettings
@@ -92,19 +91,25 @@ def _plan(rates: Rates, rule: HandoverRule) -> HandoverPlan:
 
 
 def _with_offset(given: Scenario) -> Scenario:
-    """Return the scenario whose traces begin later by the offset of all of them."""
     if not given.trace_offset_s:
         return given
-    legs = tuple(
-        leg.model_copy(update=_later(number, leg, given.trace_offset_s))
-        for number, leg in enumerate(given.legs)
-    )
+    legs = []
+    for number, leg in enumerate(given.legs):
+        later = {}
+        for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink)):
+            if radio.has_trace:
+                try:
+                    moment = _MOMENT.validate_python(radio.offset_s + given.trace_offset_s)
+                except ValidationError as error:
+                    place = f"legs.{number}.{name}.offset_s: {error_text(error.errors()[0])}"
+                    raise SettingsError(f"trace_offset_s: {place}") from None
+                later[name] = radio.model_copy(update={"offset_s": moment})
+        legs.append(leg.model_copy(update=later))
     # A copy without validation: all else is valid, and campaigns ask for thousands.
-    return given.model_copy(update={"legs": legs, "trace_offset_s": 0.0})
+    return given.model_copy(update={"legs": tuple(legs), "trace_offset_s": 0.0})
 
 
 def _with_mobility(given: Scenario) -> Scenario:
-    """Return the scenario whose legs are down, and lose all, by the events of mobility."""
     if not given.mobility:
         return given
     legs = list(given.legs)
@@ -128,84 +133,50 @@ def _with_wired_link(given: Scenario) -> Scenario:
     return given.model_copy(update={"real": real, "server_delay_ms": 0.0})
 
 
-def _later(number: int, leg: Leg, offset_s: float) -> dict[str, LegSettings]:
-    """Return the directions that have a trace, with the trace from an offset (s) on."""
-    later = {}
-    for name in get_args(Direction):
-        radio: LegSettings = getattr(leg, name)
-        if radio.has_trace:
-            try:
-                moment = _MOMENT.validate_python(radio.offset_s + offset_s)
-            except ValidationError as error:
-                what = error_text(error.errors()[0])
-                place = f"legs.{number}.{name}.offset_s"
-                raise SettingsError(f"trace_offset_s: {place}: {what}") from None
-            later[name] = radio.model_copy(update={"offset_s": moment})
-    return later
-
-
 def _plain(scenario: Scenario) -> dict[str, Any]:
-    """Return all fields but the rule, as they are: they were validated before."""
     return {name: value for name, value in scenario if name != "handover"}
 
 
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
-    """Return the fields of a scenario whose paths or legs follow a plan."""
+    assert scenario.handover is not None
     numbers = range(1, len(scenario.legs) + 1)
-    followed = PathPlan(plan.initial, tuple(PathEvent(*event) for event in plan.events))
-    down = {leg: _absences(rates[leg - 1]) for leg in numbers}
-    if scenario.unused_legs_are_down:
-        end = len(rates[0]) * STEP_S
-        changed_s = _interruption_s(scenario)
-        for leg in numbers:
-            down[leg] = _union([*down[leg], *_unused(followed, leg, end, changed_s)])
+    events = [PathEvent(*event) for event in plan.events]
+    paths: dict[str, Any] = {"initial": plan.initial, "each_carries": False}
+    changed_s = 0.0
     if scenario.handover_by == "paths":
-        paths = _schedule(followed)
+        paths["schedule"] = [{"at_s": event.at_s, event.action: event.leg} for event in events]
     else:
-        others = [leg for leg in numbers if leg not in plan.initial]
-        paths = {"initial": [*plan.initial, *others]}
-    paths["each_carries"] = False
-    legs = tuple(_down(leg, down[number]) for number, leg in enumerate(scenario.legs, 1))
-    return _plain(scenario) | {"legs": legs} | _with_paths(scenario, paths)
-
-
-def _with_paths(scenario: Scenario, paths: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the field with the path schedule of each flow that has several paths."""
+        paths["initial"] = tuple(dict.fromkeys((*plan.initial, *numbers)))
+        changed_s = scenario.handover.interruption_ms / 1000
+    legs = []
+    for number, leg in enumerate(scenario.legs, 1):
+        absences = [s for s, rate in enumerate(rates[number - 1]) if not rate]
+        down = [(second * STEP_S, (second + 1) * STEP_S) for second in absences]
+        if scenario.unused_legs_are_down:
+            followed = PathPlan(plan.initial, tuple(events))
+            down += _unused(followed, number, len(rates[0]) * STEP_S, changed_s)
+        legs.append(_down(leg, down))
+    fields = _plain(scenario) | {"legs": tuple(legs)}
     if scenario.mode == "multipath":
-        return {"paths": paths}
+        return fields | {"paths": paths}
     flows = [
         flow.model_dump() | ({"paths": paths} if flow.mode == "multipath" else {})
         for flow in scenario.flows
     ]
-    return {"flows": flows}
-
-
-def _schedule(plan: PathPlan) -> dict[str, Any]:
-    """Return a plan as fields of `paths`."""
-    changes = [{"at_s": event.at_s, event.action: event.leg} for event in plan.events]
-    return {"initial": plan.initial, "schedule": changes}
+    return fields | {"flows": flows}
 
 
 def _down(leg: Leg, down: Sequence[Outage]) -> Leg:
-    """Return a leg that is down in both directions at these times, beside its own outages."""
-    directions = {
-        name: radio.model_copy(
-            update={"outages": tuple(_union([*leg.outages, *radio.outages, *down]))}
-        )
-        for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink))
-    }
+    directions = {}
+    for name, radio in (("downlink", leg.downlink), ("uplink", leg.uplink)):
+        union: list[Outage] = []  # those that overlap or touch are one
+        for begin, end in sorted([*leg.outages, *radio.outages, *down]):
+            if union and begin <= union[-1][1]:
+                union[-1] = (union[-1][0], max(end, union[-1][1]))
+            else:
+                union.append((begin, end))
+        directions[name] = radio.model_copy(update={"outages": tuple(union)})
     return leg.model_copy(update={"outages": (), **directions})
-
-
-def _absences(rates: Sequence[float]) -> list[Outage]:
-    """Return the whole seconds without capacity, as outages (s)."""
-    return _union([(s * STEP_S, (s + 1) * STEP_S) for s, rate in enumerate(rates) if not rate])
-
-
-def _interruption_s(scenario: Scenario) -> float:
-    """Return how long a leg that comes into use carries nothing yet."""
-    assert scenario.handover is not None
-    return scenario.handover.interruption_ms / 1000 if scenario.handover_by == "legs" else 0.0
 
 
 def _unused(plan: PathPlan, leg: int, end_s: float, changed_s: float) -> list[Outage]:
@@ -217,17 +188,6 @@ def _unused(plan: PathPlan, leg: int, end_s: float, changed_s: float) -> list[Ou
     used = [m for begin, end in periods for m in (begin + changed_s if begin else begin, end)]
     edges = [0.0, *(min(moment, end_s) for moment in used), end_s]
     return [(begin, end) for begin, end in list(pairwise(edges))[::2] if end > begin]
-
-
-def _union(outages: Sequence[Outage]) -> list[Outage]:
-    """Return the same times as outages that neither overlap nor touch, ascending."""
-    made: list[Outage] = []
-    for begin, end in sorted(outages):
-        if made and begin <= made[-1][1]:
-            made[-1] = (made[-1][0], max(end, made[-1][1]))
-        else:
-            made.append((begin, end))
-    return made
 
 
 def _best_leg(scenario: Scenario, rates: Rates) -> dict[str, Any]:
@@ -254,48 +214,33 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
         raise SettingsError(f"handover: case sp: no leg has any capacity in {len(chosen)} s")
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
-    values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"}) | _queue_of_mean(radio)
+    values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"})
+    if radio.trace_mean_mbps is not None and radio.queue_ms is not None:
+        values |= {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
     return values | {
         "rate_mbps": positive,
         "changes": [{"at_s": s * STEP_S, "rate_mbps": rate} for s, rate in steps],
     }
 
 
-def _queue_of_mean(radio: LegSettings) -> dict[str, Any]:
-    """Return the queue in bytes of a leg whose `queue_ms` is of its trace's mean."""
-    if radio.trace_mean_mbps is None or radio.queue_ms is None:
-        return {}
-    return {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
-
-
-def _rates(scenario: Scenario, name: str) -> Rates:
+def _rates(scenario: Scenario, name: Direction) -> Rates:
     """Return Mbit/s of each leg in each second to the run's time limit, less when it is down."""
-    seconds = ceil(_limit_s(scenario)) + 1  # time zero of the legs is before the clients' start
-    directions = [
-        leg.direction("downlink" if name == "downlink" else "uplink") for leg in scenario.legs
-    ]
+    lasting = max(flow.workload.lasts_s or 0.0 for flow in scenario.resolved_flows)
+    seconds = ceil(scenario.timeout_s + lasting) + 1  # the legs begin before the clients
+    directions = [leg.direction(name) for leg in scenario.legs]
     return tuple(_direction_rates(radio, seconds, radio.trace_age()) for radio in directions)
 
 
 @lru_cache(maxsize=MAX_CACHED)
 def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
-    """Return Mbit/s of one direction in each second, cached for campaigns of many scenarios."""
-    return tuple(_each_second(radio.capacity(), radio.outages, seconds))
-
-
-def _limit_s(scenario: Scenario) -> float:
-    """Return when the last flow has ended or failed (s)."""
-    lasting = (flow.workload.lasts_s or 0.0 for flow in scenario.resolved_flows)
-    return scenario.timeout_s + max(lasting)
-
-
-def _each_second(capacity: Capacity, outages: Sequence[Outage], seconds: int) -> Iterator[float]:
-    """Yield the whole bits of each second, in Mbit/s."""
+    """Return the whole bits of each second, in Mbit/s, cached for campaigns of many scenarios."""
+    capacity, rates = radio.capacity(), []
     for second in range(seconds):
         begin, end = second * NS_PER_S, (second + 1) * NS_PER_S
         bits = capacity.bits_between(begin, end)
-        for down_from, down_to in outages:
-            lost_from, lost_to = (round(moment * NS_PER_S) for moment in (down_from, down_to))
+        for outage in radio.outages:
+            lost_from, lost_to = (round(moment * NS_PER_S) for moment in outage)
             if max(begin, lost_from) < min(end, lost_to):
                 bits -= capacity.bits_between(max(begin, lost_from), min(end, lost_to))
-        yield max(0, bits) / 1e6
+        rates.append(max(0, bits) / 1e6)
+    return tuple(rates)

@@ -32,7 +32,6 @@ from minitopo_dc.scenario.checks import (
     check_bearers,
     check_cells,
     check_handover,
-    check_offset,
     check_policy,
 )
 from minitopo_dc.scenario.flow import (
@@ -227,27 +226,25 @@ class Scenario(Settings):
         for number, flow in enumerate(self.flows):
             self._check_legs(flow, f"flows.{number}.")
         check_policy("pdcp", self.pdcp, len(self.pdcp.legs or self.legs))
-        for number, resolved in enumerate(self.resolved_flows):
+        flows = self.resolved_flows
+        for number, resolved in enumerate(flows):
             if self.flows:
                 check_bearers(resolved, f"flows.{number}.", self.legs)
             elif self.mode in DUAL_CONNECTIVITY:
                 check_bearers(resolved, "", self.legs)
-        self._check_derived()
-        return self
-
-    def _check_derived(self) -> None:
-        """Check the parts from which `resolve_scenario` derives the scenario of the run."""
-        check_offset(self.trace_offset_s, self.legs)
+        radios = (radio for leg in self.legs for radio in (leg.downlink, leg.uplink))
+        if self.trace_offset_s and not any(radio.has_trace for radio in radios):
+            raise ValueError("trace_offset_s: no leg has a trace; allowed: 0")
         check_cells(self.cells, self.legs, self.handover)
         if self.handover is not None:
-            given = bool(self.paths) or any(flow.paths for flow in self.flows)
-            flows = self.resolved_flows
-            check_handover(self.handover, flows, len(self.legs), scheduled=given)
+            scheduled = bool(self.paths) or any(flow.paths for flow in self.flows)
+            check_handover(self.handover, flows, len(self.legs), scheduled=scheduled)
         if self.server_delay_ms and self.real.backhaul:
             raise ValueError("server_delay_ms: real.backhaul is that link; allowed: one of the two")
         if self.mobility and self.flows:
             raise ValueError("mobility: mode flows has none; allowed: dc, dc-duplicate")
         check_mobility(self.mobility, len(self.legs))
+        return self
 
     def _check_legs(self, flow: FlowSettings | Scenario, where: str) -> None:
         legs = len(self.legs)
@@ -259,24 +256,15 @@ class Scenario(Settings):
             # The mode distinguishes a duplicated run from a split one in every table.
             raise ValueError(f"{where}mode dc: pdcp.split duplicate is mode dc-duplicate")
         self._check_pdcp(flow, where)
-        if flow.paths is not None:
-            self._check_paths(flow, flow.paths, where)
+        if flow.paths is not None and flow.mode == "sc" and not where:
+            if flow.paths.schedule or flow.paths.attempt_delay_ms is None:
+                raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
+        elif flow.paths is not None and self._mode(flow) != "multipath":
+            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
         try:
             self._plan(flow)
         except SettingsError as error:
             raise ValueError(f"{where}paths.{error}") from None
-
-    def _check_paths(self, flow: FlowSettings | Scenario, paths: PathSchedule, where: str) -> None:
-        """Refuse paths of what has none, and a schedule of what has one, on the leg that it chose.
-
-        Raises:
-            ValueError: see above.
-        """
-        if flow.mode == "sc" and not where:
-            if paths.schedule or paths.attempt_delay_ms is None:
-                raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
-        elif self._mode(flow) != "multipath":
-            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
 
     def _check_pdcp(self, flow: FlowSettings | Scenario, where: str) -> None:
         if flow.uplink_pdcp is not None and not (self.split_uplink or flow.mode == "atsss"):
@@ -303,7 +291,7 @@ class Scenario(Settings):
 
     def __reduce__(self) -> tuple[Callable[[dict[str, Any]], Scenario], tuple[dict[str, Any]]]:
         """Pickle as plain values: another process loads the plugins before their classes."""
-        return _restored, (self.model_dump(mode="json"),)
+        return type(self).model_validate, (self.model_dump(mode="json"),)
 
     def on_clock(self, clock: Clock) -> Self:
         """Return the same scenario on a clock; itself where that is its own.
@@ -443,14 +431,9 @@ class Scenario(Settings):
         return given or self.handover_by == "legs"
 
     def _repr_html_(self) -> str:
-        """Return the scenario as a notebook shows it: its legs as a drawing."""
         return drawing.svg(self)
 
     @property
     def label(self) -> str:
         """Return transport and mode, as one name of a file or of a curve."""
         return f"{self.transport}-{self.mode}"
-
-
-def _restored(values: dict[str, Any]) -> Scenario:
-    return Scenario.model_validate(values)

@@ -35,14 +35,10 @@ def test_the_deployable_dual_connectivity_is_set_against_multipath() -> None:
     assert [row.name for row in stack.others] == ["DC (papers')", "DC (ideal)"]
     named = [stack.dual, *stack.others]
     assert [row.scenario.dc_name for row in named] == [row.variant for row in named]
-
-
-def test_three_legs_are_each_tried_alone() -> None:
     stack = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"], 5)
     assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
-    paths = stack.multipath.scenario.paths
-    assert paths is not None
-    assert paths.initial == (1, 2, 3)
+    assert stack.multipath.scenario.paths is not None
+    assert stack.multipath.scenario.paths.initial == (1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +58,19 @@ def test_what_has_no_counterpart_is_one_error(
 
 
 @pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"seconds": 0}, "--time: 0; allowed: 1 to 86400 s"),
+        ({"workload": "ping"}, "--workload: ping; allowed: download, request-response"),
+        ({"margin_percent": 0.0}, "--margin: 0; allowed: 0.1 to 100 %"),
+    ],
+)
+def test_what_cannot_be_judged_is_one_error(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        advise(LEGS, **fields)
+
+
+@pytest.mark.parametrize(
     ("kind", "difference", "shown", "margin"),
     [
         ("download", math.log(1.1), "10 %", "5 %"),
@@ -73,20 +82,6 @@ def test_a_difference_has_its_unit(kind: str, difference: float, shown: str, mar
     judged = criterion(parse_workload(kind))
     assert judged.shown(difference) == shown
     assert judged.margin_shown == margin
-
-
-@pytest.mark.parametrize(
-    ("workload", "margin", "message"),
-    [
-        ("ping", None, "--workload: ping; allowed: download, request-response"),
-        ("download", 0.0, "--margin: 0; allowed: 0.1 to 100 %"),
-    ],
-)
-def test_what_cannot_be_judged_is_one_error(
-    workload: str, margin: float | None, message: str
-) -> None:
-    with pytest.raises(SettingsError, match=message):
-        criterion(parse_workload(workload), margin)
 
 
 @given(first=st.floats(0.001, 1e6), second=st.floats(0.001, 1e6))
@@ -101,16 +96,7 @@ def test_less_of_a_delay_is_a_higher_score_and_more_of_a_goodput(
     assert (scores[0] > scores[1]) == (first > second)
     assert goodput.value(scores[0]) == pytest.approx(first)
     assert delay.value(-scores[0]) == pytest.approx(first)
-
-
-def test_a_run_that_failed_has_no_score() -> None:
-    failed = replace(blank_result(base_of(LEGS), Path()), goodput_mbps=10.0)
-    assert math.isnan(criterion(parse_workload("download")).score(failed))
-
-
-def test_no_time_at_all_is_one_error() -> None:
-    with pytest.raises(SettingsError, match="--time: 0; allowed: 1 to 86400 s"):
-        advise(LEGS, seconds=0)
+    assert math.isnan(goodput.score(replace(run, goodput_mbps=first)))  # it failed
 
 
 def near(
@@ -156,10 +142,7 @@ def test_neighbours_have_the_same_congestion_control() -> None:
     assert (found["near"]["tie"]["points"], found["all"]["tie"]["points"]) == (NEIGHBOURS, 128)
     assert "Of the 20 networks of the study with reno that are most like" in found["sentence"]
     assert json.loads(json.dumps(found, allow_nan=False))["stack"] == "picoquic"
-
-
-def test_a_congestion_control_that_the_study_lacks_has_neighbours_with_any() -> None:
-    found = near(congestion_control="fast")
+    found = near(congestion_control="fast")  # which the study lacks
     assert found is not None
     assert (found["congestion_control"], found["all"]["tie"]["points"]) == (None, 512)
 

@@ -188,8 +188,5 @@ def test_a_public_address_without_tls_is_refused(
         Cluster(f"{host}:8786")
     Cluster(f"tls://{host}:8786")
     Cluster(f"tcp://{host}:8786", without_tls=True)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "10.1.2.3", "192.168.0.9", "[::1]", "[fd00::1]"])
-def test_a_private_address_is_not_refused(host: str) -> None:
-    Cluster(f"tcp://{host}:8786")
+    for private in ("127.0.0.1", "10.1.2.3", "192.168.0.9", "[::1]", "[fd00::1]"):
+        Cluster(f"tcp://{private}:8786")

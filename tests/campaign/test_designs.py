@@ -44,13 +44,7 @@ def test_points_are_those_of_the_published_designs(
 ) -> None:
     assert len(points) == 6
     assert points[-1] == last
-
-
-def test_the_first_points_of_a_sobol_sequence_are_a_design() -> None:
-    assert sobol(512, FACTORS)[:64] == sobol(64, FACTORS)
-
-
-def test_a_few_points_are_spread_evenly() -> None:
+    assert sobol(512, FACTORS)[:64] == sobol(64, FACTORS)  # the first points are a design, too
     assert spread(range(10), 3) == [0, 3, 6]
     assert spread([1, 2], 5) == [1, 2]
 
@@ -67,22 +61,18 @@ def test_a_few_points_are_spread_evenly() -> None:
 def test_a_factor_without_a_range_is_refused(factor: Any, words: str) -> None:
     with pytest.raises(InputError, match=f"factor x: .*{words}"):
         sobol(4, {"x": factor})
-
-
-def test_a_design_has_points_and_factors() -> None:
     with pytest.raises(InputError, match="0 points, 1 factors; allowed: 1 or more of each"):
         sobol(0, {"x": (0, 1)})
 
 
 @given(st.integers(1, 20), st.integers(1, 4), st.integers(0, 2**32 - 1))
-def test_points_of_wsp_are_as_many_as_asked_for(points: int, factors: int, seed: int) -> None:
+def test_points_of_wsp_are_as_many_as_asked_for_and_apart(
+    points: int, factors: int, seed: int
+) -> None:
     values = unit_wsp(points, factors, seed)
     assert values.shape == (points, factors)
     assert 0 <= values.min() <= values.max() <= 1
     assert min(pdist(values), default=1) > 0
-
-
-def test_points_of_wsp_are_further_apart_than_random_ones() -> None:
     random = np.random.default_rng(1).random((50, 4))
     assert min(pdist(unit_wsp(50, 4, 1))) > 3 * min(pdist(random))
 

@@ -60,14 +60,13 @@ def test_a_notebook_has_one_bar(
     assert lines == ["2 of 4 runs were finished before", "failed: c/runs/a: it broke"]
 
 
-def test_a_log_has_few_lines(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_log_has_few_lines_and_none_unless_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     with Bar(3, done=0, shown=True) as bar:
         for _ in range(3):
             bar.end(ended(status="ok"))
     assert capsys.readouterr().err == "3/3 runs\n"
-
-
-def test_a_quiet_campaign_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar(1, done=1, shown=False) as bar:
         bar.end(ended(status="failed", reason="it broke"))
     assert capsys.readouterr().err == ""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from minitopo_dc import cli
 from minitopo_dc.cli.entry import REPLACED
-from minitopo_dc.scenario.field_paths import check_path
+from minitopo_dc.fields import SettingsError
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.field_paths import set_value
 
 TWO = ["compare", "--legs", "20", "20"]
 SET = [*TWO, "--set"]
@@ -49,14 +52,14 @@ REFUSED = [
     (["compare", "--repetitions", "1e3"], "--repetitions: no whole number in digits: '1e3'"),
     ([*SET, "legs.1"], "--set legs.1: allowed: FIELD=VALUE, each field once"),
     ([*SET, "=5"], "--set =5: allowed: FIELD=VALUE"),
-    ([*SET, "pdcp.bath=5"], "--set pdcp.bath: no field bath in pdcp; did you mean batch?; "),
-    ([*SET, "seeds=5"], "--set seeds: no field seeds of a scenario; did you mean seed?; "),
+    ([*SET, "pdcp.bath=5"], "pdcp.bath: unknown field; did you mean batch?; known: "),
+    ([*SET, "seeds=5"], "seeds: unknown field; did you mean seed?; known: "),
     ([*SET, "legs.5.downlink.delay_ms=5"], "--set legs.5.downlink.delay_ms: 5 is no index here; "),
-    ([*SET, "legs.one.queue_packets=5"], "one is no index in legs; allowed: 0, 1, ... or *"),
+    ([*SET, "legs.one.queue_packets=5"], "one is no index here; allowed: 0 to 1 or *"),
     ([*SET, "pdcp.flow_control={"], "--set pdcp.flow_control={: the value is not YAML"),
     ([*SET, "mode=dc"], "--set mode: the command chooses it; `--help` lists its options"),
     ([*SET, "pdcp.split=batch"], "--set pdcp.split: the command chooses it"),
-    ([*SET, "label.x=1"], "--set label.x: no field label of a scenario; allowed: "),
+    ([*SET, "label.x=1"], "label: unknown field; "),
     ([*SET, "pdcp.ratio=[1, 2, 3]"], "ratio"),
     ([*SET, "pdcp.t_reordering_ms=7"], "t_reordering"),
     ([*SET, "legs.0.downlink.loss_percent=101"], "legs.0.downlink.loss_percent: 101; allowed: 0"),
@@ -156,8 +159,12 @@ def test_an_option_that_is_gone_names_what_is_set_instead(
     assert cli.main([command, option, "5"]) == 2
     said = capsys.readouterr().err
     assert said == f"minitopo-dc: {command}: {option} is gone; write --set {REPLACED[option]}\n"
-    path = REPLACED[option].partition("=")[0]
-    check_path(path.replace("legs.N", "legs.0").replace("pdcp.FIELD", "pdcp.batch"))
+    path = REPLACED[option].partition("=")[0].replace("legs.N", "legs.0")
+    document: dict[str, Any] = {"transport": "tcp", "mode": "sc", "legs": [{"rate_mbps": 9}]}
+    set_value(document, path.replace("pdcp.FIELD", "pdcp.batch"), {})
+    with pytest.raises(SettingsError) as refused:
+        Scenario.check(document | {"seed": {}}, "test")
+    assert "unknown field" not in str(refused.value)
 
 
 @pytest.mark.root

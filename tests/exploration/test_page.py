@@ -37,10 +37,6 @@ def test_a_page_begins_with_a_picture_of_each_way(page: Explorer) -> None:
     assert [run.way for run in page.outcomes] == ["leg 1", "leg 2", "DC", "MP-QUIC"]
     assert bytes(page.picture.value).startswith(b"\x89PNG")
     assert re.fullmatch(r"\d+\.\d\d s from the change to the picture", page.time.value)
-
-
-@needs_picoquic
-def test_the_parts_of_a_delay_are_those_of_the_legs(page: Explorer) -> None:
     one, _, both, several = page.outcomes
     assert [*one.delay_ms] == [*DELAYS]
     assert one.delay_ms["propagation"] == pytest.approx(30, abs=5)  # from samples
@@ -61,7 +57,17 @@ def test_a_change_of_a_slider_changes_picture_and_words() -> None:
 
 
 @needs_picoquic
+def test_a_way_that_fails_says_why_below_the_picture_of_all_seeds() -> None:
+    page = explore(size_mb=5, others="timeout_s=1", seeds=2, seed=5)
+    page.settle()
+    assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
+    assert "leg 1: failed: did not finish within 1 s" in page.notes.value
+
+
+@needs_picoquic
 def test_a_wrong_entry_shows_its_line_until_it_is_mended() -> None:
+    with pytest.raises(dc.InputError, match="explore: Invalid selection"):
+        explore(dc="no-such")
     page = explore(**SMALL)
     page._rest["t_reordering_ms"].value = "<37>"
     page.settle()
@@ -69,20 +75,6 @@ def test_a_wrong_entry_shows_its_line_until_it_is_mended() -> None:
     page._rest["t_reordering_ms"].value = "40"
     page.settle()
     assert page.error.value == ""
-
-
-@needs_picoquic
-def test_several_seeds_are_run_for_each_way() -> None:
-    page = explore(**SMALL, seeds=2, seed=5)
-    page.settle()
-    assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
-
-
-@needs_picoquic
-def test_a_way_that_fails_says_why_below_the_picture() -> None:
-    page = explore(size_mb=5, others="timeout_s=1")
-    page.settle()
-    assert "leg 1: failed: did not finish within 1 s" in page.notes.value
 
 
 @needs_picoquic
@@ -118,11 +110,6 @@ def test_a_missing_package_is_one_line_that_says_what_to_install(
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(dc.InputError, match=r"explore needs ipywidgets: pip install .*notebooks"):
         explore()
-
-
-def test_a_value_that_no_box_has_is_refused() -> None:
-    with pytest.raises(dc.InputError, match="explore: Invalid selection"):
-        explore(dc="no-such")
 
 
 def test_only_the_newest_of_waiting_requests_is_answered() -> None:

@@ -1,4 +1,4 @@
-"""Path schedules: what is refused, and what they say of each leg."""
+"""Path schedules: what they say of each leg, as words of options and Minitopo's files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError
+from minitopo_dc.cli.options.scenario import MODES
+from minitopo_dc.comparison import scenario_of_row
+from minitopo_dc.fields import PathPlan, PathSchedule, SettingsError, parse_path_words
+from minitopo_dc.fields.path_schedule import PathEvent
+from minitopo_dc.minitopo import ParameterError
 from minitopo_dc.runs.check import check_fields
 from minitopo_dc.scenario import Scenario
+from tests.cli.test_commands import rows_of
+from tests.cli.test_commands import scenario as options
+from tests.minitopo.files import DUAL, TWO_PATHS, read
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
 ISSUE: dict[str, Any] = {
@@ -37,80 +44,10 @@ def test_without_a_schedule_every_leg_has_a_path_to_the_end() -> None:
     assert flow.paths.open_periods(2) == [(0.0, inf)]
 
 
-def test_the_connection_begins_on_the_first_initial_leg() -> None:
-    assert plan([2, 1]).initial == (2, 1)
-
-
-@pytest.mark.parametrize(
-    ("paths", "message"),
-    [
-        ({"initial": []}, "initial: name at least one leg"),
-        ({"initial": [1, 2, 1]}, "initial: 1, 2, 1; name each leg once"),
-        ({"initial": [3]}, "initial: leg 3 does not exist; allowed: 1 to 2"),
-        ({"initial": [0]}, "initial.0: 0; allowed: 1 to"),
-        (
-            {"schedule": [{"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}]},
-            "schedule: at_s 0.5 must not be before 1",
-        ),
-        (
-            {"schedule": [{"at_s": 1}]},
-            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "open": 1, "backup": 2}]},
-            "schedule.0: give exactly one of open, abandon, backup, available, with a leg's number",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "abandon": 4}]},
-            "schedule.0.abandon: leg 4 does not exist; allowed: 1 to 2",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "open": 2}]},
-            "schedule.0.open: 2: its path is open; at 1 s open: 1, 2",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 1, "abandon": 2}]},
-            "schedule.0.abandon: 2: no path to abandon; at 1 s open: 1",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 1, "backup": 2}]},
-            "schedule.0.backup: 2: no path to make a backup; at 1 s open: 1",
-        ),
-        (
-            {"schedule": [{"at_s": 1, "available": 2}]},
-            "schedule.0.available: 2: its path is available already; at 1 s open: 1, 2",
-        ),
-        (
-            {"initial": [1], "schedule": [{"at_s": 2.5, "abandon": 1}, {"at_s": 2.5, "open": 2}]},
-            "schedule.0.abandon: 1: the last path cannot be abandoned; open another one before it "
-            "(at 2.5 s open: 1)",
-        ),
-    ],
-)
-def test_a_schedule_that_cannot_be_is_refused_with_its_place(
-    paths: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(SettingsError) as caught:
-        scenario(paths)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith("test: paths")
-
-
 def test_of_equal_times_the_order_of_the_list_holds() -> None:
     swapped = plan([1], {"at_s": 2, "open": 2}, {"at_s": 2, "abandon": 1})
     assert [event.action for event in swapped.events] == ["open", "abandon"]
     assert swapped.open_periods(1) == [(0.0, 2.0)]
-
-
-def test_one_leg_has_no_schedule() -> None:
-    with pytest.raises(SettingsError, match="mode sc has one path; allowed: attempt_delay_ms, in"):
-        scenario(ISSUE, transport="tcp", mode="sc")
-
-
-@pytest.mark.parametrize("mode", ["dc", "dc-duplicate"])
-def test_only_multipath_has_paths(mode: str) -> None:
-    with pytest.raises(SettingsError, match=f"paths: mode {mode} has no paths; allowed: multipath"):
-        scenario(ISSUE, transport="tcp", mode=mode)
 
 
 def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
@@ -119,23 +56,6 @@ def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
     assert first.paths is not None
     assert first.paths.initial == (1,)
     assert second.paths is None
-
-
-def test_several_flows_have_their_paths_each() -> None:
-    with pytest.raises(SettingsError, match="paths: mode flows has no paths"):
-        scenario(ISSUE, mode="flows", flows=[{"mode": "multipath"}])
-
-
-def test_a_flow_s_wrong_schedule_names_the_flow() -> None:
-    wrong = {"mode": "multipath", "paths": {"initial": [5]}}
-    with pytest.raises(SettingsError, match=r"flows\.1\.paths\.initial: leg 5 does not exist"):
-        scenario(None, mode="flows", flows=[{"mode": "sc", "transport": "tcp"}, wrong])
-
-
-def test_a_scenario_with_paths_is_read_again_as_it_was(tmp_path: Path) -> None:
-    wanted = scenario(ISSUE)
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
 
 
 def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -> None:
@@ -147,10 +67,8 @@ def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -
     statuses = [wanted.status(2, at_s) for at_s in (1.9, 2.0, 4.9, 5.0)]
     assert statuses == [None, "available", "available", "backup"]
 
-
-def test_a_backup_that_is_abandoned_is_available_when_it_is_opened_again() -> None:
-    events = [(1, "backup", 2), (2, "abandon", 2), (3, "open", 2)]
-    wanted = plan(None, *({"at_s": at_s, action: leg} for at_s, action, leg in events))
+    times = [(1, "backup"), (2, "abandon"), (3, "open")]
+    wanted = plan(None, *({"at_s": at_s, action: 2} for at_s, action in times))
     assert wanted.available_periods(2) == [(0.0, 1.0), (3.0, inf)]
 
 
@@ -163,12 +81,9 @@ def test_a_leg_is_to_be_used_when_it_was_available_for_long_enough(
 ) -> None:
     wanted = plan([1], {"at_s": 2, "open": 2})
     assert tuple(wanted.usable_periods(start_s, end_s, 1.0)) == legs
-
-
-def test_two_short_periods_are_not_one_long_one() -> None:
     times = [(1, "open"), (1.6, "abandon"), (3, "open"), (3.6, "abandon")]
-    wanted = plan([1], *({"at_s": at_s, action: 2} for at_s, action in times))
-    assert tuple(wanted.usable_periods(0, 9, 1.0)) == (1,)
+    short = plan([1], *({"at_s": at_s, action: 2} for at_s, action in times))
+    assert tuple(short.usable_periods(0, 9, 1.0)) == (1,)  # two short ones are no long one
 
 
 @given(st.lists(st.tuples(st.booleans(), st.floats(0.01, 5)), max_size=12))
@@ -212,3 +127,76 @@ def test_the_paths_of_a_host_are_scheduled_for_one_flow_only() -> None:
         "flows.1.paths: the paths of transport mptcp are the client host's; leave them out, or "
         "flows.0"
     )
+
+
+WORDS = ("1", "2:open:2", "4.5:abandon:1")
+SET = "paths={initial: [1], schedule: [{at_s: 2, open: 2}, {at_s: 4.5, abandon: 1}]}"
+PLAN = PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(4.5, "abandon", 1)))
+
+
+def test_the_first_word_has_the_initial_legs_and_the_others_are_changes() -> None:
+    assert parse_path_words(WORDS, "test").plan(2) == PLAN
+    assert parse_path_words(("2,1",), "test").plan(2).initial == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("one",), "test: 'one' is no list of legs; write LEG[,LEG...] [SECONDS:open|abandon|"),
+        (("2:open:2",), "test: '2:open:2' is no list of legs"),
+        (("1", "2:close:1"), "test: '2:close:1' is no change of a path; write LEG"),
+        (("1", "2:open"), "test: '2:open' is no change of a path"),
+        (("1", "soon:open:2"), "test: schedule.0.at_s: soon is no number in digits"),
+        (("0",), "test: initial.0: 0; allowed: 1 to"),
+        (("1", "3:open:2", "2:abandon:1"), "test: schedule: at_s 2 must not be before 3"),
+    ],
+)
+def test_a_wrong_word_is_one_clear_error(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        parse_path_words(words, "test")
+    assert str(caught.value).startswith(message)
+
+
+def test_a_comparison_schedules_the_paths_of_its_multipath_runs_only() -> None:
+    given = ("--legs", "10", "10", "--set", SET, "--transports", "tcp", "mptcp")
+    planned = [
+        scenario_of_row(options(*given), row)
+        for row in rows_of(*given, "--modes", *MODES, clock="real")
+    ]
+    plans = {run.mode: run.resolved_flows[0].paths for run in planned}
+    assert plans == {**dict.fromkeys(MODES), "multipath": PLAN, "atsss": PLAN}
+
+
+def test_with_a_schedule_transports_that_take_none_are_not_compared_unless_named() -> None:
+    given = ("--legs", "10", "10", "--set", SET)
+    compared = {row["transport"] for row in rows_of(*given, clock="real")}
+    assert compared == {"mptcp", "tcp", "quic-picoquic", "mpquic-picoquic"}
+    named = rows_of(*given, "--transports", "mpquic", clock="real")
+    (run,) = [scenario_of_row(options(*given), row) for row in named]
+    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
+        check_fields(run)
+    with pytest.raises(SettingsError, match="--set paths: no row of mode multipath"):
+        rows_of("--set", "paths.initial=[1]", "--transports", "tcp", clock="real")
+
+
+def test_a_minitopo_file_numbers_its_paths_from_zero(tmp_path: Path) -> None:
+    xp = "xpType:mptcp\npaths:0 2:open:1 4.5:abandon:0\n"
+    assert read(tmp_path, TWO_PATHS, xp).scenario.resolved_flows[0].paths == PLAN
+
+
+@pytest.mark.parametrize(
+    ("topology", "xp", "message"),
+    [
+        (TWO_PATHS, "xpType:mptcp\npaths:0 2:opens:1\n", "xp:2: paths: '2:opens:1' is no change"),
+        (TWO_PATHS, "xpType:mptcp\npaths:0 2:open:0\n", "its path is open; at 2 s open: 1 (leg 1"),
+        (TWO_PATHS, "xpType:mptcp\npaths:2\n", "initial: leg 3 does not exist; allowed: 1 to 2"),
+        (DUAL, "paths:0\nxpType:quic\n", "xp:1: paths: mode dc has no paths to schedule"),
+        (TWO_PATHS, "xpType:tcp\npaths:0\n", "xp:2: paths: mode sc has no paths to schedule"),
+    ],
+)
+def test_a_wrong_schedule_in_a_minitopo_file_names_its_line(
+    topology: str, xp: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError) as caught:
+        read(tmp_path, topology, xp)
+    assert message in str(caught.value)

@@ -12,8 +12,7 @@ import pytest
 
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.runners.base import all_runners, get_runner
-from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.scenario import LegSettings, RealSettings, Scenario
+from minitopo_dc.scenario import RealSettings, Scenario
 
 WRONG: list[Any] = [
     *(None, True, "", "x", "1_0", -1, 1.5, 10**400, math.nan, math.inf, [], ["x"]),
@@ -22,6 +21,7 @@ WRONG: list[Any] = [
 NOT_OURS = ("Input", "input", "should", "valid", "Value error", "pydantic", "function-", "literal[")
 """Words of pydantic's messages and of its types."""
 LEG = {"downlink": {"rate_mbps": 20}}
+GOOD: dict[str, Any] = {"transport": "quic", "mode": "sc", "legs": [LEG]}
 
 
 def _subclasses(cls: type[Settings]) -> Iterator[type[Settings]]:
@@ -64,76 +64,39 @@ def test_no_field_of_any_settings_is_told_of_in_pydantic_s_words(cls: type[Setti
         ({"real": {"bakend": "user"}}, "real.bakend: unknown field; did you mean backend?"),
         ({"flows": [{"mod": "sc"}]}, "flows.0.mod: unknown field; did you mean mode?"),
         ({"workload": {"size_mbb": 3}}, "size_mbb: unknown field; did you mean size_mb?"),
-    ],
-)
-def test_an_unknown_field_names_the_nearest_one_of_its_place(
-    fields: dict[str, Any], told: str
-) -> None:
-    good = {"transport": "tcp", "mode": "sc", "legs": [LEG]}
-    with pytest.raises(SettingsError) as caught:
-        Scenario.check(good | fields, "s")
-    assert told in str(caught.value)
-
-
-def test_an_unknown_field_is_not_said_to_be_one_of_another_place() -> None:
-    with pytest.raises(SettingsError) as caught:
-        LegSettings.check({"rate_mbps": 1, "rlc": {"t_reordering_ms": 3}}, "leg")
-    assert "did you mean" not in str(caught.value)
-    assert "known: mode, block_error_percent" in str(caught.value)
-
-
-def test_an_option_of_a_runner_names_the_nearest_one() -> None:
-    runner = get_runner("quic-picoquic")
-    with pytest.raises(SettingsError, match="did you mean receive_buffer_bytes"):
-        runner.check_options({"recieve_buffer_bytes": 1}, 4)
-
-
-def test_an_option_of_a_runner_takes_a_unit() -> None:
-    options = {"receive_buffer_bytes": "33.5MB"}
-    good = {"transport": "quic", "mode": "sc", "legs": [LEG], "options": options}
-    check_scenario(Scenario.check(good, "s"))
-    wrong = Scenario.check(good | {"options": {"receive_buffer_bytes": "3ms"}}, "s")
-    with pytest.raises(
-        SettingsError, match=r"receive_buffer_bytes: 3ms is no number .*units: B, k"
-    ):
-        check_scenario(wrong)
-
-
-OLD_LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
-GOOD: dict[str, Any] = {"transport": "quic", "mode": "sc", "legs": [OLD_LEG]}
-
-
-def refused(**fields: Any) -> str:
-    with pytest.raises(SettingsError) as caught:
-        Scenario.check(GOOD | fields, "s.yaml")
-    return str(caught.value)
-
-
-@pytest.mark.parametrize("name", ["size_mb", "duration_s"])
-def test_what_a_download_asks_for_is_in_the_workload(name: str) -> None:
-    assert refused(**{name: 3}) == f"s.yaml: {name}: write workload: {{{name}: ...}}"
-
-
-@pytest.mark.parametrize("name", sorted(RealSettings.model_fields))
-def test_what_only_the_real_clock_has_is_below_real(name: str) -> None:
-    assert refused(**{name: "x"}) == f"s.yaml: {name}: write real: {{{name}: ...}}"
-
-
-@pytest.mark.parametrize(
-    ("workload", "known"),
-    [
-        ({"kind": "ping", "duration_s": 3}, "duration_s: unknown field; known: count, interval_s"),
+        (  # and not `t_reordering_ms` of another place
+            {"legs": [{"downlink": {"rate_mbps": 1, "rlc": {"t_reordering_ms": 3}}}]},
+            "t_reordering_ms: unknown field; known: mode, block_error_percent",
+        ),
         (
-            {"kind": "request-response", "size_mb": 3},
-            "size_mb: unknown field; known: request_bytes, response_bytes, interval_s, count, ",
+            {"workload": {"kind": "ping", "duration_s": 3}},
+            "s: workload: ping: duration_s: unknown field; known: count, interval_s",
+        ),
+        *(
+            ({name: 3}, f"s: {name}: write workload: {{{name}: ...}}")
+            for name in ("size_mb", "duration_s")
+        ),
+        *(
+            ({name: "x"}, f"s: {name}: write real: {{{name}: ...}}")
+            for name in RealSettings.model_fields
         ),
     ],
 )
-def test_a_workload_without_a_size_is_not_told_to_write_one(
-    workload: dict[str, Any], known: str
+def test_an_unknown_field_names_its_place_or_the_nearest_one_there(
+    fields: dict[str, Any], told: str
 ) -> None:
-    kind = workload["kind"]
-    assert refused(workload=workload).startswith(f"s.yaml: workload: {kind}: {known}")
+    with pytest.raises(SettingsError) as caught:
+        Scenario.check(GOOD | fields, "s")
+    assert told in str(caught.value)
+
+
+def test_an_option_of_a_runner_takes_a_unit_and_names_the_nearest_one() -> None:
+    runner = get_runner("quic-picoquic")
+    runner.check_options({"receive_buffer_bytes": "33.5MB"}, 4)
+    with pytest.raises(SettingsError, match="did you mean receive_buffer_bytes"):
+        runner.check_options({"recieve_buffer_bytes": 1}, 4)
+    with pytest.raises(SettingsError, match=r"er_bytes: 3ms is no number .*units: B, k"):
+        runner.check_options({"receive_buffer_bytes": "3ms"}, 4)
 
 
 def test_what_a_class_takes_is_told_before_its_first_use() -> None:

@@ -28,13 +28,6 @@ def with_pdcp(first: Leg, second: Leg, mode: str = "dc", **pdcp: Any) -> list[st
     return cautions(scenario(first, second, mode=mode, transport="quic", pdcp=pdcp))
 
 
-def test_a_flow_over_a_leg_without_losses_needs_no_word_of_another_leg() -> None:
-    lossy = LEG.evolve(loss_percent=1)
-    own = {"mode": "sc", "congestion_control": "cubic-picoquic"}
-    assert cautions(scenario(LEG, lossy, **own, leg=1)) == []
-    assert len(cautions(scenario(LEG, lossy, **own, leg=2))) == 1
-
-
 @pytest.mark.parametrize(
     ("transport", "mode", "control", "loss", "said"),
     [
@@ -51,6 +44,9 @@ def test_picoquics_cubic_is_named_where_packets_are_lost(
     lossy = LEG.evolve(loss_percent=loss)
     made = scenario(LEG, lossy, transport=transport, mode=mode, congestion_control=control)
     assert [("cubic-picoquic" in line) for line in cautions(made)] == [True] * said
+    alone = made.evolve(transport="quic-picoquic", mode="sc")  # over the leg without losses
+    assert cautions(alone) == []
+    assert bool(cautions(alone.evolve(leg=2))) == said
 
 
 @pytest.mark.parametrize(

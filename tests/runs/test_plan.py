@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -164,23 +163,18 @@ def write_series(path: Path, key: str, rates: dict[int, int], seconds: float) ->
     path.write_text("\n".join([f"time_ns,{key},delivered_bytes", *rows, "99"]), encoding="utf-8")
 
 
-def test_a_line_has_the_rates_of_the_last_second(tmp_path: Path) -> None:
+def test_a_line_has_the_rates_of_the_last_second_if_there_are_any(tmp_path: Path) -> None:
+    assert screen.line_of(tmp_path, ("downlink",)) == ""
+    write_series(tmp_path / "gnb-legs.csv", "leg", {1: 0}, 6)
+    assert screen.line_of(tmp_path, ("downlink",)) == ""
     write_series(tmp_path / "gnb-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
     write_series(tmp_path / "ue-receive.csv", "bearer", {1: 300_000, 3: 50_000}, 6)
     expected = "flow 1 2.4, flow 2 0.4, leg 1 1.0, leg 2 2.0 Mbit/s down"
     assert screen.line_of(tmp_path, ("downlink",)) == expected
-
-
-def test_without_a_bearer_the_flow_is_the_sum_of_the_legs(tmp_path: Path) -> None:
+    # Without a bearer the flow is the sum of the legs.
     write_series(tmp_path / "ue-legs.csv", "leg", {1: 125_000, 2: 250_000}, 6)
     expected = "flow 1 3.0, leg 1 1.0, leg 2 2.0 Mbit/s up"
     assert screen.line_of(tmp_path, ("uplink",)) == expected
-
-
-def test_a_run_that_carries_nothing_has_no_line(tmp_path: Path) -> None:
-    assert screen.line_of(tmp_path, ("downlink",)) == ""
-    write_series(tmp_path / "gnb-legs.csv", "leg", {1: 0}, 6)
-    assert screen.line_of(tmp_path, ("downlink",)) == ""
 
 
 def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,79 +191,41 @@ def test_the_newest_run_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert said[0].partition(": ")[2].startswith("flow 1 ")
 
 
-def outcome(
-    statuses: Sequence[str], directory: Path, retries: Retries
-) -> tuple[str, dict[str, list[str]]]:
-    left = iter(statuses)
-
-    def once() -> RunResult:
-        status = next(left)
-        if status == "ok":
-            return result()
-        return no_result("tcp", "sc", status, f"why {status}")
-
-    got = tried(once, directory, retries)
-    kept = {name: got.details[name] for name in got.details if name.endswith("_attempts")}
-    return got.status, kept
-
-
 @pytest.mark.parametrize(
-    ("statuses", "retries", "status", "kept"),
+    ("attempts", "retries", "kept"),
     [
-        (["ok"], Retries(), "ok", {}),
-        (["disturbed", "ok"], Retries(), "ok", {"disturbed_attempts": ["why disturbed"]}),
-        (
-            ["disturbed", "disturbed"],
-            Retries(),
-            "disturbed",
-            {"disturbed_attempts": ["why disturbed"]},
-        ),
-        (["disturbed"], Retries(disturbed=0), "disturbed", {}),
-        (["failed"], Retries(), "failed", {}),
-        (
-            ["failed", "disturbed", "ok"],
-            Retries(failed=1),
-            "ok",
-            {"failed_attempts": ["why failed"], "disturbed_attempts": ["why disturbed"]},
-        ),
-        (["unsupported"], Retries(failed=3, disturbed=3), "unsupported", {}),
+        ("ok", Retries(), {}),
+        ("disturbed ok", Retries(), {"disturbed_attempts": 1}),
+        ("disturbed disturbed", Retries(), {"disturbed_attempts": 1}),
+        ("disturbed", Retries(disturbed=0), {}),
+        ("disturbed disturbed ok", Retries(disturbed=2), {"disturbed_attempts": 2}),
+        ("failed", Retries(), {}),
+        ("failed disturbed ok", Retries(failed=1), {"failed_attempts": 1, "disturbed_attempts": 1}),
+        ("unsupported", Retries(failed=3, disturbed=3), {}),
     ],
 )
 def test_a_run_is_tried_as_often_as_allowed(
-    statuses: list[str],
-    retries: Retries,
-    status: str,
-    kept: dict[str, list[str]],
-    tmp_path: Path,
+    attempts: str, retries: Retries, kept: dict[str, int], tmp_path: Path
 ) -> None:
-    assert outcome(statuses, tmp_path / "run", retries) == (status, kept)
-
-
-def test_each_attempt_has_an_empty_directory(tmp_path: Path) -> None:
-    seen: list[bool] = []
+    statuses = attempts.split()
+    left = iter(statuses)
 
     def once() -> RunResult:
-        seen.append(tmp_path.joinpath("run").exists())
-        (tmp_path / "run" / "left").mkdir(parents=True)
-        return no_result("quic", "sc", "disturbed", "this machine: paused")
+        (tmp_path / "run").mkdir()  # each attempt finds none
+        status = next(left)
+        return result() if status == "ok" else no_result("tcp", "sc", status, f"why {status}")
 
-    tried(once, tmp_path / "run", Retries(disturbed=2))
-    assert seen == [False] * 3
-
-
-SCENARIO = Scenario.check(
-    {
-        **{"transport": "quic", "mode": "sc", "clock": "virtual"},
-        "legs": [{"downlink": {"rate_mbps": 20}}],
-        "workload": {"size_mb": 0.01},
-    },
-    "test",
-)
+    last = tried(once, tmp_path / "run", retries)
+    assert (last.status, [*left]) == (statuses[-1], [])
+    assert {name: why for name, why in last.details.items() if name.endswith("_attempts")} == {
+        name: [f"why {name.removesuffix('_attempts')}"] * number for name, number in kept.items()
+    }
 
 
 def test_an_earlier_run_is_not_overwritten(tmp_path: Path) -> None:
-    assert run_scenario(SCENARIO, tmp_path).status == "ok"  # an empty directory is taken
+    small = scenario(LEG, mode="sc", transport="quic", workload=Download(size_mb=0.01))
+    assert run_scenario(small, tmp_path).status == "ok"  # an empty directory is taken
     before = (tmp_path / "result.json").read_bytes()
     with pytest.raises(SettingsError, match="exists; give a new directory or an empty one"):
-        run_scenario(SCENARIO, tmp_path)
+        run_scenario(small, tmp_path)
     assert (tmp_path / "result.json").read_bytes() == before

@@ -8,7 +8,7 @@ import pytest
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runs.check import check_fields
-from minitopo_dc.scenario import Scenario, resolve_scenario
+from minitopo_dc.scenario import Scenario
 from tests.virtual.scenarios import scenario
 
 
@@ -23,12 +23,9 @@ def test_it_steers_by_smallest_delay_and_puts_nothing_in_order_both_ways() -> No
         assert (pdcp.split, pdcp.delivery, pdcp.echo_ms) == ("smallest-delay", "off", 100)
 
 
-def test_another_steering_mode_and_interval_are_kept() -> None:
+def test_steering_modes_and_intervals_of_either_direction_are_kept() -> None:
     (flow,) = steered(pdcp={"split": "active-standby", "echo_ms": 20}).resolved_flows
     assert (flow.pdcp.split, flow.pdcp.echo_ms) == ("active-standby", 20)
-
-
-def test_the_uplink_may_have_a_steering_mode_of_its_own() -> None:
     (flow,) = steered(uplink_pdcp={"split": "redundant"}).resolved_flows
     assert (flow.pdcp.split, flow.uplink_pdcp.split) == ("smallest-delay", "redundant")
 
@@ -37,21 +34,21 @@ def test_back_in_mode_dc_pdcp_is_as_it_was() -> None:
     assert steered().evolve(mode="dc").pdcp.split == "batch"
 
 
-def test_a_policy_without_echoes_refuses_their_interval() -> None:
-    with pytest.raises(SettingsError, match="echo_ms: split batch makes no use of echoes"):
-        scenario(pdcp={"echo_ms": 20})
-
-
 @pytest.mark.parametrize("transport", ["mptcp", "mpquic-picoquic"])
 def test_multipath_ends_at_a_proxy_and_is_multipath_up_to_there(transport: str) -> None:
     (flow,) = steered(transport=transport, options={}, paths={"initial": [2, 1]}).resolved_flows
     assert (flow.mode, flow.proxied, flow.legs) == ("multipath", True, (2, 1))
 
 
-def test_a_proxy_on_the_real_clock_has_a_wire_behind_it_also_without_a_delay() -> None:
-    checked = check_fields(steered(transport="mptcp", options={}, clock="real"))
-    (wire,) = checked.real.backhaul
-    assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (0, 0)
+@pytest.mark.parametrize(
+    ("fields", "delay_ms"),
+    [({"transport": "mptcp", "options": {}}, 0), ({"server_delay_ms": 5}, 5)],
+)
+def test_on_the_real_clock_the_wire_behind_a_proxy_or_with_a_delay_is_a_backhaul(
+    fields: dict[str, Any], delay_ms: float
+) -> None:
+    (wire,) = check_fields(steered(clock="real", **fields)).real.backhaul
+    assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (delay_ms, delay_ms)
 
 
 def test_the_real_clock_has_no_tunnel() -> None:
@@ -78,15 +75,3 @@ def test_what_a_tunnel_cannot_have_is_refused(
 def test_a_proxy_carries_what_the_agent_sends() -> None:
     with pytest.raises(SettingsError, match="allowed: download, request-response"):
         check_fields(steered(transport="mptcp", options={}, workload={"kind": "video"}))
-
-
-def test_on_the_real_clock_the_wire_to_the_server_is_a_backhaul() -> None:
-    resolved = resolve_scenario(steered(server_delay_ms=5, clock="real")).scenario
-    (wire,) = resolved.real.backhaul
-    assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (5, 5)
-
-
-def test_one_wire_to_the_server_is_enough() -> None:
-    backhaul = [{"downlink": {"rate_mbps": 100}}]
-    with pytest.raises(SettingsError, match=r"real\.backhaul is that link"):
-        steered(server_delay_ms=5, real={"backhaul": backhaul})

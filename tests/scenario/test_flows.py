@@ -10,17 +10,12 @@ import pytest
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.judge import blank_result, judge, ok_result
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.runs.check import check_fields, check_real, runners_of, unsupported_reason
+from minitopo_dc.runs.check import check_fields, runners_of
 from minitopo_dc.runs.routers import client_legs, gnb_settings, ue_settings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
 
 LEG: dict[str, Any] = {"downlink": {"rate_mbps": 20}}
-STEADY: dict[str, Any] = {"rate_mbps": 20, "jitter_ms": 0}
-STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
-BURSTY = STILL | {"downlink": STEADY | {"burst_loss": {"p": 0.1, "r": 0.1}}}
-JITTERY = {"downlink": STEADY, "uplink": {"rate_mbps": 20, "jitter_ms": 1}}
-KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}, "legs": [JITTERY] * 2}
 OPTIONS = {"max_datagram_bytes": 1280}
 
 
@@ -29,121 +24,51 @@ def scenario(*flows: dict[str, Any], **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
-def test_what_a_flow_leaves_out_is_the_scenarios() -> None:
-    wanted = scenario({"mode": "dc"}, options=OPTIONS, congestion_control="cubic")
-    (flow,) = wanted.resolved_flows
-    assert (flow.transport, flow.congestion_control, flow.options) == ("quic", "cubic", OPTIONS)
-
-
-def test_a_flow_may_have_a_transport_of_its_own() -> None:
+def test_what_a_flow_leaves_out_is_the_scenarios_but_options_of_another_transport() -> None:
     own = {"mode": "sc", "transport": "tcp", "congestion_control": "bbr"}
-    (flow,) = scenario(own, options=OPTIONS).resolved_flows
-    assert (flow.transport, flow.congestion_control, flow.options) == ("tcp", "bbr", {})
-
-
-def test_a_scenario_without_flows_is_one() -> None:
-    alone = scenario(mode="sc", leg=2, options=OPTIONS)
-    (flow,) = alone.resolved_flows
-    assert (flow.mode, flow.leg, flow.transport, flow.options) == ("sc", 2, "quic", OPTIONS)
+    wanted = scenario({"mode": "dc"}, own, options=OPTIONS, congestion_control="cubic")
+    first, second = wanted.resolved_flows
+    assert (first.transport, first.congestion_control, first.options) == ("quic", "cubic", OPTIONS)
+    assert (second.transport, second.congestion_control, second.options) == ("tcp", "bbr", {})
+    (alone,) = scenario(mode="sc", leg=2, options=OPTIONS).resolved_flows
+    assert (alone.mode, alone.leg, alone.transport, alone.options) == ("sc", 2, "quic", OPTIONS)
 
 
 @pytest.mark.parametrize(
-    ("flow", "fields", "words"),
+    ("flow", "words"),
     [
-        ({"mode": "sc", "leg": 3}, {}, "flows.1.leg: 3 does not exist; allowed: 1 to 2"),
-        (
-            {"mode": "flows"},
-            {},
-            "flows.1.mode: .*'sc', 'dc', 'dc-duplicate', 'atsss' or 'multipath'",
-        ),
-        ({"mode": "sc", "transport": "sctp"}, {}, "flows.1.transport: sctp; allowed: tcp, quic"),
-        ({"mode": "dc", "transport": "mptcp"}, {}, "flows.1.mode dc: .*mptcp allows multipath"),
+        ({"mode": "sc", "leg": 3}, "flows.1.leg: 3 does not exist; allowed: 1 to 2"),
+        ({"mode": "flows"}, "flows.1.mode: .*'sc', 'dc', 'dc-duplicate', 'atsss' or 'multipath'"),
+        ({"mode": "sc", "transport": "sctp"}, "flows.1.transport: sctp; allowed: tcp, quic"),
+        ({"mode": "dc", "transport": "mptcp"}, "flows.1.mode dc: .*mptcp allows multipath"),
         (
             {"mode": "multipath"},
-            {},
             "flows.1.mode multipath: .*quic allows sc, dc, dc-duplicate, atsss$",
         ),
-        ({"mode": "sc", "options": {"x": 1}}, {}, "flows.1.options: runner quic: no option 'x'"),
+        ({"mode": "sc", "options": {"x": 1}}, "flows.1.options: runner quic: no option 'x'"),
         (
             {"mode": "multipath", "transport": "mpquic"},
-            {},
             "flows.1.transport: mpquic does not tell .*; allowed .*: mptcp, mpquic-picoquic$",
         ),
-        ({"mode": "sc"}, {"transport": "sctp"}, "test: transport|^transport: sctp; allowed"),
-        (
-            {"mode": "sc"},
-            KERNEL,
-            "^legs.0.uplink: backend kernel has no jitter_ms without 'jitter: ",
-        ),
-        (
-            {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "capture": ["legs"]}},
-            "real.capture: legs needs",
-        ),
-        (
-            {"mode": "sc"},
-            KERNEL | {"legs": [STILL] * 2, "real": {"backend": "kernel", "backhaul": [BURSTY]}},
-            "^real.backhaul.0.downlink: backend kernel has no burst_loss; use backend: user",
-        ),
     ],
 )
-def test_a_wrong_flow_is_named(flow: dict[str, Any], fields: dict[str, Any], words: str) -> None:
+def test_a_wrong_flow_is_named(flow: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
-        wanted = scenario({"mode": "dc"}, flow, **fields)
-        check_fields(wanted)
+        check_fields(scenario({"mode": "dc"}, flow))
 
 
-def test_opportunities_are_no_legs_of_the_kernel_s(tmp_path: Path) -> None:
-    (tmp_path / "trace").write_text("1\n2\n")
-    leg = STILL | {"downlink": {"trace": str(tmp_path / "trace"), "jitter_ms": 0}}
-    alone = scenario(mode="sc", real={"backend": "kernel"}, legs=[STILL, leg])
-    with pytest.raises(SettingsError, match=r"^legs.1.downlink: trace .*: backend kernel has rate"):
-        check_real(alone)
-
-
-def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
-    own = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
-    check_real(
-        scenario(mode="sc", real={"backend": "kernel"}, legs=[{"downlink": own, "uplink": own}])
-    )
-
-
-@pytest.fixture
-def one_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a transport need the same client address for all of its transfers."""
-    kind = type(get_runner("quic-ngtcp2"))
-    monkeypatch.setattr(kind, "one_client_address", True)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "words"),
-    [
-        (
-            {"mode": "dc"},
-            {"mode": "sc", "leg": 2},
-            "flows.1: transport quic-ngtcp2 .* flows.0 uses that of leg 1; "
-            "allowed: mode sc with leg: 1, dc or dc-duplicate$",
-        ),
-        (
-            {"mode": "sc", "leg": 2},
-            {"mode": "dc"},
-            r"flows.1: .*mode sc with leg: 2, dc or dc-duplicate with pdcp.legs: \[2, ...\]$",
-        ),
-    ],
-)
-@pytest.mark.usefixtures("one_address")
 def test_a_transport_of_one_client_address_is_refused_on_two_legs(
-    first: dict[str, Any], second: dict[str, Any], words: str
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(SettingsError, match=words):
-        check_fields(scenario(first, second, transport="quic-ngtcp2", clock="real"))
-
-
-def test_an_ok_run_of_a_size_has_the_size_that_a_failed_one_has(tmp_path: Path) -> None:
-    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"size_mb": 1})
-    blank = blank_result(wanted, tmp_path)
-    measured = [Measurement(1_000_000, 4.0), Measurement(1_000_000, 5.0)]
-    assert ok_result(blank, wanted, measured, [1, 1]).size_bytes == blank.size_bytes
+    monkeypatch.setattr(type(get_runner("quic-ngtcp2")), "one_client_address", True)
+    first, second = {"mode": "dc"}, {"mode": "sc", "leg": 2}
+    fields = {"transport": "quic-ngtcp2", "clock": "real"}
+    words = "uses that of leg 1; allowed: mode sc with leg: 1, dc or dc-duplicate$"
+    with pytest.raises(SettingsError, match=f"flows.1: transport quic-ngtcp2 .* flows.0 {words}"):
+        check_fields(scenario(first, second, **fields))
+    words = r"mode sc with leg: 2, dc or dc-duplicate with pdcp.legs: \[2, ...\]$"
+    with pytest.raises(SettingsError, match=f"flows.1: .*{words}"):
+        check_fields(scenario(second, first, **fields))
 
 
 def test_the_share_is_of_what_the_legs_had_while_the_clients_ran(tmp_path: Path) -> None:
@@ -164,53 +89,24 @@ def test_the_share_is_of_what_the_legs_had_while_the_clients_ran(tmp_path: Path)
     assert ok_result(blank, wanted, measured, [1]).capacity_share == pytest.approx(0.5)
 
 
-def test_the_real_clock_takes_flows_of_several_transports_for_a_time() -> None:
-    flows = ({"mode": "dc"}, {"mode": "sc", "transport": "tcp"})
-    wanted = scenario(
-        *flows,
-        {"mode": "multipath", "transport": "mptcp"},
-        workload={"duration_s": 3},
-    )
+def test_a_bearer_takes_protocol_port_and_interface_of_its_flow_if_that_has_one(
+    tmp_path: Path,
+) -> None:
+    second = {"mode": "sc", "leg": 2, "transport": "tcp"}
+    third = {"mode": "multipath", "transport": "mptcp"}
+    fields: dict[str, Any] = {"split_uplink": True, "workload": {"duration_s": 3}}
+    wanted = scenario({"mode": "dc"}, second, third, **fields)
     assert [runner.name for runner in runners_of(check_fields(wanted))] == ["quic", "tcp", "mptcp"]
-
-
-def test_a_client_that_cannot_stop_at_a_time_is_refused() -> None:
-    alone = scenario(mode="multipath", transport="mpquic", workload={"duration_s": 3})
-    with pytest.raises(SettingsError, match=r"duration_s: .*mpquic .*allowed: tcp, quic, quic-"):
-        check_fields(alone)
-
-
-def test_what_one_flow_lacks_makes_the_run_unsupported() -> None:
-    wanted = scenario({"mode": "sc"}, {"mode": "sc", "congestion_control": "bbr"})
-    reason = unsupported_reason(wanted, runners_of(wanted))
-    assert reason == "runner quic has no bbr (choose reno or cubic)"
-
-
-def test_a_bearer_takes_the_protocol_and_the_port_of_its_flow(tmp_path: Path) -> None:
-    wanted = scenario(
-        {"mode": "dc"}, {"mode": "sc", "leg": 2, "transport": "tcp"}, split_uplink=True
-    )
-    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
-    down = [(each.bearer, each.match.protocol, each.match.source_port) for each in gnb.transmit]
-    up = [(each.bearer, each.match.protocol, each.match.destination_port) for each in ue.transmit]
-    assert down == [(1, "udp", 4433), (3, "tcp", 4434)]
-    assert up == [(2, "udp", 4433), (4, "tcp", 4434)]
-    assert [each.legs for each in gnb.transmit] == [(1, 2), (2,)]
-
-
-def test_a_flow_s_uplink_enters_by_the_interface_of_its_client_address(tmp_path: Path) -> None:
-    flows = ({"mode": "dc"}, {"mode": "sc", "leg": 2}, {"mode": "sc", "leg": 1})
-    wanted = scenario(*flows, split_uplink=True)
-    gnb, ue = gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)
-    assert [each.interface for each in ue.transmit] == ["ue-lan1", "ue-lan2", "ue-lan1"]
-    assert {each.interface for each in gnb.transmit} == {"gnb-core"}
-
-
-def test_a_flow_that_its_transport_splits_has_no_bearer(tmp_path: Path) -> None:
-    multipath = {"mode": "multipath", "transport": "mptcp"}
-    wanted = scenario(multipath, {"mode": "dc"})
-    assert [each.bearer for each in ue_settings(wanted, tmp_path).receive] == [3]
-    assert client_legs(wanted, wanted.resolved_flows[0]) == (1, 2)
+    assert client_legs(wanted, wanted.resolved_flows[2]) == (1, 2)
+    down, up = gnb_settings(wanted, tmp_path).transmit, ue_settings(wanted, tmp_path).transmit
+    assert [(it.bearer, it.match.protocol, it.match.source_port, it.interface) for it in down] == [
+        (1, "udp", 4433, "gnb-core"),
+        (3, "tcp", 4434, "gnb-core"),
+    ]
+    assert [
+        (it.bearer, it.match.protocol, it.match.destination_port, it.interface) for it in up
+    ] == [(2, "udp", 4433, "ue-lan1"), (4, "tcp", 4434, "ue-lan2")]
+    assert [bearer.legs for bearer in down] == [(1, 2), (2,)]
 
 
 def test_a_result_has_each_flow_s_goodput_over_its_own_time(tmp_path: Path) -> None:
@@ -222,6 +118,10 @@ def test_a_result_has_each_flow_s_goodput_over_its_own_time(tmp_path: Path) -> N
     blank = blank_result(wanted, tmp_path)
     result = ok_result(blank, wanted, measured, leg_bytes=[900_000, 700_000])
     assert (result.size_bytes, result.completion_s, result.goodput_mbps) == (1_500_000, 4.0, 3.0)
+    sized = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"size_mb": 1})
+    blank = blank_result(sized, tmp_path)
+    both = [Measurement(1_000_000, 4.0), Measurement(1_000_000, 5.0)]
+    assert ok_result(blank, sized, both, [1, 1]).size_bytes == blank.size_bytes
     first, second = result.details["flows"]
     assert (first["mode"], first["goodput_mbps"], first["completion_s"]) == ("dc", 2.0, 4.0)
     assert (second["transport"], second["goodput_mbps"], second["leg"]) == ("tcp", 4.0, 2)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc import run
-from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
+from minitopo_dc.fields import PathAction, PathEvent, PathPlan, SettingsError
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings
-from minitopo_dc.scenario import ResolvedScenario, Scenario, resolve_scenario
+from minitopo_dc.scenario import Scenario, resolve_scenario
 
 UPLINK = {"rate_mbps": 20}
 
@@ -39,31 +38,49 @@ def scenario(legs: list[dict[str, Any]], **fields: Any) -> Scenario:
     return Scenario.check(values | fields, "test")
 
 
-def plan(derived: ResolvedScenario) -> PathPlan:
-    """Of the first flow, but that not each path has to carry data."""
-    found = derived.scenario.resolved_flows[0].paths
-    assert found is not None
-    assert not found.each_carries
-    return replace(found, each_carries=True)
-
-
 def test_a_scenario_without_a_rule_is_run_as_it_is(tmp_path: Path) -> None:
     given = scenario(drive(tmp_path, [5], [5]))
     assert resolve_scenario(given).scenario is given
     assert {"handover", "trace_offset_s"}.isdisjoint(given.model_dump())
 
 
-def test_the_derived_scenario_comes_back_from_its_file(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 0, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1})).scenario
-    derived.save(tmp_path / "s.yaml")
-    assert Scenario.load(tmp_path / "s.yaml") == derived
+SLOW = [5.0] * 5, [1.0, 9.0, 9.0, 9.0, 9.0]
+CROSSING = [1.0, 1.0, 1.0, 9.0, 9.0, 9.0], [5.0] * 6
 
 
-def test_the_rule_sees_what_is_behind_the_offset(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1}, trace_offset_s=1))
-    assert plan(derived) == PathPlan((2,))
+def plan(initial: int, *events: tuple[float, PathAction, int]) -> PathPlan:
+    return PathPlan((initial,), tuple(PathEvent(*it) for it in events), each_carries=False)
+
+
+@pytest.mark.parametrize(
+    ("channels", "rule", "fields", "paths"),
+    [
+        (SLOW, {}, {}, plan(1, (2, "open", 2), (2.02, "abandon", 1))),
+        (SLOW, {}, {"trace_offset_s": 1}, plan(2)),  # it sees what is behind the offset
+        (SLOW, {"former": "backup"}, {}, plan(1, (2, "open", 2), (2.02, "backup", 1))),
+        (CROSSING, {"by": "legs"}, {}, PathPlan((2, 1), each_carries=False)),
+        (CROSSING, {"unused_legs": "down"}, {}, plan(2, (4, "open", 1), (4.02, "abandon", 2))),
+    ],
+)
+def test_paths_follow_the_rule_and_legs_that_are_not_used_are_down_if_said(
+    channels: tuple[list[float], ...],
+    rule: dict[str, Any],
+    fields: dict[str, Any],
+    paths: PathPlan,
+    tmp_path: Path,
+) -> None:
+    flows = {"mode": "flows", "flows": [{"mode": "multipath"}] * 2}
+    for more in ({}, flows):
+        given = scenario(
+            drive(tmp_path, *channels), **{"handover": {"case": 1, **rule}, **fields, **more}
+        )
+        derived = resolve_scenario(given).scenario
+        assert {flow.paths for flow in derived.resolved_flows} == {paths}
+        if channels is CROSSING:
+            assert derived.legs[0].down_periods() == ((0, 4), (0, 4))
+            assert derived.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
+        derived.save(tmp_path / "s.yaml")
+        assert Scenario.load(tmp_path / "s.yaml") == derived
 
 
 def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> None:
@@ -73,38 +90,6 @@ def test_one_offset_is_that_of_all_traces_beside_their_own(tmp_path: Path) -> No
     assert [leg.downlink.offset_s for leg in derived.legs] == [1, 1.25]
     assert [leg.uplink.offset_s for leg in derived.legs] == [0, 0]
     assert derived.trace_offset_s == 0
-
-
-def test_an_offset_that_becomes_too_large_with_a_trace_s_own_is_named(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5], [5, 5])
-    legs[1]["downlink"]["offset_s"] = 31_536_000
-    given = scenario(legs, trace_offset_s=1)
-    with pytest.raises(
-        SettingsError, match=r"trace_offset_s: legs.1.downlink.offset_s: .*allowed: 0 to 31,536,000"
-    ):
-        resolve_scenario(given)
-
-
-def test_former_paths_may_become_backups(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1, "former": "backup"}))
-    assert plan(derived) == PathPlan((1,), (PathEvent(2, "open", 2), PathEvent(2.02, "backup", 1)))
-
-
-def test_by_legs_all_paths_are_open_and_unused_legs_are_down(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1, "by": "legs"}))
-    assert plan(derived) == PathPlan((2, 1))
-    assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
-    assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
-
-
-def test_legs_that_no_path_uses_may_be_down(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [1, 1, 1, 9, 9, 9], [5, 5, 5, 5, 5, 5])
-    derived = resolve_scenario(scenario(legs, handover={"case": 1, "unused_legs": "down"}))
-    assert plan(derived) == PathPlan((2,), (PathEvent(4, "open", 1), PathEvent(4.02, "abandon", 2)))
-    assert derived.scenario.legs[0].down_periods() == ((0, 4), (0, 4))
-    assert derived.scenario.legs[1].down_periods() == ((4.02, 10), (4.02, 10))
 
 
 def test_dual_connectivity_has_its_legs_go_down_and_up(tmp_path: Path) -> None:
@@ -123,90 +108,46 @@ def test_case_sp_is_one_leg_with_the_best_capacity_of_each_second(tmp_path: Path
     found = [capacity.bits_between(s * second, (s + 1) * second) for s in range(5)]
     assert found == [0, 4e6, 6e6, 4e6, 4e6]
     assert leg.uplink.rate_mbps == 20
-
-
-def test_case_sp_takes_the_uplink_of_the_best_downlink(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [4, 4, 4], [2, 6, 0])
     legs[1]["uplink"] = {"rate_mbps": 3}
-    derived = resolve_scenario(
-        scenario(legs, transport="tcp", mode="sc", handover={"case": "sp"})
-    ).scenario
-    capacity = derived.legs[0].uplink.capacity()
-    assert [capacity.rate_at(s * 10**9) for s in range(3)] == [20e6, 3e6, 20e6]
+    single = {"transport": "tcp", "mode": "sc", "handover": {"case": "sp"}}
+    uplink = resolve_scenario(scenario(legs, **single)).scenario.legs[0].uplink.capacity()
+    assert [uplink.rate_at(s * second) for s in range(4)] == [20e6, 20e6, 3e6, 20e6]
 
 
-def test_flows_of_several_paths_all_follow_the_rule(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    flows = [{"mode": "multipath"}, {"mode": "multipath"}]
-    derived = resolve_scenario(
-        scenario(legs, mode="flows", flows=flows, handover={"case": 1})
-    ).scenario
-    events = (PathEvent(2, "open", 2), PathEvent(2.02, "abandon", 1))
-    found = {flow.paths for flow in derived.resolved_flows}
-    assert found == {PathPlan((1,), events, each_carries=False)}
+CHANGES = {"changes": [{"at_s": 1, "delay_ms": 5}]}
 
 
 @pytest.mark.parametrize(
-    ("fields", "message"),
+    ("channels", "radio", "fields", "words"),
     [
-        ({"handover": {"case": 3}}, "handover.case: 3 legs at once; allowed: sp, or 1 to 2"),
-        ({"handover": {"case": 0}}, "handover.case"),
-        ({"handover": {"case": 1, "overlap_s": 2}}, "handover.overlap_s: .*; allowed: "),
-        ({"handover": {"case": 1}, "paths": {"initial": [1]}}, "paths: the handover rule makes"),
+        (([0.0], [0.0]), {}, {}, "handover: no channel has any capacity in the first"),
+        (SLOW, {}, {"transport": "mpquic"}, "paths: transport mpquic has a path on every leg"),
+        (SLOW, CHANGES, {"handover": {"case": "sp"}}, r"sp: legs\.0\.downlink\.changes: allowed"),
         (
-            {"handover": {"case": 1, "by": "legs", "former": "backup"}},
-            "handover.former: backup needs by: paths",
+            SLOW,
+            {},
+            {"transport": "mpquic", "handover": {"case": "sp"}},
+            "transport mpquic needs at least two legs",
         ),
         (
-            {"handover": {"case": 1, "unused_legs": "down", "former": "backup"}},
-            "handover.former: backup needs unused_legs: up",
-        ),
-        ({"handover": {"case": 1}, "mode": "sc", "transport": "tcp"}, "mode sc uses one leg"),
-        (
-            {"handover": {"case": "sp"}, "mode": "dc", "transport": "tcp"},
-            "sp has one leg; allowed: modes multipath and sc with leg: 1",
-        ),
-        (
-            {"handover": {"case": 1, "by": "paths"}, "mode": "dc", "transport": "tcp"},
-            "handover.by: paths needs mode multipath",
+            SLOW,
+            {"offset_s": 31_536_000},
+            {"trace_offset_s": 1, "handover": None},
+            r"trace_offset_s: legs.0.downlink.offset_s: .*allowed: 0 to 31,536,000",
         ),
     ],
 )
-def test_a_rule_that_cannot_be_followed_is_refused(
-    tmp_path: Path, fields: dict[str, Any], message: str
+def test_what_cannot_be_resolved_is_refused_before_the_run(
+    channels: tuple[list[float], ...],
+    radio: dict[str, Any],
+    fields: dict[str, Any],
+    words: str,
+    tmp_path: Path,
 ) -> None:
-    with pytest.raises(SettingsError, match=message):
-        scenario(drive(tmp_path, [5], [5]), **fields)
-
-
-def test_an_offset_without_any_trace_is_refused() -> None:
-    with pytest.raises(SettingsError, match="trace_offset_s: no leg has a trace"):
-        scenario([{"downlink": {"rate_mbps": 5}}], trace_offset_s=1)
-
-
-def test_legs_that_never_have_any_capacity_are_found_before_the_run(tmp_path: Path) -> None:
-    given = scenario(drive(tmp_path, [0], [0]), handover={"case": 1})
-    with pytest.raises(SettingsError, match="handover: no channel has any capacity in the first"):
-        check_scenario(given)
-
-
-def test_a_transport_without_schedules_is_refused_before_the_run(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5, 5, 5, 5, 5], [1, 9, 9, 9, 9])
-    with pytest.raises(SettingsError, match="paths: transport mpquic has a path on every leg"):
-        check_scenario(scenario(legs, transport="mpquic", handover={"case": 1}))
-
-
-def test_a_transport_that_needs_two_legs_is_refused_with_case_sp(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5], [5])
-    with pytest.raises(SettingsError, match="transport mpquic needs at least two legs"):
-        check_scenario(scenario(legs, transport="mpquic", handover={"case": "sp"}))
-
-
-def test_case_sp_refuses_changes_of_its_leg(tmp_path: Path) -> None:
-    legs = drive(tmp_path, [5], [5])
-    legs[0]["downlink"]["changes"] = [{"at_s": 1, "delay_ms": 5}]
-    with pytest.raises(SettingsError, match=r"case sp: legs\.0\.downlink\.changes: allowed"):
-        resolve_scenario(scenario(legs, handover={"case": "sp"}))
+    legs = drive(tmp_path, *channels)
+    legs[0]["downlink"] |= radio
+    with pytest.raises(SettingsError, match=words):
+        check_scenario(scenario(legs, **{"handover": {"case": 1}, **fields}))
 
 
 LEGS: list[dict[str, Any]] = [{"rate_mbps": 20, "delay_ms": 10}, {"rate_mbps": 20, "delay_ms": 20}]
@@ -251,6 +192,9 @@ def test_changes_and_outages_of_the_leg_stay() -> None:
     outages, losses = leg_of(along_a_drive({"at_s": 2, "scg_failure": 2}, legs=legs), 2)
     assert losses == [(1, 1), (2, 100), (2.5, 100), (3, 2)]
     assert outages == [(3, 4)]
+    legs = [LEGS[0], LEGS[1] | {"burst_loss": {"p": 0.01, "r": 0.3}}]  # which cannot change
+    with pytest.raises(SettingsError, match=r"legs\.1\.downlink\.burst_loss: allowed"):
+        resolve_scenario(along_a_drive({"at_s": 2, "scg_failure": 2}, legs=legs))
 
 
 @pytest.mark.parametrize("mode", ["sc", "multipath"])
@@ -258,28 +202,6 @@ def test_other_modes_have_no_such_procedures(mode: str) -> None:
     transport = "quic-picoquic" if mode == "sc" else "mpquic-picoquic"
     given = along_a_drive({"at_s": 2, "scg_failure": 2}, mode=mode, transport=transport)
     assert leg_of(given, 2) == ([], [])
-
-
-@pytest.mark.parametrize(
-    ("event", "words"),
-    [
-        ({"at_s": 1}, "name exactly one of pscell_change, scg_failure, mcg_failure, scg_addition"),
-        ({"at_s": 1, "pscell_change": 2, "scg_failure": 2}, "name exactly one of"),
-        ({"at_s": 1, "pscell_change": 3}, "leg 3 does not exist; allowed: 2 to 2"),
-        ({"at_s": 1, "scg_failure": 1}, "scg_failure: leg 1; allowed: all but 1, the MCG's"),
-        ({"at_s": 1, "mcg_failure": 2}, "mcg_failure: leg 2; allowed: 1, the MCG's"),
-        ({"at_s": 1, "scg_addition": 2, "detection_ms": 1}, "scg_addition is no failure"),
-    ],
-)
-def test_a_wrong_event_is_refused(event: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        along_a_drive(event)
-
-
-def test_a_leg_that_loses_in_bursts_cannot_fail() -> None:
-    legs = [LEGS[0], LEGS[1] | {"burst_loss": {"p": 0.01, "r": 0.3}}]
-    with pytest.raises(SettingsError, match=r"legs\.1\.downlink\.burst_loss: allowed"):
-        resolve_scenario(along_a_drive({"at_s": 2, "scg_failure": 2}, legs=legs))
 
 
 def test_a_leg_that_a_handover_takes_into_use_carries_nothing_at_first() -> None:

@@ -39,11 +39,9 @@ def test_a_named_one_is_valid_known_by_its_fields_and_survives_a_file(
     words = {"papers": "papers'", "deployable": "deployable, Xn 3 ms"}.get(name, name)
     assert (made.mode, made.dc_name) == ("dc", words)
     assert Scenario.check(made.model_dump(mode="json"), "file").dc_name == words
-
-
-def test_one_with_a_changed_field_has_no_name() -> None:
-    made = scenario(*LEGS).with_dc("deployable")
     assert made.evolve(pdcp={"t_reordering_ms": 300}).dc_name == ""
+    with pytest.raises(SettingsError, match="'best'; allowed: papers, deployable, ideal"):
+        made.with_dc("best")  # type: ignore[arg-type]
 
 
 def test_what_a_scenario_had_of_pdcp_is_replaced_but_its_legs() -> None:
@@ -53,16 +51,8 @@ def test_what_a_scenario_had_of_pdcp_is_replaced_but_its_legs() -> None:
     control = base.with_dc("deployable", xn_ms=7).pdcp.flow_control
     assert control is not None
     assert control.backhaul_ms == (0, 7)
-
-
-def test_legs_that_reorder_tell_no_loss_by_their_order() -> None:
-    made = scenario(LEGS[0], LEGS[1].evolve(reorder=True)).with_dc("ideal")
-    assert not made.pdcp.legs_keep_order
-
-
-def test_an_unknown_name_is_one_error() -> None:
-    with pytest.raises(SettingsError, match="'best'; allowed: papers, deployable, ideal"):
-        scenario(*LEGS).with_dc("best")  # type: ignore[arg-type]
+    reorders = scenario(LEGS[0], LEGS[1].evolve(reorder=True)).with_dc("ideal")
+    assert not reorders.pdcp.legs_keep_order  # they tell no loss by their order
 
 
 DELAYS = st.floats(0, 1500)

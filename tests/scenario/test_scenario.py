@@ -30,53 +30,17 @@ def test_a_run_of_an_earlier_version_is_still_read() -> None:
     assert read.virtual.processing_delay_ms == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"mode": "mptcp"}, "mode: .*'sc', 'dc', 'dc-duplicate', 'atsss', 'multipath' or 'flows'"),
-        ({"legs": []}, "legs"),
-        ({"virtual": {"recovery": "draft-27"}}, "recovery: has gone; transport quic-aioquic-2020"),
-        ({"legs": [LEG]}, "mode dc needs at least two legs"),
-        ({"leg": 3}, "leg: 3 does not exist; allowed: 1 to 2"),
-        ({"workload": {"size_mb": 0}}, "size_mb"),
-        ({"pdcp": {"ratio": [1, 1, 1]}}, "ratio"),
-        ({"pdcp": {"split": "best"}}, "batch, .*duplicate"),
-        ({"pdcp": {"split": "duplicate"}}, "mode dc: pdcp.split duplicate is mode dc-duplicate"),
-        (
-            {"mode": "flows", "flows": [{"mode": "sc"}, {"mode": "dc"}]} | DUPLICATED,
-            "flows.1.mode dc: pdcp.split duplicate is mode dc-duplicate",
-        ),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "trace": "x"}}]}, "exactly one of"),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "outages": [[2, 1]]}}]}, "ascending"),
-        ({"legs": [LEG, {"downlink": {"rate_mbps": 1, "loss_percent": 101}}]}, "loss_percent"),
-        ({"timeout_s": 1e9}, "timeout_s: .*; allowed: .* to 86,400"),
-        ({"workload": {"duration_s": 86_401}}, "duration_s: .*; allowed: .* to 86,400"),
-        ({"workload": {"duration_s": 0}}, "duration_s: .*allowed: 1e-06 to 86,400 s"),
-        ({"speed": 1}, "speed: unknown field; .*known: transport, mode"),
-    ],
-)
-def test_a_wrong_field_is_named_with_what_is_allowed(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        Scenario.check(GOOD | change, "scenario.yaml")
-
-
 @pytest.mark.parametrize("mode", ["sc", "dc-duplicate"])
 def test_duplication_is_no_error_where_the_mode_says_so_or_nothing_is_split(mode: str) -> None:
     assert Scenario.check(GOOD | DUPLICATED | {"mode": mode}, "test").mode == mode
 
 
-def test_a_missing_file_is_one_error(tmp_path: Path) -> None:
+def test_a_missing_file_trace_or_bracket_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"none\.yaml: No such file"):
         Scenario.load(tmp_path / "none.yaml")
-
-
-def test_wrong_yaml_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("transport: tcp\nlegs: [\n")
     with pytest.raises(SettingsError, match=r"s\.yaml:3: "):
         Scenario.load(tmp_path / "s.yaml")
-
-
-def test_a_missing_trace_is_found_before_a_run() -> None:
     leg = {"downlink": {"trace": "/none/trace.csv"}}
     with pytest.raises(SettingsError, match=r"trace /none/trace\.csv: No such file"):
         Scenario.check(GOOD | {"legs": [LEG, leg]}, "test").read_traces()
@@ -142,14 +106,12 @@ def test_a_scenario_comes_back_from_its_file_which_has_new_fields_only_where_giv
     assert ("uplink_pdcp:" in text) == (uplink is not None)
 
 
-def test_every_leg_and_direction_has_a_seed_of_its_own(tmp_path: Path) -> None:
-    scenario = Scenario.check(GOOD, "test")
-    hosts = gnb_settings(scenario, tmp_path), ue_settings(scenario, tmp_path)
-    assert len({leg.seed for host in hosts for leg in host.legs}) == 4
-
-
-def test_a_comparison_repeats_all_rows_with_the_next_seed(tmp_path: Path) -> None:
+def test_a_comparison_repeats_all_rows_with_the_next_seed_of_which_legs_have_their_own(
+    tmp_path: Path,
+) -> None:
     rows = [Scenario.check(GOOD | {"seed": 7, "mode": mode}, "test") for mode in ("sc", "dc")]
+    hosts = gnb_settings(rows[1], tmp_path), ue_settings(rows[1], tmp_path)
+    assert len({leg.seed for host in hosts for leg in host.legs}) == 4
     runs = RowCampaign(tmp_path, rows, repetitions=2).runs
     assert [(run.repetition, run.scenario.mode, run.scenario.seed) for run in runs] == [
         (1, "sc", 7),
@@ -161,8 +123,8 @@ def test_a_comparison_repeats_all_rows_with_the_next_seed(tmp_path: Path) -> Non
 
 def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
     legs = [{"downlink": {"rate_mbps": 9}}] * 2
-    base = {"transport": "quic", "mode": "dc", "legs": legs, "clock": "virtual"}
-    rows = [
+    base: dict[str, Any] = {"transport": "quic", "mode": "dc", "legs": legs, "clock": "virtual"}
+    rows: list[dict[str, Any]] = [
         base | {"pdcp": {"split": "batch"}},
         base | {"pdcp": {"split": "least-delay"}},
         base | {"pdcp": {"split": "least-delay", "t_reordering_ms": 50}},
@@ -174,12 +136,8 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
         "least-delay, t-Reordering 50 ms",
         "",
     ]
-
-
-def test_rows_that_differ_elsewhere_name_the_field() -> None:
-    row = {"transport": "quic", "mode": "sc", "legs": [{"downlink": {"rate_mbps": 9}}]}
-    rows = [row | {"congestion_control": name} for name in ("reno", "cubic")]
-    assert variants_of([Scenario.check(each, "test") for each in rows]) == [
+    controls = [rows[3] | {"congestion_control": name} for name in ("reno", "cubic")]
+    assert variants_of([Scenario.check(row, "test") for row in controls]) == [
         "congestion_control reno",
         "congestion_control cubic",
     ]

@@ -11,7 +11,7 @@ from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.link import WifiLeg, WifiParameters
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
-from minitopo_dc.scenario import Leg, LegSettings, Scenario, WifiSettings
+from minitopo_dc.scenario import Leg, LegSettings, WifiSettings
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.virtual.scenarios import leg, scenario
 
@@ -22,43 +22,8 @@ def radio(**fields: Any) -> Leg:
     return Leg.check({"wifi": {}} | fields, "leg")
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"downlink": {"rate_mbps": 20}}, "downlink: rate_mbps: the leg has wifi"),
-        ({"uplink": {"trace": "x.csv"}}, "uplink: trace: the leg has wifi"),
-        ({"downlink": {"rlc": {}}}, "downlink: rlc: the leg has wifi"),
-        ({"downlink": {"delay_curve": "power"}}, "downlink: delay_curve: the leg has wifi"),
-        ({"downlink": {"queue_ms": 50}}, "downlink: queue_ms: the leg has wifi"),
-        (
-            {"uplink": {"changes": [{"at_s": 1, "rate_mbps": 2}]}},
-            "uplink: changes: a change of rate_mbps needs rate_mbps, not wifi",
-        ),
-        (
-            {"uplink": {"changes": [{"at_s": 1, "block_error_percent": 2}]}},
-            "uplink: changes: a change of block_error_percent needs rlc",
-        ),
-        ({"downlink": {"wifi": {}}}, "downlink.wifi: both directions share it; write it beside"),
-        (
-            {"wifi": None, "downlink": {"rate_mbps": 20, "wifi": {}}},
-            "downlink.wifi: both directions share it; write it beside",
-        ),
-        ({"downlink": 5}, "downlink"),
-    ],
-)
-def test_what_does_not_go_with_wifi_is_refused_with_one_error(
-    fields: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=words) as raised:
-        radio(**fields)
-    assert "\n" not in str(raised.value)
-
-
-def test_without_fields_it_is_that_of_the_core_s_defaults() -> None:
+def test_every_field_reaches_the_core_whose_defaults_it_has() -> None:
     assert WifiSettings().parameters() == WifiParameters()
-
-
-def test_every_field_reaches_the_core() -> None:
     settings = WifiSettings(
         rate_mbps=13,
         aggregation="a-msdu",
@@ -87,12 +52,6 @@ def test_every_field_reaches_the_core() -> None:
     )
 
 
-def test_directions_need_not_be_given_and_have_the_defaults_of_any_leg() -> None:
-    one = radio()
-    assert one.downlink == one.uplink
-    assert (one.downlink.delay_ms, one.downlink.queue_packets) == (10, 100)
-
-
 def test_both_directions_are_legs_on_one_medium() -> None:
     one = radio(wifi={"rate_mbps": 13}, downlink={"delay_ms": 3}, uplink={"queue_packets": 7})
     assert one.wifi is not None
@@ -101,82 +60,34 @@ def test_both_directions_are_legs_on_one_medium() -> None:
     legs = [one.direction(name).build(name, path, uplink=name == "uplink") for name in ways]
     assert all(isinstance(each, WifiLeg) for each in legs)
     assert legs[0].mean_delay_ns == 3 * MS
-
-
-def test_a_direction_without_a_medium_is_refused() -> None:
+    plain = radio()
+    assert plain.downlink == plain.uplink
+    assert (plain.downlink.delay_ms, plain.downlink.queue_packets) == (10, 100)
     with pytest.raises(SettingsError, match="wifi: needs a scenario's leg"):
         LegSettings(wifi=WifiSettings()).build("seed")
-
-
-def test_a_leg_over_wifi_survives_a_file(tmp_path: Path) -> None:
-    wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13}, "downlink": {"delay_ms": 3}}])
-    wanted.save(tmp_path / "scenario.yaml")
-    assert Scenario.load(tmp_path / "scenario.yaml") == wanted
-
-
-def test_a_leg_may_be_given_as_settings() -> None:
-    one = Leg(wifi=WifiSettings(), downlink=LegSettings(wifi=WifiSettings(), delay_ms=3))
-    assert one == radio(downlink={"delay_ms": 3})
-
-
-def test_its_capacity_is_what_a_direction_carries_alone() -> None:
-    assert radio().downlink.capacity().rate_at(0) == pytest.approx(61.5e6, rel=0.01)
-
-
-def test_the_kernel_has_no_wifi() -> None:
-    wanted = scenario(clock="real", legs=[{"wifi": {}}, leg()], real={"backend": "kernel"})
-    with pytest.raises(SettingsError, match=r"legs\.0\.downlink: backend kernel has no wifi.*user"):
-        check_scenario(wanted)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"hops": 0}, "hops: 0; allowed: 1 to 16"),
-        ({"hops": 17}, "hops: 17; allowed: 1 to 16"),
-        ({"hops": [{}] * 17}, "wifi.hops"),
-        ({"hops": "three"}, "wifi.hops"),
-        ({"hops": [{"rate": 6}]}, "wifi.hops.*unknown field"),
-        ({"hops": [{"hops": 2}]}, "wifi.hops.*unknown field"),
-        ({"wired": {"rate_mbps": 100}}, "wifi.wired.delay_ms"),
-        ({"wired": {"rate_mbps": 0, "delay_ms": 1}}, "wifi.wired.rate_mbps"),
-        ({"error_bursts": {"p": 2, "r": 0.1}}, "wifi.error_bursts.p"),
-    ],
-)
-def test_wrong_hops_wires_and_bursts_are_named(fields: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words) as raised:
-        radio(wifi=fields)
-    assert "\n" not in str(raised.value)
-
-
-def test_each_hop_has_the_leg_s_fields_but_for_its_own() -> None:
-    one = radio(wifi={"rate_mbps": 13, "retries": 3, "hops": [{}, {"rate_mbps": 26}]}).wifi
-    assert one is not None
-    assert [(hop.rate_mbps, hop.retries) for hop in one.every_hop()] == [(13, 3), (26, 3)]
 
 
 def test_a_path_carries_what_its_slowest_part_does() -> None:
     def rate(**wifi: Any) -> int:
         return radio(wifi=wifi).downlink.capacity().rate_at(0)
 
+    assert rate() == pytest.approx(61.5e6, rel=0.01)
     assert rate(hops=[{}, {"rate_mbps": 13}]) == rate(rate_mbps=13)
     assert rate(hops=3) == rate()
     assert rate(wired={"rate_mbps": 5, "delay_ms": 1}) == 5_000_000
+    hops = WifiSettings(rate_mbps=13, retries=3, hops=[{}, {"rate_mbps": 26}]).every_hop()
+    assert [(hop.rate_mbps, hop.retries) for hop in hops] == [(13, 3), (26, 3)]
 
 
 def test_what_an_element_is_told_of_its_wifi_legs_survives_a_file(tmp_path: Path) -> None:
     wanted = scenario(legs=[leg(), {"wifi": {"rate_mbps": 13, "hops": 2}}])
-    for made in (gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)):
+    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
+    assert list(wifi_paths(ends)) == [2]
+    for made in ends:
         made.save(tmp_path / "element.yaml")
         assert ElementSettings.load(tmp_path / "element.yaml") == made
         assert made.leg(1).shared is None
         assert made.leg(2).radio.wifi == wanted.legs[1].wifi
-
-
-def test_both_ends_of_a_leg_lead_over_one_path(tmp_path: Path) -> None:
-    wanted = scenario(legs=[leg(), {"wifi": {}}])
-    ends = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
-    assert list(wifi_paths(ends)) == [2]
 
 
 def test_a_rule_that_follows_the_best_channel_needs_rates() -> None:
