@@ -47,11 +47,6 @@ def test_a_number_is_a_rate_and_commas_or_spaces_separate_legs(legs: list[str]) 
     assert [leg.downlink.rate_mbps for leg in made.legs] == [20, 10]
 
 
-def test_anything_else_is_a_trace(tmp_path: Path) -> None:
-    made = scenario("--legs", "20", str(tmp_path / "trace.csv"))
-    assert made.legs[1].downlink.trace == tmp_path / "trace.csv"
-
-
 def test_one_value_is_for_all_legs_and_several_are_one_a_leg() -> None:
     made = scenario("--legs", "20", "20", "--delay", "10", "30", "--loss", "1")
     assert [leg.downlink.delay_ms for leg in made.legs] == [10, 30]
@@ -212,27 +207,6 @@ def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) 
         chosen_jobs(jobs, clock)
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, "),
-        ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
-        ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
-        ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
-    ],
-)
-def test_a_scenario_that_no_transport_can_run_is_one_clear_error(
-    line: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "s.yaml"
-    path.write_text(f"{line}\nclock: virtual\nmode: sc\nlegs: [{{downlink: {{rate_mbps: 9}}}}]\n")
-    assert cli.main(["run", str(path), "--output", str(tmp_path / "out")]) == 2
-    told = capsys.readouterr().err
-    assert words in told
-    assert told.startswith(f"minitopo-dc: {path}: ")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_trace_can_be_made_described_and_converted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -241,23 +215,6 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
-
-
-def test_a_doubtful_trace_is_told_with_what_it_is_read_as(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("time_ms,cell,dl\n0,1,40000\n100,1,5000\n200,1,30000\n")
-    assert cli.main(["trace", "info", str(path), "--column", "dl:mbps"]) == 0
-    told = capsys.readouterr()
-    assert told.err == (
-        "minitopo-dc: trace t.csv: a capacity of 40.0 Gbit/s; as short as 300 ms; read as times "
-        "of 'time_ms' in ms, rates of 'dl' in Mbit/s: mean 25000 Mbit/s over 0.300 s\n"
-    )
-    info = json.loads(told.out)
-    steps = [info[f"step_{name}_s"] for name in ("min", "median", "max")]
-    assert steps == [0.1, 0.1, 0.1]
-    assert (info["gaps"], info["equal_times"]) == (0, 0)
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -306,17 +263,6 @@ def test_a_drive_can_be_made_described_and_turned_into_channels(
     )
     assert cli.main(["trace", "info", channels, "--column", "channel_1_mbps"]) == 0
     assert json.loads(capsys.readouterr().out)["duration_s"] == 20
-
-
-def test_a_drive_is_shown_with_its_capacity(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    cells, figure = tmp_path / "cells.csv", tmp_path / "drive.png"
-    assert cli.main(["trace", "synthesise-drive", str(cells), "--seconds", "20"]) == 0
-    assert cli.main(["trace", "cells", str(cells), "--figure", str(figure)]) == 0
-    shown = capsys.readouterr().out
-    assert "OP2 SP" in shown
-    assert figure.stat().st_size > 0
 
 
 @pytest.mark.parametrize("seconds", ["1", "nan", "inf"])

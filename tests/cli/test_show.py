@@ -13,13 +13,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
 from minitopo_dc.cli import calibrate, run, show, template
-from minitopo_dc.numbers import significant
 from minitopo_dc.results import compare_table, render_table, results_table
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -180,23 +178,6 @@ def check(narrow: str, wide: str) -> None:
     assert max(map(len, narrow.splitlines())) <= WIDTH
     assert not (words(wide) - words(narrow)).keys() - OF_NAMES
     assert "…" not in narrow
-
-
-WORDS = st.text("abcdefgh-", min_size=1, max_size=24)
-NUMBERS = st.floats(1e-3, 1e9).map(significant)
-
-
-@st.composite
-def sheets(draw: st.DrawFn) -> Sheet:
-    """Tables of some columns of words, then numbers, as commands make them."""
-    words, numbers = draw(st.integers(1, 3)), draw(st.integers(0, 12))
-    heads = [Head(draw(WORDS), text=True) for _ in range(words)]
-    heads += [Head(f"{draw(WORDS)}\n{draw(WORDS)}", "Mbit/s") for _ in range(numbers)]
-    sheet = Sheet(heads, notes=[" ".join(draw(st.lists(WORDS, min_size=1, max_size=30)))])
-    for _ in range(draw(st.integers(1, 3))):
-        names = (" ".join(draw(st.lists(WORDS, min_size=1, max_size=8))) for _ in range(words))
-        sheet.add(*names, *(draw(NUMBERS) for _ in range(numbers)))
-    return sheet
 
 
 def test_a_comparison_of_many_legs_and_splits_is_not_cut() -> None:

@@ -176,51 +176,6 @@ def test_a_malformed_experiment_is_one_error_with_file_and_line(
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("topoType: MultiIf\npaths:\n  - {delay: 10}\n", 2),
-        ("topoType: MultiIf\npaths:\n- delay: 10\n", 3),
-        ("legs: [{rate_mbps: 20}]\n", 1),
-        ("# a scenario\n---\ntransport: tcp\n", 2),
-        ("transport: tcp\nlegs:\n    downlink:\n        rate_mbps: 20\n", 2),
-        ('{"topoType": "MultiIf"}\n', 1),
-    ],
-)
-def test_yaml_is_named_with_what_to_do(text: str, line: int, tmp_path: Path) -> None:
-    for topology, experiment, name in ((text, PING, "topo"), (TWO_PATHS, text, "xp")):
-        with pytest.raises(ParameterError) as caught:
-            read(tmp_path, topology, experiment)
-        told = str(caught.value)
-        assert told.startswith(f"{tmp_path}/{name}:{line}: this is YAML; Minitopo's files have one")
-        assert told.endswith(f"runs without -t and -x: minitopo-dc run {name}")
-        assert len(told.splitlines()) == 1
-
-
-def test_minitopo_s_lines_are_no_yaml(tmp_path: Path) -> None:
-    text = "desc:[two paths] - {like} topo_1\n  topoType: MultiIf\n\tpath_c2r_0: 10,10,4\n"
-    assert len(read(tmp_path, text).scenario.legs) == 1
-
-
-@pytest.mark.parametrize(
-    ("topology", "experiment", "words"),
-    [
-        (
-            "netem_at_c2r_0:1,delay 3ms\n",
-            PING,
-            "topo:6: netem_at_c2r_0: an older .*; write netemAt",
-        ),
-        ("serverPaths:2\n", PING, "topo:6: serverPaths: an older .*; write a path_r2s_<id> for"),
-        ("", "xpType:http\nhttp_file_size:10\n", "xp:2: http_file_size: .*; write file_size"),
-    ],
-)
-def test_a_key_of_an_older_minitopo_that_changed_something_is_named_with_its_successor(
-    topology: str, experiment: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match=words):
-        read(tmp_path, TWO_PATHS + topology, experiment)
-
-
 @pytest.mark.parametrize("content", [b"\xff\xfe", None])
 def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
@@ -229,33 +184,12 @@ def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path
         read_topology(tmp_path / "topo")
 
 
-def test_the_command_answers_a_wrong_file_with_one_line_and_status_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "topo").write_text("topoType:Star\n")
-    (tmp_path / "xp").write_text(PING)
-    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
-    assert cli.main(["run", *files]) == 2
-    assert "topo:1: topoType: topology 'Star'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("options", [[], ["-x", "xp"], ["s.yaml", "-t", "topo", "-x", "xp"]])
 def test_the_command_wants_a_scenario_or_minitopo_s_files(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", *options]) == 2
     assert "give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone" in capsys.readouterr().err
-
-
-def test_pings_are_unsupported_on_the_virtual_clock(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, text in (("topo", TWO_PATHS), ("xp", PING)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
-    output = ["--output", str(tmp_path / "out"), "--json"]
-    assert cli.main(["run", *files, "--clock", "virtual", *output]) == 3
-    assert "transport icmp needs the real clock" in capsys.readouterr().out
 
 
 KEYS = st.sampled_from(

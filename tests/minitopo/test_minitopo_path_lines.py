@@ -12,7 +12,7 @@ from minitopo_dc.installation import shipped
 from minitopo_dc.minitopo import ParameterError, read_minitopo
 from minitopo_dc.minitopo.render import render
 from minitopo_dc.scenario import Leg, Scenario, resolve_scenario
-from tests.minitopo.files import DUAL, TWO_PATHS, read
+from tests.minitopo.files import TWO_PATHS, read
 
 XP = "xpType:mpquic-picoquic\n"
 THREE = TWO_PATHS + "path_c2r_2:10,10,4\n"
@@ -121,11 +121,6 @@ def test_a_wrong_line_is_one_error_with_its_place(
     assert message.format(topo=tmp_path / "topo") in str(caught.value)
 
 
-def test_dual_connectivity_has_no_paths_to_open(tmp_path: Path) -> None:
-    with pytest.raises(ParameterError, match="topo:4: pathAt_c2r_1: DualConnectivity has no paths"):
-        read(tmp_path, DUAL + OPEN, "xpType:quic\n")
-
-
 SECOND = 10**9
 CHANNELS = "time_s,channel_1_mbps,channel_2_mbps,channel_1_cell,channel_2_cell\n"
 
@@ -221,10 +216,3 @@ def test_a_drive_without_any_capacity_is_refused(case: str, tmp_path: Path) -> N
     file.write_text(CHANNELS + "0,0,0,,\n1,0,0,,\n2,7,0,a,\n")
     with pytest.raises(SettingsError, match=r"no channel has any capacity from 0 to 2 s"):
         render("drive.topo", [f"drive={file}", f"case={case}", "seconds=2"])
-
-
-def test_a_drive_with_a_gap_names_file_and_line(tmp_path: Path) -> None:
-    file = tmp_path / "drive.csv"
-    file.write_text(CHANNELS + "0,5,1,a,b\n3,6,1,a,b\n")
-    with pytest.raises(SettingsError, match=r"drive\.csv:3: time 3 after 0 \(allowed: each second"):
-        render("drive.topo", [f"drive={file}"])

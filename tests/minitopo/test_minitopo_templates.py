@@ -19,19 +19,6 @@ TOPOLOGIES = ["n-path.topo", "two-path-dc.topo", "two-path-multipath.topo"]
 """Those that take rates or traces."""
 
 
-def test_there_is_a_template_for_each_use() -> None:
-    assert {
-        *("two-path-dc.topo", "two-path-multipath.topo", "n-path.topo"),
-        *("drive.topo", "reachable.topo"),
-        *("download.xp", "fairness.xp", "ping.xp"),
-    } == NAMES
-
-
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_every_template_renders_with_its_defaults(name: str) -> None:
-    assert render(name, []).endswith("\n")
-
-
 @pytest.mark.parametrize("template", templates(), ids=lambda template: template.name)
 def test_every_parameter_of_a_header_is_used(template: Template) -> None:
     files = [DIRECTORY / f"{template.name}{SUFFIX}", DIRECTORY / "_paths.j2"]
