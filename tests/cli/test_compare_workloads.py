@@ -195,16 +195,6 @@ def runs(row: str, *values: float, first_seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def test_the_difference_is_paired_by_seed() -> None:
-    table = side_by_side(runs("dc", 10, 20, 30), runs("dc", 11, 21, 32))
-    (row,) = table.itertuples()
-    assert (row.first, row.second) == pytest.approx((20, 64 / 3))
-    assert row.difference == pytest.approx(4 / 3)
-    # Student's t of 2 degrees is 4.303; the differences 1, 1, 2 have the deviation 0.577.
-    assert (row.low, row.high) == pytest.approx((4 / 3 - 1.434, 4 / 3 + 1.434), abs=0.001)
-    assert row.pairs == 3
-
-
 def test_only_runs_of_a_seed_that_is_in_both_are_compared() -> None:
     (row,) = side_by_side(runs("dc", 10, 20), runs("dc", 99, first_seed=2)).itertuples()
     assert (row.first, row.second, row.pairs) == (20, 99, 1)

@@ -11,13 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from rich.console import Console, RenderableType
 
 from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
-from minitopo_dc.cli import calibrate, run, show, template
+from minitopo_dc.cli import calibrate, run
 from minitopo_dc.results import compare_table, render_table, results_table
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -217,36 +216,6 @@ def limits() -> Sheet:
 @pytest.mark.parametrize("made", [round_trips, quantities, limits])
 def test_nothing_of_what_needs_the_real_clock_is_cut(made: Callable[[], Sheet]) -> None:
     check(rendered(made(), WIDTH), rendered(made(), WIDE))
-
-
-def printed(
-    tell: Callable[[], object],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> tuple[str, str]:
-    texts = []
-    for width in (WIDTH, WIDE):
-        monkeypatch.setenv("COLUMNS", str(width))
-        tell()
-        texts.append(capsys.readouterr().out)
-    return texts[0], texts[1]
-
-
-def beside() -> None:
-    rows = pd.DataFrame(
-        [(f"an-experiment-with-a-long-name {LONG}", 1.23e3, 2.34e-4, -1e3, -2e3, 3e3, 99)],
-        columns=["row", "first", "second", "difference", "low", "high", "pairs"],
-    )
-    Console().print(show._sheet(rows, "delay_median_ms"))
-
-
-@pytest.mark.parametrize("tell", [beside, template._list])
-def test_nothing_of_what_a_command_prints_is_cut(
-    tell: Callable[[], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    check(*printed(tell, capsys, monkeypatch))
 
 
 def test_flows_have_jains_index_below_them(
