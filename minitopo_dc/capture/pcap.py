@@ -66,7 +66,7 @@ class CaptureFile:
         try:
             self._file.write(_RECORD_HEADER.pack(seconds, nanoseconds, size, size) + frame)
         except OSError as error:
-            raise self._named(error) from None
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
 
     def fileno(self) -> int:
         """Return the descriptor, for another writer of records, behind what was written."""
@@ -81,10 +81,7 @@ class CaptureFile:
         try:
             way()
         except OSError as error:
-            raise self._named(error) from None
-
-    def _named(self, error: OSError) -> OSError:
-        return OSError(error.errno, error.strerror, str(self.path))
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
 
 
 def read_capture(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -146,8 +143,6 @@ _OUTER = struct.Struct("!HHIHH4s4sHHHH")
 _VERSION_IHL_TOS = 0x4500
 _TTL_PROTOCOL = 64 << 8 | 17
 _UDP_HEADER = 8
-_LONGEST = 65_535
-"""Of an IPv4 datagram (RFC 791, section 3.1)."""
 _NO_CHECKSUM = 0
 
 
@@ -215,7 +210,7 @@ class _Framing:
         except PduError:
             return datagram
         total = self._start_size + self._header_size + len(sdu)
-        if total > _LONGEST:
+        if total > LONGEST:
             return datagram
         return b"".join((self._outer(total), self._tags, header, sdu))
 

@@ -97,7 +97,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _save(advice: Advice, runs: Sequence[RunResult], root: Path) -> None:
-    """Write the advice, the table of runs, and a figure of each verdict."""
     from minitopo_dc.plots import timeline  # noqa: PLC0415 (Matplotlib takes a second)
 
     write_whole(root / ADVICE, json.dumps(advice.to_json(), indent=1))

@@ -84,18 +84,16 @@ def execute(arguments: argparse.Namespace) -> int:
         note(str(error))
         return 1
     if arguments.json:
-        rows = [_row(quantity) for quantity in quantities]
+        rows = []
+        for quantity in quantities:
+            rows.append(asdict(quantity) | {"error": quantity.error})
+            if (lost := quantity.losses) is not None:
+                expected = asdict(expected_count(lost.mean, lost.variance))
+                rows[-1]["losses"] |= {"expected": expected}
         print(json.dumps(rows, indent=1))  # noqa: T201
     else:
         Console().print(_table(quantities))
     return 0
-
-
-def _row(quantity: Quantity) -> dict[str, Any]:
-    row = asdict(quantity) | {"error": quantity.error}
-    if (lost := quantity.losses) is not None:
-        row["losses"] |= {"expected": asdict(expected_count(lost.mean, lost.variance))}
-    return row
 
 
 def _table(quantities: Iterable[Quantity]) -> Sheet:
@@ -117,7 +115,6 @@ def _table(quantities: Iterable[Quantity]) -> Sheet:
 
 
 def _disturb(arguments: argparse.Namespace) -> int:
-    """Disturb runs, and print what their evidence says with the limits that result from it."""
     from minitopo_dc.real.run import disturbance  # noqa: PLC0415 (Mininet)
 
     if not 1 <= arguments.disturb <= MAX_RUNS:

@@ -36,7 +36,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.numbers import duration, whole
 from minitopo_dc.results.run_result import FINE, exit_status
 from minitopo_dc.runs.perform import Retries, check_retries
-from minitopo_dc.scenario import Clock, ResolvedFlow, Scenario
+from minitopo_dc.scenario import Clock, Scenario
 from minitopo_dc.units import NS_PER_S
 
 REAL_OVERHEAD_S = 5.0
@@ -55,14 +55,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     status = actions.add_parser(
         "status", help="count finished, failed and missing runs, with reasons"
     )
-    status.add_argument(
-        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
-    )
-    status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
     report = actions.add_parser("report", help="write an HTML report with all figures")
-    report.add_argument(
-        "directory", type=Path, metavar="DIR", help="results directory of campaign run"
-    )
+    for action in (status, report):
+        action.add_argument(
+            "directory", type=Path, metavar="DIR", help="results directory of campaign run"
+        )
+    status.add_argument("--json", action="store_true", help="print numbers and failures as JSON")
     report.add_argument(
         "--output", type=Path, metavar="DIR", help="report directory (default: DIR/report)"
     )
@@ -149,8 +147,18 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Do the action; return 1 when it tells of runs that failed or are missing."""
-    actions = {"run": _run, "status": _status, "report": _report, "list": _list}
-    return actions[arguments.action](arguments)
+    match arguments.action:
+        case "run":
+            return _run(arguments)
+        case "status":
+            drop_privileges([arguments.directory])
+            return tell_directory(arguments.directory, as_json=arguments.json)
+        case "report":
+            return _report(arguments)
+    for name, path in studies().items():  # their titles are read, and nothing is run
+        words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        print(f"{name}: {words.partition(chr(10))[0].rstrip('.')}")  # noqa: T201
+    return 0
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -159,49 +167,48 @@ def _run(arguments: argparse.Namespace) -> int:
     program = load_program(path)
     campaign = _campaign(arguments, program)
     program.try_report(campaign.empty_table(), campaign.label_values)
-    _tell_missing(campaign.missing())
+    missing = campaign.missing()
+    for clock, number in Counter(scenario.clock for scenario in missing).items():
+        real = [scenario for scenario in missing if scenario.clock == clock == "real"]
+        time = f", about {duration(sum(map(_expected_s, real)))}" if real else ""
+        print(f"{number} runs on the {clock} clock{time}", file=sys.stderr)  # noqa: T201
     if arguments.dry_run:
         return 0
     again = AGAIN if arguments.again == [] else arguments.again or ()
     retries = Retries(disturbed=arguments.retry_disturbed)
-    workers = _cluster(arguments)
+    workers = None
+    if arguments.dask is not None:
+        without_tls = arguments.dask_without_tls
+        workers = Cluster(arguments.dask, without_tls=without_tls, option="--dask")
     runs = campaign.run(arguments.jobs, executor=workers, retries=retries, again=again)
-    page = _write_of_chosen(campaign.directory, runs, program, arguments.only)
+    try:
+        page = _write(campaign.directory, runs, program)
+    except ProgramError as error:
+        if not arguments.only:
+            raise
+        # The file's sections may need the cases that were left out.
+        reason = str(error).splitlines()[-1]
+        note(f"no sections of {path.name}, which ask for cases without --only: {reason}")
+        page = _write(campaign.directory, runs, None)
     status = _tell(runs, campaign.directory, {})
     print(f"Report: {page}")  # noqa: T201
     return status
 
 
-def _tell_missing(scenarios: Sequence[Scenario]) -> None:
-    """Print how many runs are not done; of the real clock also how long they take."""
-    for clock, number in Counter(scenario.clock for scenario in scenarios).items():
-        real = [scenario for scenario in scenarios if scenario.clock == clock == "real"]
-        time = f", about {duration(sum(map(_expected_s, real)))}" if real else ""
-        print(f"{number} runs on the {clock} clock{time}", file=sys.stderr)  # noqa: T201
-
-
 def _expected_s(scenario: Scenario) -> float:
     """Return the time in s of a run's longest flow over full legs, and what it needs beside."""
-    longest = max(_flow_s(scenario, flow) for flow in scenario.resolved_flows)
-    return longest + REAL_OVERHEAD_S
-
-
-def _flow_s(scenario: Scenario, flow: ResolvedFlow) -> float:
-    if flow.workload.lasts_s is not None:
-        return flow.workload.lasts_s
-    capacities = [scenario.legs[leg - 1].downlink.capacity() for leg in flow.legs]
-    until = round(RATE_OVER_S * NS_PER_S)
-    rate_bps = sum(capacity.bits_between(0, until) for capacity in capacities) / RATE_OVER_S
-    bits = flow.workload.size_bytes * 8
-    return min(bits / rate_bps, scenario.timeout_s) if rate_bps else scenario.timeout_s
+    times, until = [], round(RATE_OVER_S * NS_PER_S)
+    for flow in scenario.resolved_flows:
+        capacities = [scenario.legs[leg - 1].downlink.capacity() for leg in flow.legs]
+        rate_bps = sum(capacity.bits_between(0, until) for capacity in capacities) / RATE_OVER_S
+        bits, most_s = flow.workload.size_bytes * 8, scenario.timeout_s
+        full_s = min(bits / rate_bps, most_s) if rate_bps else most_s
+        times.append(full_s if flow.workload.lasts_s is None else flow.workload.lasts_s)
+    return max(times) + REAL_OVERHEAD_S
 
 
 def _program_file(name: str, option: str) -> Path:
-    """Return the path of a campaign's file.
-
-    Raises:
-        SettingsError: it is neither a Python file nor a study.
-    """
+    """Return the path of a campaign's file."""
     path = find_program(name)
     if path is not None:
         return path
@@ -255,17 +262,6 @@ def _chosen(cases: Sequence[Case], only: Iterable[str]) -> Sequence[Case]:
     return [(scenario, {**names, **labels}) for scenario, labels in cases] if chosen else cases
 
 
-def _cluster(arguments: argparse.Namespace) -> Cluster | None:
-    if arguments.dask is None:
-        return None
-    return Cluster(arguments.dask, without_tls=arguments.dask_without_tls, option="--dask")
-
-
-def _status(arguments: argparse.Namespace) -> int:
-    drop_privileges([arguments.directory])
-    return tell_directory(arguments.directory, as_json=arguments.json)
-
-
 def tell_directory(directory: Path, *, as_json: bool) -> int:
     """Print the state of a campaign; return 1 when a run failed, is missing or is damaged."""
     runs = load(directory)
@@ -303,7 +299,6 @@ def _write(
     figures: Sequence[str] = (),
     tables: Sequence[str] = (),
 ) -> Path:
-    """Write the report of a table; return its page."""
     # Imported here, as Matplotlib and Jinja2 take a second.
     from minitopo_dc.report import write_report  # noqa: PLC0415
 
@@ -319,28 +314,6 @@ def _write(
     )
 
 
-def _write_of_chosen(
-    directory: Path, runs: pd.DataFrame, program: Program, only: Sequence[str]
-) -> Path:
-    """Write the report of runs; without the file's sections if those need cases left out."""
-    try:
-        return _write(directory, runs, program)
-    except ProgramError as error:
-        if not only:
-            raise
-        reason = str(error).splitlines()[-1]
-        note(f"no sections of {program.path.name}, which ask for cases without --only: {reason}")
-        return _write(directory, runs, None)
-
-
-def _list(_: argparse.Namespace) -> int:
-    """Print the studies with their titles, which are read and not run."""
-    for name, path in studies().items():
-        words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-        print(f"{name}: {words.partition(chr(10))[0].rstrip('.')}")  # noqa: T201
-    return 0
-
-
 def _counts(runs: pd.DataFrame) -> dict[str, int]:
     """Return the number of runs, of each status, and of missing ones; shared ones count once."""
     statuses = runs.drop_duplicates("run")["status"]
@@ -352,7 +325,6 @@ _STATUSES = ("ok", *AGAIN, MISSING)
 
 
 def _tell(runs: pd.DataFrame, directory: Path, damaged: dict[str, str]) -> int:
-    """Print how many runs have which status, and why; return the exit status."""
     counts = _counts(runs)
     words = [f"{count} {name}" for name, count in counts.items() if count or name == "ok"]
     print(f"{directory}: {', '.join(words)}")  # noqa: T201

@@ -70,7 +70,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _plan(path: Path, *, as_json: bool) -> int:
-    """Print what a scenario needs, a line each; return 0 if it has all of it, else 1."""
     scenario = load_to_run(path)
     check_scenario(scenario)
     lines = needs(scenario)
@@ -103,23 +102,20 @@ def virtual_transfers() -> Iterator[Finding]:
 
 def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
     """Run the least work of a transport; it may be disturbed, as nobody looks at its numbers."""
-    result = _run(_smallest(runner, clock))
-    reason = "" if result.status in ("ok", "disturbed") else result.reason
-    kind = result.workload
-    outcome = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
-    return as_finding(
-        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=outcome
-    )
-
-
-def _smallest(runner: Runner, clock: Clock) -> Scenario:
-    return Scenario(
+    scenario = Scenario(
         transport=runner.name,
         mode="multipath" if runner.multipath else "sc",
         legs=(LEG, LEG),
         workload=next(least for least in SMALLEST if least.kind in runner.workloads),
         congestion_control=runner.congestion_controls[0] if runner.congestion_controls else "cubic",
         clock=clock,
+    )
+    result = _run(scenario)
+    reason = "" if result.status in ("ok", "disturbed") else result.reason
+    kind = result.workload
+    outcome = "carried 0.1 MB" if kind == TRANSFER.kind else f"did a {kind}"
+    return as_finding(
+        f"{runner.name} on the {clock} clock", enables, reason, SEE_DETAIL, found=outcome
     )
 
 
@@ -170,26 +166,24 @@ CANNOT_RUN = (
 
 
 def report(findings: Sequence[Finding], width: int) -> Text:
-    """Return lines of `width` characters; no word is broken, so that a longer one sticks out."""
+    """Return lines of `width` characters; no word is broken, so that a longer one sticks out.
+
+    What every run needs comes first, then the transports, then their additions.
+    """
     longest = max(len(_labelled(finding.name)) for finding in findings)
-    page = _Page(column=longest + 8, width=width)
+    page, order = _Page(column=longest + 8, width=width), (ELEMENT, *runner_names())
     sections: dict[str, list[Finding]] = {}
-    for finding in sorted(findings, key=_place):
-        sections.setdefault(_title(finding), []).append(finding)
-    lines = [line for title, rows in sections.items() for line in page.section(title, rows)]
+    for finding in findings:
+        enables = finding.enables
+        is_transport = enables in runner_names()
+        title = transport(enables) if is_transport else TITLES.get(enables, enables)
+        sections.setdefault(title, []).append(finding)
+    places = {name: place for place, name in enumerate(order)}
+    ordered = sorted(
+        sections.items(), key=lambda section: places.get(section[1][0].enables, len(order))
+    )
+    lines = [line for title, rows in ordered for line in page.section(title, rows)]
     return Text("\n").join([*lines, Text(), *page.conclusion(findings)])
-
-
-def _place(finding: Finding) -> int:
-    """Return a finding's place: what every run needs, then the transports, then their additions."""
-    order = (ELEMENT, *runner_names())
-    return order.index(finding.enables) if finding.enables in order else len(order)
-
-
-def _title(finding: Finding) -> str:
-    if finding.enables in runner_names():
-        return transport(finding.enables)
-    return TITLES.get(finding.enables, finding.enables)
 
 
 def _labelled(name: str) -> str:
@@ -238,7 +232,6 @@ class _Page:
         yield from (first, *more)
 
     def _wrapped(self, words: str, first: str, rest: str) -> list[Text]:
-        """Return the lines of a text that is broken at blanks only."""
         lines = textwrap.wrap(
             words,
             self.width,

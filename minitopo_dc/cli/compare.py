@@ -90,7 +90,14 @@ def execute(arguments: argparse.Namespace) -> int:
     scenarios = [scenario_of_row(base, row) for row in compared]
     check_rows(scenarios)
     if arguments.dry_run:
-        return _dry_run(scenarios, len(scenarios) * arguments.repetitions)
+        runs = len(scenarios) * arguments.repetitions
+        print(f"{len(scenarios)} rows, {runs} runs on the {base.clock} clock")  # noqa: T201
+        reasons = [unavailable_reason(scenario) for scenario in scenarios]
+        for row, variant, reason in zip(scenarios, variants_of(scenarios), reasons, strict=True):
+            if reason is not None:
+                name = f"{row.transport} {mode_and_variant(row.mode, variant)}"
+                print(f"unsupported here: {name}: {reason}")  # noqa: T201
+        return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
     root = new_directory(arguments.output, "compare", ASKED)
     comparison = RowCampaign(root, scenarios, arguments.repetitions)
     with comparison.held():
@@ -106,21 +113,6 @@ def execute(arguments: argparse.Namespace) -> int:
     return exit_status([result.status for result in results]) if written else 1
 
 
-def _dry_run(rows: Sequence[Scenario], runs: int) -> int:
-    """Print how many runs there are, and the rows that would be unsupported, with the reasons.
-
-    Returns:
-        0, or 3 when nothing can run.
-    """
-    print(f"{len(rows)} rows, {runs} runs on the {rows[0].clock} clock")  # noqa: T201
-    reasons = [unavailable_reason(scenario) for scenario in rows]
-    for scenario, variant, reason in zip(rows, variants_of(rows), reasons, strict=True):
-        if reason is not None:
-            name = f"{scenario.transport} {mode_and_variant(scenario.mode, variant)}"
-            print(f"unsupported here: {name}: {reason}")  # noqa: T201
-    return exit_status(["ok" if reason is None else "unsupported" for reason in reasons])
-
-
 def _run(
     comparison: RowCampaign,
     jobs: int,
@@ -128,7 +120,6 @@ def _run(
     results: list[RunResult],
     watched: Path | None,
 ) -> None:
-    """Run what is missing of the comparison; add each result as soon as it is kept."""
     done = comparison.finished(comparison.runs, retries)
     results += done.values()
     missing = [run for run in comparison.runs if run.name not in done]
@@ -171,7 +162,6 @@ def _verdict(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
 def _print(
     frame: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
 ) -> None:
-    """Print the table of runs, its conclusions, and the losses that are to be expected."""
     findings_told = (finding.sentence for finding in verdict)
     print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(frame)), frame)
 
@@ -188,34 +178,25 @@ def _save(
     verdict: Iterable[Finding | MediaFinding],
     root: Path,
 ) -> None:
-    """Write the tables of all rows, figures of those shown and of a run of each kind, the verdict.
-
-    Raises:
-        OSError: one of them cannot be written.
-    """
+    """Write the tables of all rows, figures of those shown and of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
     save_runs(frame, root)
     name = "goodput" if base.workload.figure is None else base.workload.kind
-    shown = _with_measures(shown)
+    numbers = [
+        {
+            name: value
+            for name, value in details.items()
+            if name not in shown and isinstance(value, int | float) and not isinstance(value, bool)
+        }
+        for details in shown["details"]
+    ]
+    shown = shown.join(pd.DataFrame(numbers, shown.index))
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
     text = json.dumps([finding.to_json() for finding in verdict], indent=1)
     write_whole(root / "verdict.json", text)
-
-
-def _with_measures(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of runs with the numbers of their details as columns, too."""
-    numbers = [
-        {
-            name: value
-            for name, value in details.items()
-            if name not in runs and isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        for details in runs["details"]
-    ]
-    return runs.join(pd.DataFrame(numbers, runs.index))
 
 
 def best_of_each(runs: pd.DataFrame, measure: str) -> dict[str, Path]:

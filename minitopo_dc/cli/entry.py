@@ -21,21 +21,8 @@ from minitopo_dc.fields.base import SettingsWarning, quoted
 from minitopo_dc.interruption import raise_if_interrupted
 
 COMMANDS = (
-    *(
-        "advise",
-        "compare",
-        "explore",
-        "run",
-        "show",
-        "exec",
-        "shell",
-        "campaign",
-        "calibrate",
-        "trace",
-        "template",
-        "minitopo",
-    ),
-    *("build", "check", "clean"),
+    *("advise", "compare", "explore", "run", "show", "exec", "shell", "campaign", "calibrate"),
+    *("trace", "template", "minitopo", "build", "check", "clean"),
 )
 """The commands, each of which is a module of `minitopo_dc.cli`."""
 NOT_FOR_ALL = 0o002
@@ -58,7 +45,8 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     warnings.formatwarning = _warning_line
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
-        made = parser(_needed(arguments))
+        # The options of the given command have to be known, or of all for `--help`.
+        made = parser([name for name in arguments[:1] if name in COMMANDS] or COMMANDS)
         parsed, unknown = made.parse_known_args(arguments)
         if unknown:
             refuse(made, parsed, unknown)
@@ -111,11 +99,6 @@ def _reader_has_gone() -> bool:
     if gone:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return gone
-
-
-def _needed(arguments: list[str]) -> Collection[str]:
-    """Return the commands whose options have to be known: the given one, or all for `--help`."""
-    return [name for name in arguments[:1] if name in COMMANDS] or COMMANDS
 
 
 def printable(message: str) -> str:
@@ -189,35 +172,6 @@ MEANT = {
     "--duration": "--workload download:duration_s=S",
 }
 """Words of other tools for what has another name here."""
-REPLACED = {
-    "--uplink-delay": "legs.*.uplink.delay_ms=MS",
-    "--uplink-jitter": "legs.*.uplink.jitter_ms=MS",
-    "--uplink-loss": "legs.*.uplink.loss_percent=PERCENT",
-    "--uplink-queue": "legs.*.uplink.queue_packets=PACKETS",
-    "--rlc": "legs.*.downlink.rlc.mode=MODE",
-    "--block-errors": "legs.*.downlink.rlc.block_error_percent=PERCENT",
-    "--trace-time-column": "legs.*.downlink.trace_time_column=NAME:UNIT",
-    "--trace-end": "legs.*.downlink.end=RULE",
-    "--trace-offset": "trace_offset_s=S",
-    "--outage": "legs.N.outages=[[FROM,TO]], where N counts from 0",
-    "--split-parameter": "pdcp.parameters.NAME=VALUE",
-    "--report-interval": "pdcp.report_ms=MS",
-    "--batch": "pdcp.batch=PACKETS",
-    "--ratio": "pdcp.ratio=[A,B]",
-    "--dc-legs": "pdcp.legs=[N,N]",
-    "--t-reordering": "pdcp.t_reordering_ms=MS",
-    "--sn-bits": "pdcp.sn_bits=BITS",
-    "--delivery": "pdcp.delivery=DELIVERY",
-    "--split-uplink": "split_uplink=true",
-    "--uplink-split": "uplink_pdcp.split=POLICY",
-    "--pdcp": "pdcp.FIELD=VALUE",
-    "--receive-buffer": "options.receive_buffer_bytes=BYTES",
-    "--timeout": "timeout_s=S",
-    "--paths": "paths.initial=[N] and --set 'paths.schedule=[{at_s: S, open: N}]'",
-    "--ip": "ip_version=6",
-    "--core": "virtual.core=CORE",
-}
-"""Options that there were, with what follows `--set` in their place."""
 PROGRAM = ("exec", "shell")
 """Commands whose line goes on with a user's program."""
 
@@ -235,39 +189,23 @@ def refuse(
     Raises:
         InputError: always, with the option that may be meant.
     """
-    names, inner = _inner(parser, parsed)
-    command = " ".join(names)
-    given = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
-    if names[0] in PROGRAM and not given.startswith("--"):
-        raise InputError(f"{command}: no option {given}; write -- before your program")
-    if given in REPLACED and "--set" in inner._option_string_actions:
-        raise InputError(f"{command}: {given} is gone; write --set {REPLACED[given]}")
-    what = "option " if given.startswith("-") else "word "
-    hint = _meant(given, inner)
-    raise InputError(
-        f"{command}: no {what}{given}; {hint}`minitopo-dc {command} --help` lists the options"
-    )
-
-
-def _meant(given: str, parser: argparse.ArgumentParser) -> str:
-    """Return which option may be meant, empty if none is similar."""
-    options = [name for action in parser._actions for name in action.option_strings]
-    named = MEANT.get(given, "")
-    if named.partition(",")[0].partition(" ")[0] in options:
-        return f"did you mean {named}? "
-    hint = did_you_mean(given, options)
-    return f"{hint} " if hint else ""
-
-
-def _inner(
-    parser: argparse.ArgumentParser, parsed: argparse.Namespace
-) -> tuple[list[str], argparse.ArgumentParser]:
-    """Return the words of the subcommand that was given, and its parser."""
     names = []
     while actions := [
         action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
     ]:
-        name = str(getattr(parsed, actions[0].dest))
-        names.append(name)
-        parser = actions[0].choices[name]
-    return names, parser
+        names.append(str(getattr(parsed, actions[0].dest)))
+        parser = actions[0].choices[names[-1]]
+    command = " ".join(names)
+    given = next((word for word in unknown if word.startswith("-")), unknown[0]).partition("=")[0]
+    if names[0] in PROGRAM and not given.startswith("--"):
+        raise InputError(f"{command}: no option {given}; write -- before your program")
+    what = "option " if given.startswith("-") else "word "
+    options = [name for action in parser._actions for name in action.option_strings]
+    meant = MEANT.get(given, "")
+    hint = did_you_mean(given, options)
+    if meant.partition(",")[0].partition(" ")[0] in options:
+        hint = f"did you mean {meant}?"
+    hint = f"{hint} " if hint else ""
+    raise InputError(
+        f"{command}: no {what}{given}; {hint}`minitopo-dc {command} --help` lists the options"
+    )

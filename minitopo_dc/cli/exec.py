@@ -69,7 +69,11 @@ def run_user_program(
     if (missing := missing_guest() if is_virtual else not_installed(TOOLS)) is not None:
         raise SettingsError(missing)
     if not _is_program(command[0]):
-        return _report_missing_program(command[0])
+        if os.sep in command[0] and Path(command[0]).exists():
+            note(f"{command[0]} cannot be executed")
+            return NOT_EXECUTABLE
+        note(f"no program {command[0]}")
+        return NOT_FOUND
     prepared = _on_virtual if is_virtual else _on_real
     run = prepared(arguments, path, command, server, banner)
     kept = arguments.output is not None
@@ -92,7 +96,6 @@ def _on_real(
     server: tuple[str, ...],
     banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    """Return what runs a program on emulated hosts, with its files in a directory."""
     from minitopo_dc.real.run.user_program import UserProgram, run_program
 
     user = program_user(arguments)
@@ -110,7 +113,6 @@ def _on_virtual(
     server: tuple[str, ...],
     _banner: str,
 ) -> Callable[[Path], ProgramResult]:
-    """Return what runs a program in a guest, with its files in a directory."""
     from minitopo_dc.virtual.run import UserProgram, run_program
 
     program = UserProgram(command, server, arguments.server_ready, _print, note)
@@ -119,14 +121,12 @@ def _on_virtual(
 
 
 def _print(stream: int, data: bytes) -> None:
-    """Print what a program in a guest has printed."""
     terminal = (sys.stdout if stream == 1 else sys.stderr).buffer
     terminal.write(data)
     terminal.flush()
 
 
 def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
-    """Report, and keep the result where the user wants that."""
     if result.status == "failed":
         note(result.reason)
     for line in report_lines(result):
@@ -141,12 +141,7 @@ def _tell(result: ProgramResult, directory: Path, *, kept: bool) -> None:
 
 
 def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the words of the server's command line.
-
-    Raises:
-        SettingsError: the text cannot be split into words, or names no program; a port without a
-            server.
-    """
+    """Return the words of the server's command line."""
     try:
         words = tuple(shlex.split(arguments.server))
     except ValueError as error:
@@ -163,15 +158,6 @@ def _server(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _is_program(name: str) -> bool:
     return shutil.which(name) is not None
-
-
-def _report_missing_program(name: str) -> int:
-    """Print that there is no such program, and return the exit status that shells have for it."""
-    if os.sep in name and Path(name).exists():
-        note(f"{name} cannot be executed")
-        return NOT_EXECUTABLE
-    note(f"no program {name}")
-    return NOT_FOUND
 
 
 @contextmanager

@@ -52,7 +52,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _check_port(port: int) -> None:
-    """Refuse a port that no server can have here, with a SettingsError."""
     if not 1 <= port <= 65535:
         raise SettingsError(f"--port: {port}; allowed: 1 to 65535")
     with socket.socket() as probe:
@@ -64,7 +63,6 @@ def _check_port(port: int) -> None:
 
 
 def _notebook() -> dict[str, object]:
-    """Return a notebook with the page as its only cell."""
     cell = {"cell_type": "code", "source": CELL, "metadata": {}, "outputs": [], "id": "page"}
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {

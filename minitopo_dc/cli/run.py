@@ -37,7 +37,7 @@ from minitopo_dc.results.kept_scenario import load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.plan import print_unmet
-from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, get_workload
 
 if TYPE_CHECKING:
@@ -68,11 +68,20 @@ def execute(arguments: argparse.Namespace) -> int:
     """Return 0 when the run is ok, 1 when it is not, 3 when it is unsupported here."""
     load_plugins(arguments.plugins)
     scenario, interactive = _read(arguments)
-    scenario = with_assignments(_with_dc(scenario, arguments), arguments)
-    clock = arguments.clock or ("real" if interactive else _default_clock(scenario))
+    xn_ms = xn_of(arguments, arguments.dc or ())
+    for name in arguments.dc or ():
+        scenario = scenario.with_dc(dc_of(name), xn_ms=xn_ms)
+    scenario = with_assignments(scenario, arguments)
+    named = scenario.clock if "clock" in scenario.model_fields_set else None
+    clock = arguments.clock or ("real" if interactive else named or default_clock())
     check_capture(arguments, clock)
     scenario = with_capture(scenario.on_clock(clock), arguments)
-    _check(scenario, arguments)
+    try:
+        check_scenario(scenario)
+        print_unmet(scenario)
+    except InputError as error:
+        files = (arguments.scenario, arguments.topology, arguments.experiment)
+        raise SettingsError(f"{', '.join(map(str, filter(None, files)))}: {error}") from None
     if interactive:
         check_command_line(scenario, clock)
         return open_command_line(scenario, new_directory(arguments.output, "run"))
@@ -89,25 +98,6 @@ def execute(arguments: argparse.Namespace) -> int:
 
         save_figure(timeline(directory), directory / "timeline.png")
     return exit_status([result.status])
-
-
-def _with_dc(scenario: Scenario, arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario over the Dual Connectivity of `--dc`, if any; `--set` may change it."""
-    xn_ms = xn_of(arguments, arguments.dc or ())
-    for name in arguments.dc or ():
-        scenario = scenario.with_dc(dc_of(name), xn_ms=xn_ms)
-    return scenario
-
-
-def _check(scenario: Scenario, arguments: argparse.Namespace) -> None:
-    """Check the scenario that is to be run; a message names its files."""
-    files = (arguments.scenario, arguments.topology, arguments.experiment)
-    try:
-        check_scenario(scenario)
-        print_unmet(scenario)
-    except InputError as error:
-        named = ", ".join(str(file) for file in files if file is not None)
-        raise SettingsError(f"{named}: {error}") from None
 
 
 def _read(arguments: argparse.Namespace) -> tuple[Scenario, bool]:
@@ -148,7 +138,6 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
 
 
 def _flows(details: Mapping[str, Any]) -> Sheet:
-    """Return a row of the table for each of several flows, with the numbers of their workloads."""
     from minitopo_dc.results.tables.sheet import Head, Sheet
 
     flows = details.get("flows", ())
@@ -180,11 +169,6 @@ def _round_trips(details: Mapping[str, Any]) -> Sheet:
         counts = str(trip["sent"]), str(trip["received"])
         sheet.add(f"leg {trip['leg']}", f"link {trip['backhaul']}", *counts, *shown)
     return sheet
-
-
-def _default_clock(scenario: Scenario) -> Clock:
-    """Return the file's clock; if it names none, the one that this machine can run."""
-    return scenario.clock if "clock" in scenario.model_fields_set else default_clock()
 
 
 def open_command_line(scenario: Scenario, directory: Path) -> int:

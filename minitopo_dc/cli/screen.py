@@ -86,11 +86,6 @@ def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]
         raise KeyboardInterrupt(words) from None
 
 
-def time_left_text(seconds: float) -> str:
-    """Return the time left in words, in minutes or seconds."""
-    return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"
-
-
 class Progress(StatusLine):
     """A progress display: the run under way, how each ended, and the approximate time left."""
 
@@ -125,7 +120,11 @@ class Progress(StatusLine):
             outcome = f"[green]ok[/] {_headline(result)}"
         else:
             colour = "yellow" if result.status == "unsupported" else "red"
-            outcome = f"[{colour}]{result.status}[/] {escape(self._reason(result))}"
+            reason = result.reason.splitlines()[0]
+            if result.status == "unsupported" and reason in self._printed_reasons:
+                reason = "for a reason above"
+            self._printed_reasons.add(reason)
+            outcome = f"[{colour}]{result.status}[/] {escape(reason)}"
         name = mode_and_variant(result.mode, result.variant)
         self._console.print(
             f"{self._position()} {result.transport} {name} (seed {result.seed}): {outcome}"
@@ -139,30 +138,18 @@ class Progress(StatusLine):
         if ended < len(self._waiting):
             scenario = self._waiting[ended]
             words = f"{self._position()} {scenario.transport} {scenario.mode} …"
-            self.tell(f"{words} {self._left()}" if ended else words)
-
-    def _reason(self, result: RunResult) -> str:
-        """Return the first line of a run's reason; one that is unsupported is told once."""
-        reason = result.reason.splitlines()[0]
-        if result.status != "unsupported":
-            return reason
-        if reason in self._printed_reasons:
-            return "for a reason above"
-        self._printed_reasons.add(reason)
-        return reason
-
-    def _left(self) -> str:
-        """Return in words how long the rest takes at the pace of the runs so far."""
-        ended = self._done - self._before
-        pace_s = (time.monotonic() - self._begin) / ended
-        return time_left_text(pace_s * (len(self._waiting) - ended))
+            if ended:  # the rest takes as long as the runs so far
+                pace_s = (time.monotonic() - self._begin) / ended
+                left_s = pace_s * (len(self._waiting) - ended)
+                left = f"{left_s / 60:.0f} min" if left_s > 90 else f"{left_s:.0f} s"
+                words += f" about {left} left"
+            self.tell(words)
 
     def _position(self) -> str:
         return f"{self._done + 1}/{self._before + len(self._waiting)}"
 
 
 def _headline(result: RunResult) -> str:
-    """Return goodput and time, or the first numbers of the workload's table."""
     if result.goodput_mbps is not None:
         return f"{significant(result.goodput_mbps)} Mbit/s in {duration(result.completion_s or 0)}"
     numbers = {"completion_s": result.completion_s, **result.details}
@@ -170,18 +157,14 @@ def _headline(result: RunResult) -> str:
     shown = [
         column.as_text(numbers[column.measure]) for column in columns if column.measure in numbers
     ]
-    printed = islice(_program_numbers(result), FIRST_NUMBERS)
-    return ", ".join([*shown, *(" ".join(number).rstrip() for number in printed)])
-
-
-def _program_numbers(result: RunResult) -> Iterator[tuple[str, str, str]]:
-    """Yield name, value and unit of each number that users' programs gave, as they are shown."""
-    for name, unit in result.details.get("units", {}).items():
+    for name, unit in islice(result.details.get("units", {}).items(), FIRST_NUMBERS):
         value = result.details.get(name)
         if value is None:
-            yield name, "-", ""
+            shown.append(f"{name} -")
         else:
-            yield name, str(int(value)) if value == int(value) else significant(value), unit
+            number = str(int(value)) if value == int(value) else significant(value)
+            shown.append(f"{name} {number} {unit}".rstrip())
+    return ", ".join(shown)
 
 
 def new_directory(
@@ -347,13 +330,10 @@ def line_of(run: Path, loads: tuple[Direction, ...]) -> str:
             continue
         flows = {(number + 1) // 2: rate for number, rate in bearers.items()}
         flows = flows or {1: sum(legs.values())}
-        parts += [*_named("flow", flows), *_named("leg", legs)]
+        parts += [f"flow {number} {rate:.1f}" for number, rate in flows.items()]
+        parts += [f"leg {number} {rate:.1f}" for number, rate in legs.items()]
         parts[-1] += f" Mbit/s {'down' if way == 'downlink' else 'up'}"
     return ", ".join(parts)
-
-
-def _named(name: str, rates_mbps: dict[int, float]) -> Iterator[str]:
-    yield from (f"{name} {number} {rate:.1f}" for number, rate in rates_mbps.items())
 
 
 def rates(path: Path) -> dict[int, float]:
@@ -378,9 +358,7 @@ def rates(path: Path) -> dict[int, float]:
     for row in rows:
         if int(row[0]) >= last - INTERVAL_S * NS_PER_S:
             counts.setdefault(int(row[1]), []).append((int(row[0]), int(row[place])))
-    return {key: _rate(of) for key, of in counts.items()}
-
-
-def _rate(counts: list[tuple[int, int]]) -> float:
-    (since, before), (until, count) = counts[0], counts[-1]
-    return 8 * (count - before) / max(1, until - since) * NS_PER_S / 1e6
+    return {
+        key: 8 * (of[-1][1] - of[0][1]) / max(1, of[-1][0] - of[0][0]) * NS_PER_S / 1e6
+        for key, of in counts.items()
+    }

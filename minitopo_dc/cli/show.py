@@ -91,18 +91,15 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.compare is not None:
         _compare(*arguments.compare, measure=arguments.measure, as_json=arguments.json)
     else:
-        _show(arguments.directory, as_json=arguments.json)
+        root, as_json = arguments.directory, arguments.json
+        match _kind(root):
+            case "run":
+                tell_run(load_result(root), root, as_json=as_json)
+            case "comparison":
+                _show_comparison(root, as_json=as_json)
+            case "campaign":
+                tell_directory(root, as_json=as_json)
     return 0
-
-
-def _show(root: Path, *, as_json: bool) -> None:
-    match _kind(root):
-        case "run":
-            tell_run(load_result(root), root, as_json=as_json)
-        case "comparison":
-            _show_comparison(root, as_json=as_json)
-        case "campaign":
-            tell_directory(root, as_json=as_json)
 
 
 def _show_comparison(root: Path, *, as_json: bool) -> None:
@@ -111,7 +108,14 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
         print(json.dumps([asdict(result) for result in results], indent=1))  # noqa: T201
         return
     if (root / ADVICE).exists():
-        print_runs(results_table(results), _advice(root / ADVICE))
+        path = root / ADVICE
+        try:
+            said = parse_json(read_text(path, MAX_BYTES, within=root))["sentences"]
+            sentences = list(map(str, said))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            words = f"{quoted(path)}: not a result of advise: {error}"
+            raise SettingsError(words) from None
+        print_runs(results_table(results), sentences)
         return
     print_comparison(results, root)
     planned = number_of_runs(root)
@@ -120,53 +124,29 @@ def _show_comparison(root: Path, *, as_json: bool) -> None:
         say(f"{words} with --output {root}")
 
 
-def _advice(path: Path) -> list[str]:
-    """Return what was said.
-
-    Raises:
-        SettingsError: the file is no advice.
-    """
-    try:
-        sentences = parse_json(read_text(path, MAX_BYTES, within=path.parent))["sentences"]
-        return list(map(str, sentences))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SettingsError(f"{quoted(path)}: not a result of advise: {error}") from None
-
-
 def _kind(root: Path) -> Kind:
-    """Return the kind of results that a directory holds.
-
-    Raises:
-        SettingsError: the directory holds no results.
-    """
     if (root / FACTS).exists():
         return "campaign"
     if (root / "result.json").exists():
         return "run"
     if any(root.glob("*/result.json")):
         return "comparison"
-    if (root / "plan.json").exists():
-        raise SettingsError(
-            f"{quoted(root)}: the campaign of a YAML file, which this version does not read; "
-            "`show` prints each of its runs, and docs/campaigns.md moves the campaign"
-        )
     if (root / ASKED).exists():
         raise SettingsError(f"{quoted(root)}: none of its runs is finished")
-    raise SettingsError(f"{quoted(root)}: no results; {_results_below(root)}")
-
-
-def _results_below(root: Path) -> str:
-    """Return which directories below this one hold results, the latest first."""
-    places = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
-    if not places:
-        return f"looked for result.json, */result.json and {FACTS}"
-    latest = sorted(places, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
-    return f"the directories below it have some: {', '.join(map(quoted, latest))}"
+    below = {path.parent for name in (FACTS, ASKED) for path in root.glob(f"*/{name}")}
+    words = f"looked for result.json, */result.json and {FACTS}"
+    if below:
+        latest = sorted(below, key=lambda path: path.stat().st_mtime, reverse=True)[:MAX_BELOW]
+        words = f"the directories below it have some: {', '.join(map(quoted, latest))}"
+    raise SettingsError(f"{quoted(root)}: no results; {words}")
 
 
 def _compare(first: Path, second: Path, *, measure: str | None, as_json: bool) -> None:
     tables = [_table(root) for root in (first, second)]
-    name = measure or _usual_measure(pd.concat(tables, ignore_index=True))
+    both = pd.concat(tables, ignore_index=True)
+    name = measure or "goodput_mbps"
+    if measure is None and ("goodput_mbps" not in both or both["goodput_mbps"].isna().all()):
+        name = next(column.measure for column in columns_of(both) if not column.count)
     sets = [_with_value(*given, name) for given in zip((first, second), tables, strict=True)]
     rows = side_by_side(*sets)
     names = [list(dict.fromkeys(runs["row"])) for runs in sets]
@@ -216,17 +196,19 @@ def side_by_side(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
         means = float(both["value_x"].mean()), float(both["value_y"].mean())
         interval = mean_interval(list(both["value_y"] - both["value_x"])[:pairs])
         rows.append((row, *means, means[1] - means[0], interval.low, interval.high, pairs))
-    return pd.DataFrame(rows, columns=[*_COLUMNS])
-
-
-_COLUMNS = ("row", "first", "second", "difference", "low", "high", "pairs")
+    columns = ["row", "first", "second", "difference", "low", "high", "pairs"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _table(root: Path) -> pd.DataFrame:
-    """Return all runs: `row`, `seed`, `directory`, `workload`, `status`, `reason` and measures."""
     match _kind(root):
         case "campaign":
-            runs = list(_labelled_runs(root))
+            table = load(root)
+            runs = []
+            for values in table[table["status"] != "missing"].to_dict("records"):
+                known = [name for name in table.attrs["labels"] if pd.notna(values[name])]
+                named = ", ".join(f"{label} {values[label]}" for label in known)
+                runs.append(_row(load_result(root / values["run"])) | {"row": named})
         case "comparison":
             runs = list(map(_row, load_runs(root)))
         case "run":
@@ -234,15 +216,6 @@ def _table(root: Path) -> pd.DataFrame:
     if not runs:
         raise SettingsError(f"{quoted(root)}: no run is done")
     return pd.DataFrame(runs)
-
-
-def _labelled_runs(root: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a campaign's table whose runs are done."""
-    runs = load(root)
-    labels = runs.attrs["labels"]
-    for values in runs[runs["status"] != "missing"].to_dict("records"):
-        named = ", ".join(f"{label} {values[label]}" for label in labels if pd.notna(values[label]))
-        yield _row(load_result(root / values["run"])) | {"row": named}
 
 
 def _row(run: RunResult) -> dict[str, Any]:
@@ -262,19 +235,8 @@ _FACTS = ("row", "seed", "directory", "workload", "status", "reason")
 """Columns of such a table that are no measures."""
 
 
-def _usual_measure(table: pd.DataFrame) -> str:
-    """Return goodput where there is one, else the workload's first number that is no count."""
-    if "goodput_mbps" in table and table["goodput_mbps"].notna().any():
-        return "goodput_mbps"
-    return next(column.measure for column in columns_of(table) if not column.count)
-
-
 def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
-    """Return the runs that have a measure, as `value`.
-
-    Raises:
-        SettingsError: no run has it; the message names the measures that there are.
-    """
+    """Return the runs that have a measure, as `value`."""
     known = [name for name in map(str, table) if name not in _FACTS and table[name].notna().any()]
     if measure not in known:
         raise SettingsError(
@@ -286,7 +248,6 @@ def _with_value(root: Path, table: pd.DataFrame, measure: str) -> pd.DataFrame:
 
 
 def _differing(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return the fields in which the scenarios of matched rows differ, with both values."""
     differ: dict[str, list[Any]] = {}
     for _, both, _ in _matched(first, second):
         runs = (Path(both[f"directory_{end}"].iloc[0]) for end in "xy")

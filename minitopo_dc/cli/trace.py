@@ -44,6 +44,7 @@ from minitopo_dc.trace import (
     write_csv,
     write_mahimahi,
 )
+from minitopo_dc.units import NS_PER_MS
 
 LONGEST_STEP_MS = 86_400_000
 """The longest step, a day."""
@@ -77,15 +78,30 @@ def execute(arguments: argparse.Namespace) -> int:
             case "info":
                 print(_info(arguments))  # noqa: T201
             case "convert":
-                _convert(_read(arguments), arguments.step, arguments.output)
+                trace, step_ms = _read(arguments), arguments.step
+                if step_ms is not None and (not 1 <= step_ms <= LONGEST_STEP_MS or step_ms % 1):
+                    allowed = f"whole ms from 1 to {LONGEST_STEP_MS}"
+                    raise SettingsError(f"--step: {step_ms}; allowed: {allowed}")
+                resampled = resample(trace, int(step_ms) * NS_PER_MS) if step_ms else trace
+                _write(resampled, arguments.output)
             case "synthesise":
-                _write(_synthesise(arguments), arguments.output)
+                cell = CellParameters(
+                    sinr_mean_db=arguments.sinr,
+                    speed_kmh=arguments.speed,
+                    other_users=arguments.users,
+                )
+                seed, seconds, mbps = arguments.seed, arguments.seconds, arguments.mean
+                _write(synthesise(seed, seconds, mbps, cell=cell), arguments.output)
             case "cells":
                 _show_cells(arguments)
             case "channels":
                 write_channels(_channels(arguments)[0], arguments.output)
             case "synthesise-drive":
-                write_cells(_synthesise_drive(arguments), arguments.output)
+                if arguments.seconds % 1:
+                    raise SettingsError(f"--seconds: {arguments.seconds}; allowed: whole seconds")
+                kind = replace(ENVIRONMENTS[arguments.environment], noise_db=arguments.noise)
+                log = synthesise_drive(arguments.seed, int(arguments.seconds), kind)
+                write_cells(log, arguments.output)
     except OSError as error:
         raise SettingsError(f"{error.filename}: {error.strerror}") from None
     except ValueError as error:
@@ -143,7 +159,6 @@ def _add_synthesis(parser: argparse.ArgumentParser) -> None:
 
 
 def _read(arguments: argparse.Namespace) -> Trace:
-    """Return the trace; print to standard error why it may not be what it is read as."""
     trace = read_trace(
         arguments.trace,
         format=arguments.format,
@@ -153,20 +168,6 @@ def _read(arguments: argparse.Namespace) -> Trace:
     if (words := doubts(trace)) is not None:
         note(words)
     return trace
-
-
-def _convert(trace: Trace, step_ms: float | None, output: Path) -> None:
-    if step_ms is not None and (not 1 <= step_ms <= LONGEST_STEP_MS or step_ms % 1):
-        allowed = f"whole ms from 1 to {LONGEST_STEP_MS}"
-        raise SettingsError(f"--step: {step_ms}; allowed: {allowed}")
-    _write(resample(trace, int(step_ms) * 1_000_000) if step_ms else trace, output)
-
-
-def _synthesise(arguments: argparse.Namespace) -> RateTrace:
-    cell = CellParameters(
-        sinr_mean_db=arguments.sinr, speed_kmh=arguments.speed, other_users=arguments.users
-    )
-    return synthesise(arguments.seed, arguments.seconds, arguments.mean, cell=cell)
 
 
 def _write(trace: Trace, output: Path) -> None:
@@ -181,7 +182,6 @@ def _write(trace: Trace, output: Path) -> None:
 
 
 def _add_drives(actions: Any) -> None:
-    """Add the actions on drives: cells, their channels, and synthetic ones."""
     cells = actions.add_parser(
         "cells", help="print how many channels a drive has, and their capacity"
     )
@@ -221,13 +221,6 @@ def _add_drives(actions: Any) -> None:
         metavar="DB",
         help="standard deviation of each cell's RSRP from second to second in dB (default: 0)",
     )
-
-
-def _synthesise_drive(arguments: argparse.Namespace) -> CellLog:
-    if arguments.seconds % 1:
-        raise SettingsError(f"--seconds: {arguments.seconds}; allowed: whole seconds")
-    environment = replace(ENVIRONMENTS[arguments.environment], noise_db=arguments.noise)
-    return synthesise_drive(arguments.seed, int(arguments.seconds), environment)
 
 
 def _add_radio(parser: argparse.ArgumentParser) -> None:
@@ -277,7 +270,6 @@ def _show_cells(arguments: argparse.Namespace) -> None:
 
 
 def _cells_table(statistics: ChannelStatistics) -> Sheet:
-    """Return the mean number of channels, and the share of time with each number."""
     shares = [significant(100 * share) for share in statistics.available_shares]
     heads = [Head("cells", text=True), Head("mean")]
     heads += [Head(f"time\nwith {number}", "%") for number in range(len(shares))]
@@ -291,7 +283,6 @@ def _cells_table(statistics: ChannelStatistics) -> Sheet:
 
 
 def _capacity_table(statistics: ChannelStatistics) -> Sheet:
-    """Return Mbit/s of each level of aggregation (channel 1, the best two, ...)."""
     names = ("mean", "median", "p20", "p10", "p5", "p1", "p0.1")
     heads = [Head("capacity", text=True), *(Head(name, "Mbit/s") for name in names)]
     sheet = Sheet(heads, title="Capacity")

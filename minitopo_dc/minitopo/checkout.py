@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -93,12 +93,25 @@ def add_ipv6(node: Any, *, forward: bool) -> None:
     quiet = (f"net.ipv6.conf.{name}.accept_dad=0" for name in node.nameToIntf)
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=1", *quiet)
     run(node, "sysctl", "-qw", f"{every}.disable_ipv6=0", f"{every}.forwarding={int(forward)}")
-    for words in (
-        *_addresses(_state(node, "address")),
-        *_routes(_state(node, "route", "show", "table", "all")),
-        *_rules(_state(node, "rule")),
-    ):
-        run(node, "ip", "-6", *words)
+    interfaces = [one for one in _state(node, "address") if one["ifname"] != "lo"]
+    words: list[tuple[str, ...]] = []
+    for interface in interfaces:
+        for own in interface["addr_info"]:
+            address = ipv6_of(f"{own['local']}/{own['prefixlen']}")
+            words.append(("address", "add", address, "dev", interface["ifname"], "nodad"))
+    for route in _state(node, "route", "show", "table", "all"):
+        # The kernel makes its own of IPv6's addresses.
+        if route.get("protocol") != "kernel" and "dev" in route:
+            target = route["dst"] if route["dst"] == "default" else ipv6_of(route["dst"])
+            via = ("via", ipv6_of(route["gateway"])) if "gateway" in route else ()
+            place = ("dev", route["dev"], "table", _table(route))
+            words.append(("route", "add", target, *via, *place))
+    for rule in _state(node, "rule"):
+        if rule["src"] != "all":
+            source = ("from", ipv6_of(rule["src"]), "table", _table(rule))
+            words.append(("rule", "add", *source, "priority", str(rule["priority"])))
+    for command in words:
+        run(node, "ip", "-6", *command)
 
 
 def _state(node: Any, *words: str) -> list[dict[str, Any]]:
@@ -106,32 +119,6 @@ def _state(node: Any, *words: str) -> list[dict[str, Any]]:
     if code:
         raise RuntimeError(f"{node.name}: ip -4 {' '.join(words)}: {(err or out).strip()}")
     return list(json.loads(out or "[]"))
-
-
-def _addresses(interfaces: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    for interface in interfaces:
-        name = interface["ifname"]
-        for own in interface["addr_info"] if name != "lo" else ():
-            address = ipv6_of(f"{own['local']}/{own['prefixlen']}")
-            yield ("address", "add", address, "dev", name, "nodad")
-
-
-def _routes(routes: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    for route in routes:
-        if route.get("protocol") == "kernel" or "dev" not in route:
-            continue  # the kernel makes its own of IPv6's addresses
-        target = route["dst"] if route["dst"] == "default" else ipv6_of(route["dst"])
-        via = ("via", ipv6_of(route["gateway"])) if "gateway" in route else ()
-        yield ("route", "add", target, *via, "dev", route["dev"], "table", _table(route))
-
-
-def _rules(rules: Iterable[Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    """Yield the `ip` commands for the routing rules by source address."""
-    for rule in rules:
-        if rule["src"] != "all":
-            source = ipv6_of(rule["src"])
-            priority = str(rule["priority"])
-            yield ("rule", "add", "from", source, "table", _table(rule), "priority", priority)
 
 
 def _table(route: Mapping[str, Any]) -> str:

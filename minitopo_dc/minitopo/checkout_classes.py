@@ -255,7 +255,6 @@ class ExperimentMixin:
         return with_trust(result, watch.judge(measurements, summaries))
 
     def _host(self, name: str) -> EmulatedHost:
-        """Return an end host under this project's name."""
         return EmulatedHost(getattr(self.topo_config, name), name)
 
     def _path_bytes(self, client: EmulatedHost) -> list[int]:

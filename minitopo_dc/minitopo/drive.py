@@ -19,7 +19,7 @@ from minitopo_dc.installation import shipped
 from minitopo_dc.link import DelayCurve, curve_delay_ns
 from minitopo_dc.minitopo.path_parameters import LONGEST_S, RATE_MBPS
 from minitopo_dc.scenario.change import STEP_S, HandoverSettings
-from minitopo_dc.trace import Capacities, read_channels
+from minitopo_dc.trace import read_channels
 from minitopo_dc.trace.handover import HandoverPlan, plan_handovers
 from minitopo_dc.units import NS_PER_MS
 
@@ -28,8 +28,6 @@ SHIPPED = ("residential", "road")
 MAX_CHANGES = 2400
 """The most changes of all paths together, one a second each: a scenario file of them has 400,000
 characters of the 500,000 that it may have."""
-Rows = list[list[float]]
-"""Capacities in Mbit/s of each path in each second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,12 @@ def drive_paths(
     if kind is None:
         raise SettingsError(f"curve={curve}; allowed: {', '.join(get_args(DelayCurve))}")
     rule = HandoverSettings.check(dict(handover), "handover")
-    capacities = _read(drive)
+    file = shipped("traces") / f"drive_{drive}.csv" if drive in SHIPPED else Path(drive)
+    try:
+        capacities = read_channels(file)
+    except OSError as error:
+        allowed = f"allowed: {', '.join(SHIPPED)}, or a file"
+        raise SettingsError(f"drive={drive}: {error.strerror}; {allowed}") from None
     first = _whole("start", start, 0, int(LONGEST_S))
     count = _whole("seconds", seconds, 1, max(1, MAX_CHANGES // len(capacities.mbps)))
     rows = [[row[(first + s) % len(row)] for s in range(count)] for row in capacities.mbps]
@@ -90,43 +93,25 @@ def drive_paths(
         raise SettingsError(f"drive={drive}: no channel has any capacity {where}")
     if rule.case == "sp":
         rows, plan = [[max(step) for step in zip(*rows, strict=True)]], None
+    elif rule.case > len(rows):
+        what = f"the drive {drive} has {len(rows)} channels"
+        raise SettingsError(f"case={rule.case}: {what}; allowed: sp, or 1 to {len(rows)}")
     else:
-        plan = _plan(drive, rows, rule)
+        plan = plan_handovers(rows, rule.rule(), STEP_S)
+    initial = [] if plan is None else [number - 1 for number in plan.initial]
     mean = fmean(max(capacities.at(step)) for step in range(capacities.steps))
     return Drive(
         rate_mbps=round(max(mean, RATE_MBPS[0]), 3),
         delay_ms=_delay_ms(kind, mean),
-        paths=tuple(_path(number, row, kind, plan) for number, row in enumerate(rows, start=1)),
-        order=_order(plan, len(rows)),
-    )
-
-
-def _read(drive: str) -> Capacities:
-    file = shipped("traces") / f"drive_{drive}.csv" if drive in SHIPPED else Path(drive)
-    try:
-        return read_channels(file)
-    except OSError as error:
-        allowed = f"allowed: {', '.join(SHIPPED)}, or a file"
-        raise SettingsError(f"drive={drive}: {error.strerror}; {allowed}") from None
-
-
-def _plan(drive: str, rows: Rows, rule: HandoverSettings) -> HandoverPlan:
-    assert rule.case != "sp"
-    if rule.case > len(rows):
-        raise SettingsError(
-            f"case={rule.case}: the drive {drive} has {len(rows)} channels; allowed: sp, or 1 to "
-            f"{len(rows)}"
-        )
-    return plan_handovers(rows, rule.rule(), STEP_S)
-
-
-def _path(
-    number: int, row: Sequence[float], curve: DelayCurve, plan: HandoverPlan | None
-) -> DrivePath:
-    return DrivePath(
-        changes=tuple(_changes(row, curve)),
-        outages=tuple(_outages(row)),
-        events=() if plan is None else tuple(_events(number, plan)),
+        paths=tuple(
+            DrivePath(
+                changes=tuple(_changes(row, kind)),
+                outages=tuple(_outages(row)),
+                events=() if plan is None else tuple(_events(number, plan)),
+            )
+            for number, row in enumerate(rows, start=1)
+        ),
+        order=(*initial, *(path for path in range(len(rows)) if path not in initial)),
     )
 
 
@@ -140,7 +125,6 @@ def _changes(row: Sequence[float], curve: DelayCurve) -> Iterator[Change]:
 
 
 def _outages(row: Sequence[float]) -> Iterator[tuple[int, int]]:
-    """Yield the periods (s) without any capacity, as first second and end."""
     for absent, group in groupby(range(len(row)), key=lambda second: not row[second]):
         if absent:
             seconds = list(group)
@@ -154,11 +138,6 @@ def _events(number: int, plan: HandoverPlan) -> Iterator[tuple[float, str]]:
     elif not own:
         yield 0, "abandon"
     yield from own
-
-
-def _order(plan: HandoverPlan | None, paths: int) -> tuple[int, ...]:
-    initial = [] if plan is None else [number - 1 for number in plan.initial]
-    return (*initial, *(path for path in range(paths) if path not in initial))
 
 
 def _delay_ms(curve: DelayCurve, rate_mbps: float) -> float:

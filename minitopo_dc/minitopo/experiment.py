@@ -16,6 +16,7 @@ from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.runners.base import all_runners
+from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
 NONE = "none"
 """The type without an experiment: Mininet's command line."""
@@ -64,8 +65,6 @@ OF_OTHER_EXPERIMENTS = {
 """Keys that only one of Minitopo's other experiments reads."""
 NEVER_READ = ("kCommit", "pmCommit", "sysctl")
 """Keys of a comment in its examples, "option to dvlp", that no version reads."""
-HTTP_KEYS = {"http_file": "file", "http_file_size": "file_size"}
-"""Of xpType:http, up to 2020, and their names of today."""
 IGNORED = {
     **dict.fromkeys(MPTCP_V0, "ignored: a setting of MPTCP v0; the kernel's MPTCP has none such"),
     **{
@@ -76,7 +75,9 @@ IGNORED = {
     **dict.fromkeys(NEVER_READ, "ignored: no version of Minitopo reads it"),
     # The name of today, and that up to 2020, which has done nothing since.
     **dict.fromkeys(("snaplen_pcap", "snaplenPcap"), "ignored: packets are captured whole"),
-    **dict.fromkeys(HTTP_KEYS, "ignored, as in Minitopo: only xpType:http had it"),
+    **dict.fromkeys(
+        ("http_file", "http_file_size"), "ignored: of xpType:http up to 2020; write file, file_size"
+    ),
 }
 """What is said of keys that change nothing here: of MPTCP v0, and of all commits of Minitopo."""
 PREFIXES = ("ncClientPort_",)
@@ -130,22 +131,18 @@ class Experiment:
     source: ParameterFile
     type: Line
     size_bytes: int
+    workload: Workload | None
+    """None: of a program's type, whose options need the topology."""
     congestion_control: str
     mptcp: bool | None
     """The value of `mptcpEnabled`, if it is given."""
     quic_multipath: bool
-    ping_count: int
-    ping_interval_s: float
-    run_time_s: float
-    """For how long `quicreqres` sends requests."""
     sysctl: dict[str, str]
     captures: tuple[str, ...]
     """The hosts whose packets are captured."""
     flows: tuple[Flow, ...]
     paths: PathSchedule | None
     """The path schedule; legs are numbered from 1, as `path_c2r_0` is leg 1."""
-    duration_s: float | None
-    """The time in which what arrives is measured, in place of the time for `size_bytes`."""
     clock: str | None
     timeout_s: float | None
     notes: tuple[str, ...]
@@ -176,25 +173,22 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         if key != "flow":
             file.one(key)
     control, ignored = _congestion_control(file)
-    clock = file.one("clock")
+    clock, size_bytes = file.one("clock"), _size(file)
     return Experiment(
         source=file,
         type=kind,
-        size_bytes=_size(file),
+        size_bytes=size_bytes,
+        workload=_workload(file, kind.value, size_bytes),
         congestion_control=control,
         mptcp=file.boolean("mptcpEnabled"),
         quic_multipath=bool(file.boolean("quicMultipath")),
-        ping_count=file.whole("pingCount", 1, 100_000) or DEFAULT_PINGS,
-        ping_interval_s=file.number("pingInterval", *PING_INTERVAL_S) or 1.0,
-        run_time_s=file.number(RUN_TIME, *SECONDS) or DEFAULT_RUN_TIME_S,
         sysctl={name: value for key, name in SYSCTLS.items() for value in _sysctl(file, key)},
         captures=tuple(host for key, host in CAPTURES.items() if file.boolean(key)),
         flows=tuple(_flow(line) for line in file.all("flow")),
         paths=_paths(file),
-        duration_s=_duration(file, kind.value),
         clock=word(clock, clock.value, "clock", ("real", "virtual")) if clock else None,
         timeout_s=file.number("timeout", *SECONDS),
-        notes=(*ignored, *_notes(file, kind.value)),
+        notes=(*ignored, *_notes(file)),
     )
 
 
@@ -219,7 +213,6 @@ def _size(file: ParameterFile) -> int:
 
 
 def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
-    """Yield the value of a kernel setting, if the file gives it."""
     line = file.one(key)
     if line is None:
         return
@@ -236,10 +229,7 @@ def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:
 
 
 def _flow(line: Line) -> Flow:
-    """Return the flow of a line.
-
-    Its forms are `dc[,transport]`, `dc-duplicate[,transport]` and `sc[,path[,transport]]`.
-    """
+    """Read `dc[,transport]`, `dc-duplicate[,transport]` or `sc[,path[,transport]]`."""
     mode = word(line, line.value.partition(",")[0].strip(), "mode", FLOW_MODES)
     names = ("mode", "path", "transport") if mode == "sc" else ("mode", "transport")
     given = dict(zip(names, fields(line, names, 1), strict=False))
@@ -259,31 +249,31 @@ def _paths(file: ParameterFile) -> PathSchedule | None:
         raise line.error(str(error).removeprefix("paths: ")) from None
 
 
-def _duration(file: ParameterFile, kind: str) -> float | None:
-    """Return the `duration` of a download in s, for which iperf has a key of its own, or None."""
+def _workload(file: ParameterFile, kind: str, size_bytes: int) -> Workload | None:
     parallel = file.one(IPERF_PARALLEL)
     if parallel is not None and file.whole(IPERF_PARALLEL, 1, 1000) != 1:
         raise parallel.error(
             "only 1 connection here; several in your Minitopo: minitopo-dc minitopo"
         )
-    iperf_s = file.number(IPERF_TIME, *SECONDS)
-    if kind != IPERF:
-        return file.number("duration", *SECONDS)
-    if (line := file.one("duration")) is not None:
+    pings = Ping(
+        count=file.whole("pingCount", 1, 100_000) or DEFAULT_PINGS,
+        interval_s=file.number("pingInterval", *PING_INTERVAL_S) or 1.0,
+    )
+    requests = RequestResponse(duration_s=file.number(RUN_TIME, *SECONDS) or DEFAULT_RUN_TIME_S)
+    duration_s, iperf_s = file.number("duration", *SECONDS), file.number(IPERF_TIME, *SECONDS)
+    if kind == IPERF and (line := file.one("duration")) is not None:
         raise line.error(f"xpType:{IPERF} has {IPERF_TIME}")
-    return iperf_s or DEFAULT_IPERF_S
+    if kind == IPERF:
+        duration_s = iperf_s or DEFAULT_IPERF_S
+    if kind in PROGRAM_KEYS:
+        return None
+    download = Download(size_mb=size_bytes / 1e6, duration_s=duration_s)
+    return {PING: pings, REQUEST_RESPONSE: requests}.get(kind, download)
 
 
-def _notes(file: ParameterFile, kind: str) -> Iterator[str]:
-    """Yield a note on each line whose key changes nothing.
-
-    Raises:
-        ParameterError: a key did change something in an older Minitopo.
-    """
+def _notes(file: ParameterFile) -> Iterator[str]:
     for line in file.lines:
         key = "ncClientPort" if line.key.startswith(PREFIXES) else line.key
-        if key in HTTP_KEYS and kind == "http":
-            raise line.error(f"an older Minitopo's; write {HTTP_KEYS[key]}")
         if key in IGNORED:
             yield line.says(IGNORED[key])
         if key == IPERF_SIZE:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,15 +19,6 @@ from minitopo_dc.files import read_text
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,15}")
-_YAML = re.compile(
-    r"^---\s*$"  # a document
-    r"|^[ \t]*-[ \t]+\S"  # an item of a list
-    r"|^[ \t]*[{\[]"  # a mapping or list in one line, as of JSON
-    r"|^(?!desc)[\w.-]+:[ \t]*[{\[]"
-    r"|^[\w.-]+:[ \t]*\n[ \t]+[\w.\"'-]",  # a key of more lines
-    re.MULTILINE | re.ASCII,
-)
-"""What no file of Minitopo's has, and nearly every one in YAML."""
 BOOLEANS = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
 
 
@@ -109,23 +100,21 @@ class Line:
         return ParameterError(self.says(words))
 
 
+@dataclass(frozen=True, slots=True)
 class ParameterFile:
     """A parameter file as a list of its lines."""
 
-    def __init__(self, path: Path, lines: Sequence[Line]) -> None:
-        self.path = path
-        self.lines = lines
+    path: Path
+    lines: Sequence[Line]
 
     @classmethod
     def read(cls, path: Path) -> ParameterFile:
         """Read a file; ParameterError if it cannot be read, or a line has no key or no value."""
         try:
             text = read_text(path, MAX_BYTES)
-        except OSError as error:
-            raise ParameterError(f"{quoted(path)}: {error.strerror}") from None
-        except ValueError as error:
-            raise ParameterError(f"{quoted(path)}: {error}") from None
-        _refuse_yaml(path, text)
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ParameterError(f"{quoted(path)}: {why}") from None
         return cls(path, list(_lines(path, text)))
 
     def all(self, key: str) -> list[Line]:
@@ -161,33 +150,13 @@ class ParameterFile:
             raise ParameterError(f"{self.path}: no {key}; allowed: {', '.join(allowed)}")
         return line
 
-    def check_keys(
-        self,
-        names: Collection[str],
-        prefixes: Collection[str] = (),
-        renamed: Mapping[str, str] | None = None,
-    ) -> None:
-        """Refuse the first line whose key is none of `names` and begins with no prefix.
-
-        The error says what is written instead of keys that begin as those of `renamed`.
-        """
+    def check_keys(self, names: Collection[str], prefixes: Collection[str] = ()) -> None:
+        """Refuse the first line whose key is none of `names` and begins with no prefix."""
         for line in self.lines:
-            for old, new in (renamed or {}).items():
-                if line.key.startswith(old):
-                    raise line.error(f"an older Minitopo's; write {new}")
             if line.key not in names and not line.key.startswith(tuple(prefixes)):
-                raise line.error(f"unknown key{_alternatives(line.key, [*names, *prefixes])}")
-
-
-def _refuse_yaml(path: Path, text: str) -> None:
-    """Refuse a file in YAML, before its first list or mapping is taken for a mistake in a line."""
-    if (match := _YAML.search(text)) is not None:
-        number = text.count("\n", 0, match.start()) + 1
-        raise ParameterError(
-            f"{path}:{number}: this is YAML; Minitopo's files have one key:value a line, such as "
-            f"path_c2r_0:10,100,20 (docs/minitopo-keys.md). A scenario of minitopo-dc in YAML runs "
-            f"without -t and -x: minitopo-dc run {path.name}"
-        )
+                known = sorted([*names, *prefixes])
+                hint = did_you_mean(line.key, known) or f"known: {', '.join(known)}"
+                raise line.error(f"unknown key; {hint}")
 
 
 def _lines(path: Path, text: str) -> Iterator[Line]:
@@ -208,7 +177,3 @@ def _lines(path: Path, text: str) -> Iterator[Line]:
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _alternatives(key: str, known: Collection[str]) -> str:
-    return "; " + (did_you_mean(key, known) or f"known: {', '.join(sorted(known))}")

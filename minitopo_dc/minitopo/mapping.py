@@ -35,7 +35,7 @@ from minitopo_dc.minitopo.programs import TYPES as PROGRAMS
 from minitopo_dc.minitopo.topology import Topology, read_topology
 from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
+from minitopo_dc.workloads import Download, Workload
 
 COMMAND = "command"
 """The transport of programs."""
@@ -120,10 +120,15 @@ def paths_scenario(
 
 
 def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
-    """Return the scenario of who sends what over the paths."""
     transport = _transport(topology, experiment)
     mode = _mode(topology, experiment, transport)
-    workload = _workload(topology, experiment, multipath=mode == "multipath")
+    workload = experiment.workload or program_workload(
+        experiment.source,
+        experiment.type.value,
+        experiment.size_bytes,
+        topology.seed,
+        multipath=mode == "multipath",
+    )
     _check_transports(experiment, transport, workload)
     is_virtual = experiment.clock == "virtual"
     values = {
@@ -150,18 +155,6 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
         return Scenario.check(values, f"{topology.file}, {experiment.source.path}")
     except SettingsError as error:
         raise ParameterError(str(error)) from None
-
-
-def _workload(topology: Topology, experiment: Experiment, *, multipath: bool) -> Workload:
-    kind, source = experiment.type.value, experiment.source
-    if kind in PROGRAMS:
-        size_bytes = experiment.size_bytes
-        return program_workload(source, kind, size_bytes, topology.seed, multipath=multipath)
-    if kind == PING:
-        return Ping(count=experiment.ping_count, interval_s=experiment.ping_interval_s)
-    if kind == REQUEST_RESPONSE:
-        return RequestResponse(duration_s=experiment.run_time_s)
-    return Download(size_mb=experiment.size_bytes / 1e6, duration_s=experiment.duration_s)
 
 
 def _transport(topology: Topology, experiment: Experiment) -> str:
@@ -196,7 +189,10 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
             raise line.error(f"{transport} needs several paths; use topoType:MultiIf")
         if len(topology.c2r) < 2:
             raise line.error(f"{transport} needs path_c2r_0 and path_c2r_1 in {topology.file}")
-        _no_backup(topology)
+        for path in topology.c2r:
+            if path.backup:
+                words = f"no backup paths here; write backup 0, and pathAt_c2r_{path.id}:0,backup"
+                raise path.line.error(words)
         return "multipath"
     if experiment.flows:
         return "flows"
@@ -206,7 +202,6 @@ def _mode(topology: Topology, experiment: Experiment, transport: str) -> str:
 
 
 def _check_transports(experiment: Experiment, transport: str, workload: Workload) -> None:
-    """Check that each flow has one path for its transport, and that each carries the workload."""
     source = experiment.source
     if not isinstance(workload, Download):
         for key in ("flow", "duration"):
@@ -227,7 +222,6 @@ def _check_transports(experiment: Experiment, transport: str, workload: Workload
 def _paths(
     topology: Topology, experiment: Experiment, mode: str, transport: str
 ) -> PathSchedule | None:
-    """Return the path schedule of either file, for existing paths and a transport that has it."""
     given = experiment.source.one(PATHS)
     if topology.path_lines is None:
         line, schedule = given, experiment.paths
@@ -250,23 +244,16 @@ def _paths(
     return schedule
 
 
-def _no_backup(topology: Topology) -> None:
-    for path in topology.c2r:
-        if path.backup:
-            raise path.line.error(
-                f"no backup paths here; write backup 0, and pathAt_c2r_{path.id}:0,backup"
-            )
-
-
 def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[str, Any]:
-    if experiment.clock is None:
+    line = experiment.source.one("clock")
+    if line is None:
         return {}
     if experiment.clock == "virtual":
-        line = experiment.source.one("clock")
-        assert line is not None
-        _check_virtual(line, transport)
-        for flow in experiment.flows:
-            _check_virtual(flow.line, flow.transport or transport)
+        of_flows = [(flow.line, flow.transport or transport) for flow in experiment.flows]
+        for place, name in ((line, transport), *of_flows):
+            if not get_runner(name).has_virtual:
+                able = ", ".join(runner.name for runner in all_runners() if runner.has_virtual)
+                raise place.error(f"the virtual clock has {able}, not {name}")
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
         captures = [key for key, host in CAPTURES.items() if host in experiment.captures]
@@ -277,14 +264,7 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
     return {"clock": experiment.clock}
 
 
-def _check_virtual(line: Line, transport: str) -> None:
-    if not get_runner(transport).has_virtual:
-        able = ", ".join(runner.name for runner in all_runners() if runner.has_virtual)
-        raise line.error(f"the virtual clock has {able}, not {transport}")
-
-
 def _flows(topology: Topology, experiment: Experiment) -> dict[str, Any]:
-    """Return the fields of several downloads at once, each with a bearer of its own."""
     if not experiment.flows:
         return {}
     first = experiment.flows[0].line
@@ -309,13 +289,20 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
     if kind != PING:
         for path in topology.r2s[1:]:
             yield path.line.says("carries nothing: flows use the server's address on path_r2s_0")
-    yield from _unused_keys(given, kind, timed=experiment.duration_s is not None)
+    for key, owner in SINGULAR_KEYS.items():
+        if key in given and kind != owner:
+            yield given[key].says(f"ignored: only xpType:{owner} has it")
+    without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
+    for key in FILE_KEYS if without_file else ():
+        if key in given:
+            yield given[key].says(f"ignored: xpType:{kind} has no file")
+    if "duration" in given and not without_file and "file_size" in given:
+        yield given["file_size"].says("ignored: duration says when a download ends")
     if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp", COMMAND}:
         for key in SYSCTLS:
             if key in given:
-                yield given[key].says(
-                    f"no effect: a setting of TCP, and this is {scenario.transport}"
-                )
+                words = f"no effect: a setting of TCP, and this is {scenario.transport}"
+                yield given[key].says(words)
     yield from _backups(topology)
 
 
@@ -330,16 +317,3 @@ def _backups(topology: Topology) -> Iterator[str]:
     for path in (*topology.c2r, *topology.r2s):
         if path.backup:
             yield path.line.says("backup ignored: the transport uses one path, or all alike")
-
-
-def _unused_keys(given: Mapping[str, Line], kind: str, *, timed: bool) -> Iterator[str]:
-    """Yield notes on keys of other experiment types, and on a size where time decides."""
-    for key, owner in SINGULAR_KEYS.items():
-        if key in given and kind != owner:
-            yield given[key].says(f"ignored: only xpType:{owner} has it")
-    without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
-    for key in FILE_KEYS if without_file else ():
-        if key in given:
-            yield given[key].says(f"ignored: xpType:{kind} has no file")
-    if timed and not without_file and "file_size" in given:
-        yield given["file_size"].says("ignored: duration says when a download ends")

@@ -69,14 +69,10 @@ def _loss(line: Line, words: list[str]) -> Change:
     return {"loss_percent": number(line, words.pop(0).removesuffix("%"), "loss", 0, 100)}
 
 
-def _rate(line: Line, words: list[str]) -> Change:
-    return {"rate_mbps": _quantity(line, words, "rate", MBPS, RATE_MBPS)}
-
-
 _READERS: dict[str, Callable[[Line, list[str]], Change]] = {
     "delay": _delay,
     "loss": _loss,
-    "rate": _rate,
+    "rate": lambda line, words: {"rate_mbps": _quantity(line, words, "rate", MBPS, RATE_MBPS)},
 }
 _UNLIKE = {"limit": "it counts packets on the way too; a path's queue keeps its own size"}
 """Words that Minitopo's own files use, and why they have no counterpart."""
@@ -89,7 +85,6 @@ def _quantity(
     units: dict[str, float],
     limits: tuple[float, float],
 ) -> float:
-    """Return a number with its unit, converted to the leg's own unit."""
     if not words:
         raise line.error(f"{name} has no value")
     text = words.pop(0)

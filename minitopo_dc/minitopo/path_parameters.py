@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast, get_args
 
 from minitopo_dc.fields import (
@@ -74,6 +73,7 @@ DELAY_MS = (0.0, 600_000.0)
 RATE_MBPS = (0.001, 1_000_000.0)
 QUEUE_PACKETS = (1, 100_000_000)
 LONGEST_S = 1e6
+LINK_FIELDS = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
 _ID = re.compile(r"0|[1-9][0-9]{0,2}", re.ASCII)
 
 
@@ -147,12 +147,13 @@ def path_of_key(line: Line) -> tuple[PathType, int]:
 def read_path(line: Line) -> PathParameters:
     """Return the path of a line `delay,queue,bandwidth[,loss[,backup]]`, or `delay,bandwidth`."""
     kind, identifier = path_of_key(line)
-    names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent", "backup")
-    parts = [part.strip() for part in line.value.split(",")]
-    if len(parts) == 2:
-        link = _without_queue(line, *fields(line, ("delay_ms", "bandwidth_mbps"), 2))
+    if line.value.count(",") == 1:  # without a queue: what a round trip holds, as in Minitopo
+        parts = fields(line, ("delay_ms", "bandwidth_mbps"), 2)
+        delay_ms = number(line, parts[0], "delay_ms", *DELAY_MS)
+        rate_mbps = number(line, parts[1], "bandwidth_mbps", *RATE_MBPS)
+        link = Link(delay_ms, round_trip_packets(delay_ms, rate_mbps), rate_mbps)
     else:
-        parts = fields(line, names, 3)
+        parts = fields(line, (*LINK_FIELDS, "backup"), 3)
         link = _link(line, parts[:4])
     backup = len(parts) == 5 and whole(line, parts[4], "backup", 0, 1) == 1
     return PathParameters(line, kind, identifier, link, backup)
@@ -167,18 +168,18 @@ def _link(line: Line, parts: Sequence[str]) -> Link:
     )
 
 
-def _without_queue(line: Line, delay: str, rate: str) -> Link:
-    """Return a link whose queue is what a round trip holds, as in Minitopo."""
-    delay_ms = number(line, delay, "delay_ms", *DELAY_MS)
-    rate_mbps = number(line, rate, "bandwidth_mbps", *RATE_MBPS)
-    return Link(delay_ms, round_trip_packets(delay_ms, rate_mbps), rate_mbps)
-
-
 def with_trace(path: PathParameters, line: Line) -> PathParameters:
     """Add `trace_<type>_<id>:FILE[,loop|hold|stop]`: the downlink's capacity over time."""
     name, *end = fields(line, ("file", "end"), 1)
     rule = word(line, end[0], "end", ("loop", "hold", "stop")) if end else "loop"
-    return replace(path, trace={"trace": _existing(line, file(line, name)), "end": rule})
+    trace = file(line, name)
+    try:
+        is_file = trace.is_file()
+    except OSError as error:
+        raise line.error(f"{trace}: {error.strerror}") from None
+    if not is_file:
+        raise line.error(f"no file {trace}")
+    return replace(path, trace={"trace": trace, "end": rule})
 
 
 def with_jitter(path: PathParameters, line: Line) -> PathParameters:
@@ -191,8 +192,7 @@ def with_jitter(path: PathParameters, line: Line) -> PathParameters:
 
 def with_uplink(path: PathParameters, line: Line) -> PathParameters:
     """Add `uplink_<type>_<id>:delay,queue,bandwidth[,loss]`: an uplink that never changes."""
-    names = ("delay_ms", "queue_packets", "bandwidth_mbps", "loss_percent")
-    return replace(path, uplink=_link(line, fields(line, names, 3)))
+    return replace(path, uplink=_link(line, fields(line, LINK_FIELDS, 3)))
 
 
 def with_outages(path: PathParameters, line: Line) -> PathParameters:
@@ -209,15 +209,6 @@ def with_outages(path: PathParameters, line: Line) -> PathParameters:
     if any(later <= earlier for earlier, later in pairwise(moments)):
         raise line.error("each time must be after the one before it, as in 0-2,4-6")
     return replace(path, outages=tuple(outages))
-
-
-def _existing(line: Line, path: Path) -> Path:
-    try:
-        if path.is_file():
-            return path
-    except OSError as error:
-        raise line.error(f"{path}: {error.strerror}") from None
-    raise line.error(f"no file {path}")
 
 
 PATH_AT = "pathAt_"
@@ -273,7 +264,11 @@ def read_path_lines(lines: Sequence[Line], paths: int) -> PathLines | None:
     later = [change for change in changes if not change.is_initial]
     # Of changes at the same time, openings come first.
     later.sort(key=lambda change: (change.at_s, change.action != "open", change.line.number))
-    return PathLines(lines[0], _schedule(lines[0], _initial(first, paths), later, paths))
+    # At 0 s there are the paths opened then, in the file's order, and those without such a line.
+    opened = [path for path, own in first.items() if own.is_initial and own.action == "open"]
+    absent = [path for path, own in first.items() if own.is_initial or own.action == "open"]
+    initial = [*opened, *(path for path in range(paths) if path not in absent)]
+    return PathLines(lines[0], _schedule(lines[0], initial, later, paths))
 
 
 def _change(line: Line, paths: int) -> PathLine:
@@ -286,13 +281,6 @@ def _change(line: Line, paths: int) -> PathLine:
     at_s = number(line, seconds, "seconds", 0, LONGEST_S)
     word(line, action, "action", ACTIONS)
     return PathLine(line, path, at_s, cast(PathAction, action))
-
-
-def _initial(first: Mapping[int, PathLine], paths: int) -> list[int]:
-    """Return the paths that are there at 0 s: first those opened by a line, in the file's order."""
-    opened = [path for path, own in first.items() if own.is_initial and own.action == "open"]
-    absent = [path for path, own in first.items() if own.is_initial or own.action == "open"]
-    return [*opened, *(path for path in range(paths) if path not in absent)]
 
 
 def _schedule(

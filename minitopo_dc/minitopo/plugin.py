@@ -125,7 +125,6 @@ class Plugin:
         return self._context.result
 
     def _read(self) -> MinitopoRun | None:
-        """Return the run as this project reads it, or None where only Minitopo reads the files."""
         if self._is_ours(self._experiment_type):
             testbed_hosts = self._topology_type == DUAL_CONNECTIVITY
             return read_minitopo(self._topology, self._experiment, testbed_hosts=testbed_hosts)
@@ -204,7 +203,6 @@ class Plugin:
 
 
 def _check_machine(topo: Any) -> None:
-    """Refuse to measure links that would not be there."""
     if not getattr(topo, "bottleneck_links", ()):
         return
     outcomes = probe_kernel()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minitopo_dc.minitopo.lines import Line, ParameterError, ParameterFile, number, whole
+from minitopo_dc.minitopo.lines import ParameterError, ParameterFile, number, whole
 from minitopo_dc.workloads import Command
 from minitopo_dc.workloads.command import Measure
 
@@ -110,19 +110,16 @@ def _options(source: ParameterFile, keys: dict[str, Key]) -> list[str]:
             raise ParameterError(
                 f"{source.path}: no {name}; allowed: {key.least:g} to {key.most:g}"
             )
-        value = key.default if line is None else _value(line, key)
+        value = key.default
+        if line is not None and key.is_whole:
+            value = whole(line, line.value, name, int(key.least), int(key.most))
+        elif line is not None:
+            value = number(line, line.value, name, key.least, key.most)
         words += [key.option, f"{value:.15g}"]
     return words
 
 
-def _value(line: Line, key: Key) -> float:
-    if key.is_whole:
-        return whole(line, line.value, line.key, int(key.least), int(key.most))
-    return number(line, line.value, line.key, key.least, key.most)
-
-
 def _check_payloads(source: ParameterFile) -> None:
-    """Refuse sizes of which no query can be made (see `messages.payloads`)."""
     names = ("siriQuerySize", "siriMinPayloadSize", "siriMaxPayloadSize")
     lines = [source.one(name) for name in names]
     query, least, most = (

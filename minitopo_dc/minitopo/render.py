@@ -24,7 +24,7 @@ from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
 from minitopo_dc.minitopo.topology import read_topology
-from minitopo_dc.trace import RateTrace, TraceError, read_trace, resample
+from minitopo_dc.trace import TraceError, read_trace, resample
 from minitopo_dc.units import NS_PER_S
 
 DIRECTORY = shipped("templates")
@@ -94,11 +94,6 @@ def render(name: str, given: Iterable[str]) -> str:
 
 
 def _path(name: str) -> Path:
-    """Return the file of a template of the package, or of the user's own one.
-
-    Raises:
-        SettingsError: there is none of this name, or the name does not tell what it makes.
-    """
     if name.endswith(SUFFIX):
         if not name.endswith(OWN):
             raise SettingsError(f"template {name}: a template's name ends in {' or '.join(OWN)}")
@@ -115,10 +110,9 @@ def _path(name: str) -> Path:
 def _describe(path: Path) -> Template:
     try:
         header = _HEADER.match(read_text(path, MAX_BYTES))
-    except UnreadableError as error:
-        raise SettingsError(f"{path}: {error}") from None
-    except OSError as error:
-        raise SettingsError(f"{path}: {error.strerror}") from None
+    except (UnreadableError, OSError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise SettingsError(f"{path}: {why}") from None
     if header is None:
         raise SettingsError(
             f"{path}: a template begins with a comment: a line {{#, what it is for, an empty line, "
@@ -156,7 +150,6 @@ def _environment(own: Path) -> jinja2.Environment:
 
 
 def _value_per_path(values: str, paths: int, path: int) -> str:
-    """Return the value of one path, from one value for all paths or one per path."""
     given = values.split(",")
     if len(given) not in (1, paths):
         raise SettingsError(f"{values}: {len(given)} values for {paths} paths; give 1 or {paths}")
@@ -164,7 +157,6 @@ def _value_per_path(values: str, paths: int, path: int) -> str:
 
 
 def _count(value: str) -> int:
-    """Return the number of paths or flows that a text gives."""
     if not re.fullmatch(r"[0-9]{1,3}", value, re.ASCII) or int(value) > MOST:
         raise SettingsError(f"{value!r} is no number of paths or flows; allowed: 0 to {MOST}")
     return int(value)
@@ -179,16 +171,12 @@ def _rates(file: str, step: str) -> list[tuple[str, str]]:
         raise SettingsError(f"trace {file}: {error.strerror}") from None
     except (TraceError, ValueError, OverflowError) as error:
         raise SettingsError(f"trace {file}, step {step}: {error}") from None
-    return list(_changes(trace))
-
-
-def _changes(trace: RateTrace) -> Iterable[tuple[str, str]]:
-    before = ""
+    changes: list[tuple[str, str]] = []
     for time_ns, rate_bps in zip(trace.times_ns, trace.rates_bps, strict=True):
         rate = _decimal(max(MIN_MBPS, rate_bps / 1e6))
-        if rate != before:
-            yield f"{time_ns / NS_PER_S:.9f}".rstrip("0").rstrip("."), rate
-        before = rate
+        if not changes or rate != changes[-1][1]:
+            changes.append((f"{time_ns / NS_PER_S:.9f}".rstrip("0").rstrip("."), rate))
+    return changes
 
 
 def _decimal(value: float) -> str:
@@ -197,7 +185,6 @@ def _decimal(value: float) -> str:
 
 
 def _check(name: str, text: str) -> None:
-    """Read what was rendered; an error names the template and the line of the file."""
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as directory:
         path = Path(directory) / name
         path.write_text(text, encoding="utf-8")

@@ -33,28 +33,13 @@ MAX_PACKETS = 1_000_000
 MAX_SHARES = 250
 
 
-def _text(line: Line) -> str:
-    return line.value
-
-
-def _batch(line: Line) -> int:
-    return whole(line, line.value, "batch", 1, MAX_PACKETS)
-
-
 def _ratio(line: Line) -> tuple[float, ...]:
-    """Return the shares of a ratio, which are separated by commas.
-
-    Minitopo's own reader takes a second colon for a mistake.
-    """
+    """Return the shares of a ratio; Minitopo's own reader takes a second colon for a mistake."""
     if ":" in line.value:
         raise line.error(f"write the shares with commas: {line.value.replace(':', ',')}")
     names = [f"share{index}" for index in range(1, line.value.count(",") + 2)][:MAX_SHARES]
     shares = fields(line, names, min(2, len(names)))
     return tuple(number(line, share, "share", 0, MAX_PACKETS) for share in shares)
-
-
-def _sn_bits(line: Line) -> int:
-    return whole(line, line.value, "snBits", 0, 64)
 
 
 def _t_reordering(line: Line) -> float | str:
@@ -64,12 +49,12 @@ def _t_reordering(line: Line) -> float | str:
 
 
 _FIELDS: dict[str, tuple[str, Callable[[Line], Any]]] = {
-    "split": ("split", _text),
-    "batch": ("batch", _batch),
+    "split": ("split", lambda line: line.value),
+    "batch": ("batch", lambda line: whole(line, line.value, "batch", 1, MAX_PACKETS)),
     "ratio": ("ratio", _ratio),
-    "snBits": ("sn_bits", _sn_bits),
+    "snBits": ("sn_bits", lambda line: whole(line, line.value, "snBits", 0, 64)),
     "tReordering": ("t_reordering_ms", _t_reordering),
-    "delivery": ("delivery", _text),
+    "delivery": ("delivery", lambda line: line.value),
 }
 """Each key with its field of Pdcp, and how its value is read."""
 BEARER_KEYS = (*_FIELDS, "splitUplink")
@@ -99,7 +84,6 @@ def read_bearer(file: ParameterFile, legs: int, *, allowed: bool) -> tuple[dict[
 
 
 def _check(line: Line, pdcp: dict[str, Any], legs: int | None) -> None:
-    """Check fields with the settings classes; an error names this line."""
     try:
         settings = Pdcp.check(pdcp, "bearer")
         if legs is not None:
@@ -124,8 +108,6 @@ DETAILS: dict[str, Callable[[PathParameters, Line], PathParameters]] = {
     "uplink_": with_uplink,
     "outages_": with_outages,
 }
-RENAMED = {"netem_at_": "netemAt_<type>_<id>", "serverPaths": "a path_r2s_<id> for each link"}
-"""Keys of commits of 2020 that changed something, and what is written today."""
 MAX_PATHS = 120
 """The most paths of one type: both together must fit into an element's 255 leg numbers."""
 _SUBNET = re.compile(r"([0-9]{1,3})\.([0-9]{1,3})\.", re.ASCII)
@@ -168,9 +150,11 @@ def read_topology(path: Path) -> Topology:
     # The type is read before the keys, as another topology has others.
     if (given := file.one("topoType")) is not None:
         word(given, given.value, "topology", TOPOLOGIES)
-    file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS), RENAMED)
+    file.check_keys(NAMES, (PATH, NETEM_AT, PATH_AT, *DETAILS))
     kind = file.needed("topoType", TOPOLOGIES)
-    paths = _with_changes(file, _with_details(file, _paths(file)))
+    paths = _paths(file)
+    _add_details(file, paths)
+    _add_changes(file, paths)
     c2r, r2s = (_in_order(kind, name, paths.values()) for name in PATH_TYPES)
     for leg in (*c2r, *r2s):
         _check_leg(leg)
@@ -178,12 +162,15 @@ def read_topology(path: Path) -> Topology:
         raise r2s[0].line.error(f"{SEVERAL_CLIENTS} has no r2s paths; use topoType:MultiIf")
     bearer, duplicates = read_bearer(file, len(c2r), allowed=kind.value == DUAL_CONNECTIVITY)
     seed = file.whole("seed", 0, 2**31)
+    opened = [line for line in file.lines if line.key.startswith(PATH_AT)]
+    if opened and kind.value == DUAL_CONNECTIVITY:
+        raise opened[0].error(f"{DUAL_CONNECTIVITY} has no paths to open; use topoType:MultiIf")
     return Topology(
         file=path,
         type=kind,
         c2r=c2r,
         r2s=r2s,
-        path_lines=_path_lines(file, kind, len(c2r)),
+        path_lines=read_path_lines(opened, len(c2r)),
         bearer=bearer,
         duplicates=duplicates,
         seed=1 if seed is None else seed,
@@ -204,23 +191,17 @@ def _paths(file: ParameterFile) -> dict[PathKey, PathParameters]:
     return paths
 
 
-def _with_details(
-    file: ParameterFile, paths: dict[PathKey, PathParameters]
-) -> dict[PathKey, PathParameters]:
-    """Add traces, jitter and uplinks to the paths, each at most once per path."""
+def _add_details(file: ParameterFile, paths: dict[PathKey, PathParameters]) -> None:
     for line in file.lines:
         for prefix, add in DETAILS.items():
             if line.key.startswith(prefix):
                 file.one(line.key)
                 key = _existing_path(line, paths)
                 paths[key] = add(paths[key], line)
-    return paths
 
 
-def _with_changes(
-    file: ParameterFile, paths: dict[PathKey, PathParameters]
-) -> dict[PathKey, PathParameters]:
-    """Add `netemAt_<type>_<id>:seconds,command` to the paths, any number per path."""
+def _add_changes(file: ParameterFile, paths: dict[PathKey, PathParameters]) -> None:
+    """Add `netemAt_<type>_<id>:seconds,command` to the paths, unless they are switched off."""
     lines = [line for line in file.lines if line.key.startswith(NETEM_AT)]
     switch = file.one(SWITCH)
     changing = switch is not None and boolean(switch)
@@ -238,12 +219,10 @@ def _with_changes(
         if "rate_mbps" in change and paths[key].trace:
             raise line.error("the path has a trace, which rules its rate")
         paths[key] = replace(paths[key], changes=(*before, change))
-    if switch is not None and not changing:
-        return {key: replace(path, changes=()) for key, path in paths.items()}
-    if changing and not lines:
-        assert switch is not None
+    if switch is not None and changing and not lines:
         raise switch.error("there is no netemAt_<type>_<id>:seconds,command")
-    return paths
+    if not changing:
+        paths.update({key: replace(path, changes=()) for key, path in paths.items()})
 
 
 def _change(line: Line) -> dict[str, float]:
@@ -259,13 +238,6 @@ def _existing_path(line: Line, paths: dict[PathKey, PathParameters]) -> PathKey:
         known = ", ".join(f"{kind}_{number}" for kind, number in sorted(paths)) or "none"
         raise line.error(f"there is no path_{key[0]}_{key[1]}; paths: {known}")
     return key
-
-
-def _path_lines(file: ParameterFile, kind: Line, paths: int) -> PathLines | None:
-    lines = [line for line in file.lines if line.key.startswith(PATH_AT)]
-    if lines and kind.value == DUAL_CONNECTIVITY:
-        raise lines[0].error(f"{DUAL_CONNECTIVITY} has no paths to open; use topoType:MultiIf")
-    return read_path_lines(lines, paths)
 
 
 def _in_order(
@@ -285,7 +257,6 @@ def _in_order(
 
 
 def _check_leg(path: PathParameters) -> None:
-    """Check what only a whole leg shows: its jitter against its delay, its trace."""
     leg = path.leg()
     for direction in get_args(Direction):
         try:

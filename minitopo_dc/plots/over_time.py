@@ -167,7 +167,6 @@ def _directory(run: Any) -> Path:
 
 
 def _run_panels(run: Path, scenario: Scenario) -> Panels:
-    """Return the panels of a run that have lines."""
     end_s = float(client_rate(run)["time_s"].max()) + 0.5
     bin_s = max(LEAST_BIN_S, end_s / MOST_BINS)
     rate, could = client_rate(run, bin_s), capacity_over_time(scenario, end_s, bin_s)
@@ -200,14 +199,12 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
 
 
 def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[str, Line]:
-    """Return a line for each leg or path of a table."""
     known = table[table["time_s"] >= 0].dropna(subset=[value])
     groups = known.groupby(key)
     return {f"{key} {no:g}": (rows["time_s"], rows[value] / scale) for no, rows in groups}
 
 
 def _lines_of(rows: pd.DataFrame, figure: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the rows of each line of a figure, with what tells it from the others: `leg 1, ...`."""
     if not figure.lines:
         yield "", rows
         return
@@ -241,7 +238,6 @@ def _losses(leg: pd.DataFrame) -> dict[str, Line]:
 
 
 def _leg_look(name: str, number: int) -> dict[str, Any]:
-    """Return the colour and the dash of a line by the number of its leg or path."""
     last = name.rpartition(" ")[2]
     place = int(last) - 1 if last.isdigit() else number
     colour = LEGS[place % len(LEGS)] if name else "#111111"
@@ -253,7 +249,6 @@ def _grid(
     look: Callable[[str, int], dict[str, Any]],
     steps: Iterable[str] = (),
 ) -> Any:
-    """Return drawn panels that share their time, and in each row their values, with a legend."""
     labels = [*dict.fromkeys(label for panels in columns for label in panels)]
     width = theme.PAGE_INCHES if len(columns) > 1 else theme.COLUMN_INCHES * 1.3
     figure: Any = theme.new_figure(width, ROW_INCHES * len(labels) + 0.4)
@@ -275,7 +270,6 @@ def _grid(
 
 
 def _draw(axes: Axes, name: str, line: Line, **look: Any) -> None:
-    """Draw a line of a panel: capacity and parts as areas, losses as ticks at the top."""
     if name == CAPACITY:
         axes.fill_between(*line, step="post", color="0.88", linewidth=0, label=name)
     elif name in PART_COLOURS:

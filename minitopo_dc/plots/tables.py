@@ -225,7 +225,6 @@ def map(
 
 
 def _ways(runs: pd.DataFrame, by: str | None) -> pd.Series[str]:
-    """Return the names of the runs' ways; all are one without a name if there is no column."""
     return way_names(runs[by]) if by else pd.Series("", index=runs.index)
 
 
@@ -260,7 +259,6 @@ def _bar_rows(runs: pd.DataFrame, x: str, by: str | None, y: str) -> pd.DataFram
 
 
 def _draw_bars(axes: Axes, rows: pd.DataFrame, look: Look, label: str) -> None:
-    """Draw bars with their intervals, which one run has not, and their numbers beyond these."""
     # White hatches are of what has hollow markers, so that bars can be told apart in grey.
     face: Any = {"color": look.colour, "edgecolor": "white", "linewidth": 0, "label": label}
     line = {"ecolor": "#111111", "elinewidth": 0.8, "capsize": 0}  # nothing is seen of none
@@ -289,7 +287,6 @@ def _log_if_wide(axes: Axes, which: Literal["x", "y"], values: pd.Series[Any]) -
 
 
 def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
-    """Make an axis logarithmic, with plain numbers at 1, 2 and 5."""
     axes.set(**{f"{which}scale": "log"})
     axes.autoscale(axis=which)
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -300,7 +297,6 @@ def _log_axis(axes: Axes, which: Literal["x", "y"]) -> None:
 def _scale(
     values: pd.Series[Any], level: float | None, limits: tuple[float, float] | None
 ) -> ScalarMappable:
-    """Return colours and their scale, which with a level is as long on either side of it."""
     low, high = limits or ((values.min(), values.max()) if len(values) else (0.0, 1.0))
     if level is None:
         return ScalarMappable(Normalize(low, high), "viridis")
@@ -311,7 +307,6 @@ def _scale(
 
 
 def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:
-    """Draw a cell with its number for each pair of values, at equal distances."""
     look: Any = {"cmap": colours.cmap, "norm": colours.norm, "edgecolors": "white"}
     values = grid.to_numpy(dtype=float)
     edges = (np.arange(count + 1) - 0.5 for count in values.shape[::-1])
@@ -327,7 +322,6 @@ def _cells(axes: Axes, grid: pd.DataFrame, colours: ScalarMappable) -> None:
 
 
 def _points(axes: Axes, known: pd.DataFrame, colours: ScalarMappable, level: float | None) -> None:
-    """Draw each point of a design, with a marker for each side of the level."""
     above = known["z"] >= (-np.inf if level is None else level)
     look: Any = {"cmap": colours.cmap, "norm": colours.norm, "s": 14, "edgecolors": "0.3"}
     for marker, rows in (("o" if level is None else "^", known[above]), ("v", known[~above])):

@@ -84,7 +84,6 @@ def _rank(runs: pd.DataFrame, name: str) -> tuple[bool, float, int]:
 
 
 def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
-    """Return a text for each run that names its values of some labels: `loss 0.1, cubic`."""
     columns = [way_names(runs[name]) for name in labels]
     texts = map(", ".join, zip(*columns, strict=True)) if labels else [""] * len(runs)
     return pd.Series(list(texts), runs.index, dtype=object)
@@ -93,7 +92,6 @@ def _joined(runs: pd.DataFrame, labels: Sequence[str]) -> pd.Series[str]:
 def _multiples(
     runs: pd.DataFrame, panels: pd.Series[str], draw_on: Callable[..., Any], **chosen: Any
 ) -> Figure:
-    """Return a figure with a panel for each text in `panels`, and one legend of them all."""
     titles = list(panels.unique()) or [""]
     columns = {1: 1, 2: 2, 4: 2}.get(len(titles), 3)
     rows, means = -(-len(titles) // columns), draw_on is curves
@@ -198,7 +196,6 @@ class _Writer:
     names: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def parts(self, name: str, content: Any, caption: str = "") -> list[Part]:
-        """Return the parts of a section's content."""
         return [self._part(name, part, caption) for part in _flat(name, content)]
 
     def _part(self, name: str, part: str | pd.DataFrame | Figure, caption: str) -> Part:
@@ -225,7 +222,6 @@ class _Writer:
         return {"table": shown, "files": files}
 
     def links(self, runs: pd.DataFrame) -> pd.Series[Any]:
-        """Return for each run the link to its directory."""
         columns = (runs[name] for name in ("run", "status", "reason", "seed"))
         links = [LINK.format(self._address(run), status, reason, value_name(seed))
                  for run, status, reason, seed in zip(*columns, strict=True)]  # fmt: skip
@@ -239,7 +235,6 @@ class _Writer:
         return Markup(' href="{}"').format(quote(f"{(self.to_runs / path).as_posix()}/"))
 
     def _stem(self, folder: str, name: str) -> Path:
-        """Return the path of new files without their suffix; their folder is there."""
         slug = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "all"
         self.names[folder, slug] += 1
         number = self.names[folder, slug]
@@ -250,7 +245,6 @@ class _Writer:
 def _experiments(
     writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]
 ) -> Iterator[tuple[str, list[Part]]]:
-    """Yield the figure of each experiment, and its table of means with links to the runs."""
     experiments = runs.groupby("experiment", sort=False, dropna=False) if len(runs) else ()
     for experiment, rows in experiments:
         name = value_name(experiment) or "Means"
@@ -265,7 +259,6 @@ def _experiments(
 
 
 def _not_ok(writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
-    """Return the runs that are not ok, a row for each status and reason."""
     labels = varying(runs, ["experiment", *labels])
     groups = runs[runs["status"] != "ok"].groupby(["status", "reason"], sort=False)
     rows = [

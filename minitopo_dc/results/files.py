@@ -36,8 +36,6 @@ analysis keeps is in memory. A longer file has no digest."""
 MAX_SERIES = 256 << 20
 """The most bytes of a CSV file: four legs over an hour at 10 ms are 1.4 million rows of some 150
 bytes."""
-WHOLE = b"0123456789-,\n"
-"""The characters of rows of whole numbers."""
 MAX_QLOG = 1 << 30
 """The most bytes of a qlog: some 1 kB a packet and end, for a download of 1 GB; in memory it is ten
 times as much."""
@@ -131,10 +129,7 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
         ResultError: the table lacks a column, or has something else, or an infinite number; the
             message names the file.
     """
-    names = list(columns)
-    if set(names) <= set(table.columns) and all(_are_numbers(table[name]) for name in names):
-        return table
-    for column in names:
+    for column in columns:
         try:
             table[column] = pd.to_numeric(table[column])
         except KeyError:
@@ -144,12 +139,6 @@ def to_numbers(path: Path, table: pd.DataFrame, columns: Iterable[str]) -> pd.Da
         if np.isinf(table[column].to_numpy(dtype=float)).any():
             raise ResultError(f"{path}: {column}: an infinite number")
     return table
-
-
-def _are_numbers(column: pd.Series[Any]) -> bool:
-    """Return whether a column holds nothing but numbers and NaN."""
-    values = column.to_numpy()
-    return values.dtype.kind in "iuf" and not bool(np.isinf(values).any())
 
 
 def is_finite(table: pd.DataFrame) -> bool:
@@ -166,47 +155,28 @@ def read_csv(run: Path, path: Path) -> pd.DataFrame:
     """
     with opened_in(run, path, MAX_SERIES) as file:
         content = file.read(MAX_SERIES)
-    table = _whole_numbers(content)
-    if table is None:
-        table = _any_table(path, content)
-    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)
-
-
-def _whole_numbers(content: bytes) -> pd.DataFrame | None:
-    """Return a table of whole numbers in a third of the time of `_any_table`; None for any other.
-
-    Most series have nothing else, and a report reads hundreds of them.
-    """
-    header, _, rows = content.replace(b"\r\n", b"\n").partition(b"\n")
-    names = header.decode("ascii", "replace").split(",")
-    known = len(set(names)) == len(names) and all(map(str.isidentifier, names))
-    if not known or not rows or rows.translate(None, WHOLE):
-        return None
-    try:
-        values = np.loadtxt(io.BytesIO(rows), dtype=np.int64, delimiter=",", ndmin=2)
-    except (ValueError, OverflowError):
-        return None
-    return pd.DataFrame(values, columns=names) if values.shape[1] == len(names) else None
-
-
-def _any_table(path: Path, content: bytes) -> pd.DataFrame:
-    """Return the table of a CSV file, or raise the ResultError that says why there is none."""
     try:
         with warnings.catch_warnings():
             # Where all rows are longer than the header, pandas would drop their first fields.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(io.BytesIO(content), index_col=False)
+            table = pd.read_csv(io.BytesIO(content), index_col=False)
     except pd.errors.ParserWarning:
         raise ResultError(f"{path}: its rows are longer than its header") from None
     except (ValueError, OverflowError) as error:  # no header, rows of different lengths, no UTF-8
         raise ResultError(f"{path}: {' '.join(str(error).split())}") from None
+    return table if check_version(run) > UNVERSIONED else table.rename(columns=RENAMED)
 
 
 def seal(directory: Path) -> None:
-    """Write the digests of a run's files into its directory."""
-    digests = {
-        str(path.relative_to(directory)): _digest(directory, path) for path in _files(directory)
-    }
+    """Write the digests of a run's regular files of limited length into its directory.
+
+    Opening what else a program left may take for ever.
+    """
+    digests = {}
+    for path in sorted(directory.rglob("*")):
+        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
+        if regular and path.stat().st_size <= MAX_CAPTURE:
+            digests[str(path.relative_to(directory))] = _digest(directory, path)
     write_whole(directory / CHECKSUMS, json.dumps(digests, indent=1))
 
 
@@ -233,17 +203,6 @@ def damage(directory: Path, only: str | None = None) -> str | None:
         except (OSError, ValueError) as error:
             return f"{name}: {getattr(error, 'strerror', None) or error}"
     return None
-
-
-def _files(directory: Path) -> Iterator[Path]:
-    """Yield a run's regular files of limited length.
-
-    Opening what else a program left may take for ever.
-    """
-    for path in sorted(directory.rglob("*")):
-        regular = path.is_file() and not path.is_symlink() and path.name != CHECKSUMS
-        if regular and path.stat().st_size <= MAX_CAPTURE:
-            yield path
 
 
 def _digest(directory: Path, path: Path) -> str:

@@ -70,8 +70,12 @@ def judge(
     if (reason := _first_fault(scenario, late)) is not None:
         return replace(blank, reason=reason, leg_bytes=leg_bytes)
     paths = [_paths_of(scenario, flow, measured, leg_bytes) for flow, measured in flows]
-    measurements = list(map(_with_path_use, measurements, paths))
-    if (reason := _first_fault(scenario, map(_wrong_path, paths))) is not None:
+    measurements = [
+        measured if own is None else replace(measured, details={**measured.details, **own.details})
+        for measured, own in zip(measurements, paths, strict=True)
+    ]
+    faults = (None if own is None else own.fault() for own in paths)
+    if (reason := _first_fault(scenario, faults)) is not None:
         own = {} if scenario.flows else measurements[0].details
         details = {name: value for name, value in own.items() if name == PATH_USE}
         return replace(blank, reason=reason, leg_bytes=leg_bytes, details=details)
@@ -79,7 +83,6 @@ def judge(
 
 
 def _save_rows(scenario: Scenario, measurements: Sequence[Measurement], run: Path) -> None:
-    """Write each flow's rows as `KIND.csv` of its workload, and samples of paths as `paths.csv`."""
     for number, (flow, measured) in enumerate(
         zip(scenario.resolved_flows, measurements, strict=True), start=1
     ):
@@ -108,31 +111,12 @@ def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | Non
 def _paths_of(
     scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
 ) -> FlowPaths | None:
-    """Return the paths of a flow that has a plan of them, with what its legs carried for it."""
     if flow.paths is None or not flow.has_several_paths:
         return None
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)
     carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
     return FlowPaths(scenario, flow, flow.paths, measured, carried)
-
-
-def _wrong_path(paths: FlowPaths | None) -> str | None:
-    """Return what is wrong with the paths of a flow, or None."""
-    if paths is None:
-        return None
-    what = paths.fault()
-    if (closed := paths.forbidden()) is not None:
-        what = f"leg {closed} carried data, although the schedule opens no path on it"
-    return None if what is None else f"{what}: bytes per leg {list(paths.carried)}"
-
-
-def _with_path_use(measured: Measurement, paths: FlowPaths | None) -> Measurement:
-    """Return a flow's measurement with what became of each of its paths in the details."""
-    if paths is None or not paths.uses:
-        return measured
-    uses = {str(leg): use for leg, use in paths.uses.items()}
-    return replace(measured, details={**measured.details, PATH_USE: uses})
 
 
 def ok_result(

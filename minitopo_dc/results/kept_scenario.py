@@ -100,7 +100,13 @@ def keep_traces(scenario: Scenario, run: Path) -> None:
         SettingsError: a trace cannot be read.
         OSError: the directory cannot be written.
     """
-    names = {path: _name(path) for path in dict.fromkeys(trace_paths(scenario))}
+    names = {}
+    for path in dict.fromkeys(trace_paths(scenario)):
+        try:
+            digest = file_digest(path)
+        except OSError as error:
+            raise SettingsError(f"trace {quoted(path)}: {error.strerror}") from None
+        names[path] = f"{digest[:DIGITS]}-{_OTHER.sub('_', Path(path).name)[-MAX_NAME:]}"
     if not names:
         return
     (run / FOLDER).mkdir(exist_ok=True)
@@ -141,16 +147,7 @@ def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
     return scenario.model_copy(update={"legs": legs, "real": real, "cells": cells})
 
 
-def _name(path: str) -> str:
-    try:
-        digest = file_digest(path)
-    except OSError as error:
-        raise SettingsError(f"trace {quoted(path)}: {error.strerror}") from None
-    return f"{digest[:DIGITS]}-{_OTHER.sub('_', Path(path).name)[-MAX_NAME:]}"
-
-
 def _place(path: str, run: Path) -> str:
-    """Return where a trace of a recorded scenario is now."""
     name = _recorded(run).get(path)
     if name is None:  # of a version that kept none
         files = (folder / Path(path).name for folder in _folders(run))
@@ -168,11 +165,7 @@ def _folders(run: Path) -> tuple[Path, Path]:
 
 
 def _recorded(run: Path) -> dict[str, str]:
-    """Return the names of the copies by the traces' paths; empty where none were kept.
-
-    Raises:
-        SettingsError: the file is damaged.
-    """
+    """Return the names of the copies by the traces' paths; empty where none were kept."""
     path = run / RECORD
     try:
         names = parse_json(read_text(path, MAX_BYTES, within=run))
@@ -186,7 +179,6 @@ def _recorded(run: Path) -> dict[str, str]:
 
 
 def _is_name(value: Any) -> bool:
-    """Return whether a value is the name of a file, which leads to no other folder."""
     return isinstance(value, str) and not _OTHER.search(value) and value[:DIGITS].isalnum()
 
 
@@ -206,7 +198,6 @@ def _digest(path: str, _inode: int, _changed: int) -> str:
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
-    """Return a link whose traces are where their copies are."""
     radios: dict[str, LegSettings] = {name: getattr(link, name) for name in get_args(Direction)}
     moved = {name: _with_places(radio, places) for name, radio in radios.items()}
     return link.model_copy(update=moved)
@@ -234,7 +225,10 @@ def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
     Raises:
         OSError: one of them cannot be read.
     """
-    paths = dict.fromkeys(path for scenario in scenarios for path in _paths(scenario))
+    paths: dict[str, None] = {}
+    for scenario in scenarios:
+        python = (name for name in scenario.plugins if name.endswith(".py"))
+        paths |= dict.fromkeys((*trace_paths(scenario), *python))
     return {path: file_digest(path) for path in paths}
 
 
@@ -245,11 +239,6 @@ def file_digest(path: str) -> str:
 
 cached_digest = cache(file_digest)
 """The same for campaigns, which ask for one file thousands of times."""
-
-
-def _paths(scenario: Scenario) -> Iterator[str]:
-    yield from trace_paths(scenario)
-    yield from (name for name in scenario.plugins if name.endswith(".py"))
 
 
 def trace_paths(scenario: Scenario) -> Iterator[str]:

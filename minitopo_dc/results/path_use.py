@@ -83,12 +83,23 @@ class FlowPaths:
         """Return what became of the path on each leg of the plan, in the order of the legs."""
         return {leg: self._use(leg) for leg in sorted(self.plan.legs)}
 
-    def fault(self) -> str | None:
-        """Return what happened to the first path that counts and could not be used, or None.
+    @property
+    def details(self) -> dict[str, Any]:
+        """Return what became of each path as details of the run's result."""
+        return {PATH_USE: {str(leg): use for leg, use in self.uses.items()}} if self.uses else {}
 
-        Small answers may all take one path: of a workload without goodput only the transport's own
-        report counts.
+    def fault(self) -> str | None:
+        """Return what is wrong with the paths, and the bytes of each leg; None: nothing.
+
+        It is a leg that carried data although the schedule opens no path on it, or the first path
+        that counts and could not be used. Small answers may all take one path: of a workload
+        without goodput only the transport's own report counts.
         """
+        carried = f"bytes per leg {list(self.carried)}"
+        for leg, count in enumerate(self.carried, start=1):
+            if count >= MINIMUM_PATH_BYTES and leg not in self.plan.legs:
+                what = f"leg {leg} carried data, although the schedule opens no path on it"
+                return f"{what}: {carried}"
         if PATHS not in self.measured.details and not self.flow.workload.has_goodput:
             return None
         for leg, use in self.uses.items():
@@ -96,16 +107,9 @@ class FlowPaths:
             counts = self.plan.each_carries or self._most_bytes(leg, usable) >= WORTH_USING
             if use in FALLBACK and counts:
                 usable_s = max(end - begin for begin, end in usable)
-                return (
-                    f"the path on leg {leg} {FALLBACK[use]}, although {usable_s:.3g} s were there"
-                )
+                why = f"{FALLBACK[use]}, although {usable_s:.3g} s were there"
+                return f"the path on leg {leg} {why}: {carried}"
         return None
-
-    def forbidden(self) -> int | None:
-        """Return a leg that carried data although the schedule opens no path on it, or None."""
-        counts = enumerate(self.carried, start=1)
-        used = (leg for leg, count in counts if count >= MINIMUM_PATH_BYTES)
-        return next((leg for leg in used if leg not in self.plan.legs), None)
 
     def _use(self, leg: int) -> PathUse:
         count, total = self.carried[leg - 1], sum(self.carried)
@@ -120,7 +124,6 @@ class FlowPaths:
         return self._reported(leg, usable)
 
     def _reported(self, leg: int, usable: Sequence[Period]) -> PathUse:
-        """Return the use by what the transport tells of its paths."""
         shared = [
             (until - since, end - until)
             for path in self.measured.details[PATHS]
@@ -172,13 +175,11 @@ class FlowPaths:
         return opening if always else max(opening, MINIMUM_PATH_S)
 
     def _most_bytes(self, leg: int, periods: Sequence[Period]) -> float:
-        """Return the most bytes that a leg could have carried in any one of the periods."""
         bits = (available_bits(self.scenario, *period)[leg - 1] for period in periods)
         return max(bits, default=0) / 8
 
 
 def _overlap(path: Mapping[str, Any], begin: float, end: float) -> Period:
-    """Return the part of a period in which a path was there; unknown times are the period's."""
     opened, closed = path.get("opened_s"), path.get("closed_s")
     since = begin if opened is None else max(begin, opened)
     return since, end if closed is None else min(end, closed)

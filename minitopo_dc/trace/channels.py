@@ -11,7 +11,7 @@ to it, and the power received gives its capacity (section 3.1)::
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, NamedTuple
@@ -268,7 +268,10 @@ def serve(
     """Yield each carrier of a second with its serving cell's name and capacity in Mbit/s."""
     power = {cell: 10 ** (cell.rsrp_dbm / 10) for cell in heard}
     everything = sum(power.values())
-    for carrier, cells in _by_carrier(heard).items():
+    carriers: dict[tuple[str, str], list[HeardCell]] = {}
+    for cell in heard:
+        carriers.setdefault((cell.operator, cell.carrier), []).append(cell)
+    for carrier, cells in carriers.items():
         best = max(cells, key=lambda cell: cell.rsrp_dbm)
         heard_too = everything if radio.interferers == "all" else sum(power[c] for c in cells)
         ratio = sinr(power[best], max(0.0, heard_too - power[best]), radio.load)
@@ -286,10 +289,3 @@ def capacity_mbps(sinr: float) -> float:
     """Return the capacity of formula (2) in Mbit/s at a SINR (a ratio), at most 55.547."""
     efficiency = DOWNSCALING * math.log2(1 + SINR_FACTOR * sinr)
     return BANDWIDTH_MHZ * min(TOP_EFFICIENCY, efficiency)
-
-
-def _by_carrier(heard: Iterable[HeardCell]) -> dict[tuple[str, str], list[HeardCell]]:
-    carriers: dict[tuple[str, str], list[HeardCell]] = {}
-    for cell in heard:
-        carriers.setdefault((cell.operator, cell.carrier), []).append(cell)
-    return carriers

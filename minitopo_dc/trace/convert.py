@@ -125,7 +125,6 @@ def begun_at(trace: RateTrace, offset_ns: int, end: EndRule) -> RateTrace:
 
 
 def _rest(trace: RateTrace, offset_ns: int) -> RateTrace:
-    """Return what begins at `offset_ns`, which is before the trace's end."""
     first = bisect_right(trace.times_ns, offset_ns) - 1
     return replace(
         trace,

@@ -21,7 +21,7 @@ strongest cell of the same carrier.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
@@ -193,7 +193,6 @@ def synthesise_drive(
 
 
 def _places(environment: Environment, duration_s: int) -> Iterator[float]:
-    """Yield the bus' distance from the start in metres at each second."""
     metres_a_second = environment.speed_kmh / 3.6
     place, stop, waiting = 0.0, environment.stop_every_m, 0
     for _ in range(duration_s):
@@ -225,14 +224,19 @@ class _Reception:
         for site, own, second in self._near:
             own.move(kept)
             second.move(kept)
-            main = common_db + own.now_db - _path_loss_db(site, place_m)
+            distance_km = math.hypot(site.place_m - place_m, site.setback_m) / 1000
+            main = common_db + own.now_db - _DB_PER_DECADE * math.log10(distance_km)
             fading = dict(zip(CARRIERS, (main, main + second.now_db), strict=True))
             for carrier, cell, power in site.cells:
                 carriers.setdefault(carrier, []).append((cell, power + fading[carrier]))
+        environment = self._environment
         for carrier, cells in carriers.items():
-            for cell, rsrp in self._detected(cells):
-                noise_db = self._noise.gauss(0.0, self._environment.noise_db)
-                yield HeardCell(self._operator, carrier, cell, round(rsrp + noise_db, 1))
+            strongest = max(rsrp for _, rsrp in cells)
+            least = max(environment.threshold_dbm, strongest - environment.detection_db)
+            for cell, rsrp in cells:
+                if rsrp >= least:
+                    noise_db = self._noise.gauss(0.0, environment.noise_db)
+                    yield HeardCell(self._operator, carrier, cell, round(rsrp + noise_db, 1))
 
     def _look_around(self, place_m: float) -> None:
         near = self._near
@@ -243,16 +247,6 @@ class _Reception:
             near.append((site, own, second))
         while near[_SITES_AROUND][0].nominal_m < place_m:
             del near[0]
-
-    def _detected(self, cells: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
-        strongest = max(rsrp for _, rsrp in cells)
-        least = max(self._environment.threshold_dbm, strongest - self._environment.detection_db)
-        return [(cell, rsrp) for cell, rsrp in cells if rsrp >= least]
-
-
-def _path_loss_db(site: Site, place_m: float) -> float:
-    """Return the path loss in dB, relative to that at 1 km."""
-    return _DB_PER_DECADE * math.log10(math.hypot(site.place_m - place_m, site.setback_m) / 1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,16 +274,13 @@ def sites_along(rng: Random, environment: Environment, operator: str) -> Iterato
         yield Site(
             nominal_m=nominal,
             place_m=nominal + rng.gauss(0.0, environment.jitter) * spacing,
-            setback_m=_setback(rng, environment, second) * spacing,
+            # Log-normal, as a part of the spacing.
+            setback_m=environment.setback[second]
+            * math.exp(rng.gauss(0.0, environment.setback_spread[second]))
+            * spacing,
             cells=tuple(_cells(rng, environment, second, number)),
         )
         corner += spacing
-
-
-def _setback(rng: Random, environment: Environment, operator: int) -> float:
-    """Return a log-normal distance from the route, as a part of the spacing."""
-    spread = environment.setback_spread[operator]
-    return environment.setback[operator] * math.exp(rng.gauss(0.0, spread))
 
 
 def _cells(

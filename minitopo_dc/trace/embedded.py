@@ -39,14 +39,8 @@ class Recipe:
 
     def make(self) -> RateTrace:
         """Return the trace of this recipe."""
-        return synthesise(
-            self.seed,
-            _DURATION_S,
-            self.mean_mbps,
-            step_ms=_STEP_MS,
-            cell=self.cell,
-            name=f"{self.name}.csv",
-        )
+        numbers, name = (self.seed, _DURATION_S, self.mean_mbps), f"{self.name}.csv"
+        return synthesise(*numbers, step_ms=_STEP_MS, cell=self.cell, name=name)
 
     def comment(self) -> str:
         """Return the comment at the head of the file."""
@@ -82,17 +76,15 @@ class DriveRecipe:
 
     def comment(self) -> str:
         """Return the comment at the head of the file."""
+        noise_db = self.environment.noise_db
+        noise = f" --noise {noise_db:g}" if noise_db else ""
         return (
             f"Synthetic channels of two operators on a drive, no measurement (docs/cellular.md).\n"
             f"Made by: python -m minitopo_dc.trace.embedded traces\n"
             f"that is: trace synthesise-drive cells.csv --environment {self.environment.name} "
-            f"--seed {self.seed} --seconds {DRIVE_S}{self._noise()}\n"
+            f"--seed {self.seed} --seconds {DRIVE_S}{noise}\n"
             f"and: trace channels cells.csv {self.name}.csv --scale {self.environment.scale:g}"
         )
-
-    def _noise(self) -> str:
-        noise_db = self.environment.noise_db
-        return f" --noise {noise_db:g}" if noise_db else ""
 
 
 DRIVES = (

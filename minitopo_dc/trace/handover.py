@@ -134,7 +134,6 @@ class _Terminal:
         self._better_since: dict[tuple[int, int], int] = {}  # a channel, and one in use
 
     def step(self, number: int, row: Sequence[float]) -> None:
-        """Look at the capacities of the next step."""
         for channel, capacity in enumerate(row, start=1):
             if capacity:
                 self._absent_since.pop(channel, None)
@@ -185,7 +184,6 @@ class _Terminal:
         return min(due, key=lambda pair: (-row[pair[0] - 1], row[pair[1] - 1], pair), default=None)
 
     def _others(self, row: Sequence[float]) -> list[int]:
-        """Return the channels that are there and not in use, the best first."""
         return _ranked(row, [other for other in range(1, len(row) + 1) if other not in self._used])
 
     def _enter(self, number: int, channel: int) -> None:

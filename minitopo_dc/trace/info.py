@@ -169,7 +169,6 @@ def autocorrelation(trace: Trace, lag_s: int) -> float | None:
 
 
 def _sorted_weights(trace: RateTrace) -> list[tuple[int, float]]:
-    """Return (rate, share of the duration) of each segment, sorted by rate."""
     spans = pairwise((*trace.times_ns, trace.duration_ns))
     shares = ((end - start) / trace.duration_ns for start, end in spans)
     return sorted(zip(trace.rates_bps, shares, strict=True))

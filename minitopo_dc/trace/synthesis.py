@@ -123,7 +123,6 @@ def spectral_efficiency(sinr_db: float) -> float:
 
 
 def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list[float]:
-    """Return spectral efficiency times share of the cell at each step, in bit/s per Hz."""
     shadowing = Shadowing(rng, cell.shadowing_sd_db)
     kept = math.exp(-cell.speed_kmh / 3.6 * step_s / cell.correlation_m)
     fades = []

@@ -85,13 +85,10 @@ def test_the_exit_status_is_the_program_s(fake: Fake, status: int) -> None:
     assert main(["exec", *LEGS, "--", "true"]) == status
 
 
-def test_the_program_gets_its_arguments_as_they_are(fake: Fake) -> None:
-    assert main(["exec", *LEGS, "--server", "cat 'a b'", "--", "sh", "-c", "$X  y"]) == 0
-    assert fake.programs == [UserProgram(("sh", "-c", "$X  y"), server=("cat", "a b"))]
-
-
 @pytest.mark.usefixtures("fake")
-def test_what_is_said_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_said_goes_to_standard_error_and_nothing_is_kept_without_a_place(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert main(["exec", *LEGS, "--", "true"]) == 0
     captured = capsys.readouterr()
     way = "link 250 kB (1.00 Mbit/s, 3 dropped)"
@@ -101,11 +98,6 @@ def test_what_is_said_goes_to_standard_error(capsys: pytest.CaptureFixture[str])
         "minitopo-dc: PDCP downlink: 400 delivered, 1 missing, 0 duplicates, 2 too late, "
         "t-Reordering expired once\n" in captured.err
     )
-
-
-@pytest.mark.usefixtures("fake")
-def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
-    assert main(["exec", *LEGS, "--", "true"]) == 0
     assert not list(tmp_path.iterdir())
 
 
@@ -165,15 +157,6 @@ def test_a_wrong_option_is_one_clear_error(
     assert main(["exec", *LEGS, *arguments]) == 2
     assert words in capsys.readouterr().err
     assert not fake.programs
-
-
-@pytest.mark.usefixtures("fake")
-def test_who_is_not_root_is_told_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(clocks, "real_clock_obstacle", lambda: "not root")
-    assert main(["exec", *LEGS, "--", "true"]) == 2
-    assert capsys.readouterr().err == "minitopo-dc: exec needs the real clock: not root\n"
 
 
 def test_a_shell_on_the_virtual_clock_is_refused_with_the_reason(

@@ -47,15 +47,6 @@ def test_a_run_that_nothing_here_can_do_ends_with_3(
     assert f"[1] mpquic multipath: {REASON}" in capsys.readouterr().out
 
 
-@pytest.mark.usefixtures("without_figures")
-def test_a_comparison_that_nothing_here_can_do_ends_with_3(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    words = ["compare", "--clock", "virtual", "--transports", "mpquic", "--jobs", "1"]
-    assert cli.main([*words, "--output", str(tmp_path / "out")]) == 3
-    assert REASON in " ".join(capsys.readouterr().out.split())
-
-
 def test_a_campaign_says_once_why_its_runs_are_unsupported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,26 +51,6 @@ def test_without_options_it_is_dual_connectivity_over_the_embedded_traces() -> N
     assert made.legs[0].downlink.trace is not None
 
 
-@pytest.mark.parametrize(
-    ("mode", "transport"),
-    [("sc", "tcp"), ("dc", "tcp"), ("dc-duplicate", "tcp"), ("multipath", "mptcp")],
-)
-def test_each_mode_of_a_comparison_is_one_of_a_program(mode: str, transport: str) -> None:
-    made = scenario("--legs", "20", "20", "--mode", mode)
-    assert (made.mode, made.transport) == (mode, transport)
-
-
-def test_options_of_legs_and_of_the_bearer_mean_what_they_mean_to_compare() -> None:
-    made = scenario(
-        *("--legs", "20", "10", "--delay", "5", "30", "--split", "least-delay"),
-        *("--set", "pdcp.report_ms=10", "--set", "legs.1.outages=[[1, 2]]", "--seed", "5"),
-    )
-    assert [leg.downlink.delay_ms for leg in made.legs] == [5, 30]
-    assert (made.pdcp.split, made.pdcp.report_ms) == ("least-delay", 10)
-    assert made.legs[1].outages == ((1, 2),)
-    assert made.seed == 5
-
-
 def test_a_file_gives_its_path_and_no_transport_or_workload(tmp_path: Path) -> None:
     made = scenario(
         "--scenario", written(tmp_path), "--set", "ip_version=6", "--set", "legs.2.outages=[[1, 2]]"
@@ -151,11 +131,6 @@ def test_the_path_is_described_once(tmp_path: Path) -> None:
         scenario("-t", file, "--legs", "20", "20")
     with pytest.raises(SettingsError, match="--scenario, -t: both describe the path"):
         scenario("-t", file, "--scenario", written(tmp_path))
-
-
-def test_a_wrong_topology_is_named_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="topo:2: "):
-        scenario("-t", topology(tmp_path, "MultiIf", "path_c2r_0:10\n"))
 
 
 def test_captures_need_a_place_to_be_kept() -> None:

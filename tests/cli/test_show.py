@@ -11,15 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
-from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
-from minitopo_dc.cli import calibrate, run, show, template
-from minitopo_dc.numbers import significant
+from minitopo_dc.cli import calibrate, run
 from minitopo_dc.results import compare_table, render_table, results_table
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.sheet import Head, Sheet
@@ -182,23 +179,6 @@ def check(narrow: str, wide: str) -> None:
     assert "…" not in narrow
 
 
-WORDS = st.text("abcdefgh-", min_size=1, max_size=24)
-NUMBERS = st.floats(1e-3, 1e9).map(significant)
-
-
-@st.composite
-def sheets(draw: st.DrawFn) -> Sheet:
-    """Tables of some columns of words, then numbers, as commands make them."""
-    words, numbers = draw(st.integers(1, 3)), draw(st.integers(0, 12))
-    heads = [Head(draw(WORDS), text=True) for _ in range(words)]
-    heads += [Head(f"{draw(WORDS)}\n{draw(WORDS)}", "Mbit/s") for _ in range(numbers)]
-    sheet = Sheet(heads, notes=[" ".join(draw(st.lists(WORDS, min_size=1, max_size=30)))])
-    for _ in range(draw(st.integers(1, 3))):
-        names = (" ".join(draw(st.lists(WORDS, min_size=1, max_size=8))) for _ in range(words))
-        sheet.add(*names, *(draw(NUMBERS) for _ in range(numbers)))
-    return sheet
-
-
 def test_a_comparison_of_many_legs_and_splits_is_not_cut() -> None:
     rows = [("mpquic-picoquic", "multipath"), ("quic-ngtcp2", "dc-duplicate"), ("tcp", "dc")]
     runs: list[RunResult] = []
@@ -236,36 +216,6 @@ def limits() -> Sheet:
 @pytest.mark.parametrize("made", [round_trips, quantities, limits])
 def test_nothing_of_what_needs_the_real_clock_is_cut(made: Callable[[], Sheet]) -> None:
     check(rendered(made(), WIDTH), rendered(made(), WIDE))
-
-
-def printed(
-    tell: Callable[[], object],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> tuple[str, str]:
-    texts = []
-    for width in (WIDTH, WIDE):
-        monkeypatch.setenv("COLUMNS", str(width))
-        tell()
-        texts.append(capsys.readouterr().out)
-    return texts[0], texts[1]
-
-
-def beside() -> None:
-    rows = pd.DataFrame(
-        [(f"an-experiment-with-a-long-name {LONG}", 1.23e3, 2.34e-4, -1e3, -2e3, 3e3, 99)],
-        columns=["row", "first", "second", "difference", "low", "high", "pairs"],
-    )
-    Console().print(show._sheet(rows, "delay_median_ms"))
-
-
-@pytest.mark.parametrize("tell", [beside, template._list])
-def test_nothing_of_what_a_command_prints_is_cut(
-    tell: Callable[[], None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    check(*printed(tell, capsys, monkeypatch))
 
 
 def test_flows_have_jains_index_below_them(

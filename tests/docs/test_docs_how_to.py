@@ -7,12 +7,11 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from minitopo_dc.campaign.program import load_program, studies
-from minitopo_dc.runs.identity import run_id
+from minitopo_dc.campaign.program import studies
 from tests import REPOSITORY
 from tests.docs.pages import (
     DOCS,
@@ -147,9 +146,6 @@ def test_the_commands_say_what_the_page_shows(name: str, tmp_path: Path) -> None
 
 ROW = re.compile(r"\| `(?P<name>[a-z_/.-]+)` \|.*\| (?P<full>\d+) \((?P<quick>\d+)\)[^|]*\|")
 EXAMPLES = REPOSITORY / "examples" / "campaigns"
-MOST = 700
-"""Versions with more runs are not counted, as making their cases takes seconds."""
-FEW = 200
 
 
 class Row(NamedTuple):
@@ -174,23 +170,6 @@ def rows() -> Iterator[Row]:
 def test_every_example_and_every_study_is_in_the_tables() -> None:
     files = {path.name for path in EXAMPLES.glob("*.py")}
     assert sorted(row.name for row in rows()) == sorted(files | studies().keys())
-
-
-def versions() -> Iterator[Any]:
-    """Yield each campaign's versions with the number of runs in the table, large ones as `long`."""
-    for row in rows():
-        for version, runs in (("quick", int(row.quick)), ("full", int(row.full))):
-            if runs <= MOST:
-                marks = [pytest.mark.long] * (runs > FEW)
-                yield pytest.param(row, version, runs, marks=marks, id=f"{row.name}-{version}")
-
-
-@pytest.mark.parametrize(("row", "version", "runs"), list(versions()))
-def test_a_campaign_has_as_many_runs_as_its_table_says(row: Row, version: str, runs: int) -> None:
-    program = load_program(row.path)
-    cases, seeds = program.cases(version), program.seeds(version)
-    made = (one.model_copy(update={"seed": n}) for one, _ in cases for n in seeds or [one.seed])
-    assert len(set(map(run_id, made))) == runs
 
 
 def test_the_rules_of_the_study_are_those_that_were_fixed() -> None:

@@ -23,10 +23,8 @@ BAD_TOPOLOGIES = [
     (MULTI + "desc:\n", "topo:3: desc: no value behind the colon"),
     ("path_c2r_0:10,10,4\n", "topo: no topoType; allowed: MultiIf, MultiIfMultiClient, Dual"),
     ("topoType:Star\n", "topo:1: topoType: topology 'Star'; allowed: MultiIf, MultiIf"),
-    ("midSubnet:10.2.\ntopoType:Star\n", "topo:2: topoType: topology 'Star'; allowed: MultiIf"),
     ("topoTyp:MultiIf\n", "topo:1: topoTyp: unknown key; did you mean topoType?"),
     (MULTI + "topoType:MultiIf\n", "topo:3: topoType: given twice, first in line 1"),
-    (MULTI + "leftSubne:10.0.\n", "topo:3: leftSubne: unknown key; did you mean leftSubnet?"),
     (MULTI + "zzz:1\n", "topo:3: zzz: unknown key; known: "),
     (MULTI + "leftSubnet:10.0\n", "topo:3: leftSubnet: write the first two octets and a dot"),
     (MULTI + "rightSubnet:10.256.\n", "topo:3: rightSubnet: write the first two octets"),
@@ -38,33 +36,22 @@ BAD_TOPOLOGIES = [
     (MULTI + "path_1:10,10,4\n", "topo:3: path_1: no path type .*; write path_c2r_1"),
     (MULTI + "path_c2s_1:10,10,4\n", "topo:3: path_c2s_1: unknown path type 'c2s'; allowed: c2r"),
     (MULTI + "path_c2r_x:10,10,4\n", "topo:3: path_c2r_x: the id 'x' is not one of 0, 1, 2"),
-    (MULTI + "path_c2r_01:10,10,4\n", "topo:3: path_c2r_01: the id '01' is not one of"),
     (MULTI + "path_c2r_1_2:10,10,4\n", "topo:3: path_c2r_1_2: write path_<type>_<id>"),
     (MULTI + "path_c2r_1:10\n", "topo:3: path_c2r_1: 1 fields; write delay_ms,queue_packets,"),
-    (MULTI + "path_c2r_1:1,2,3,4,0,6\n", "topo:3: path_c2r_1: 6 fields; write delay_ms"),
     (MULTI + "path_c2r_1:10,,4\n", "topo:3: path_c2r_1: queue_packets is empty"),
     (MULTI + "path_c2r_1:ten,10,4\n", "topo:3: path_c2r_1: delay_ms 'ten' is not a number"),
-    (MULTI + "path_c2r_1:-1,10,4\n", "topo:3: path_c2r_1: delay_ms -1 is out of range; allowed: 0"),
     (MULTI + "path_c2r_1:10,1.5,4\n", "topo:3: path_c2r_1: queue_packets '1.5' is not a whole"),
     (MULTI + "path_c2r_1:10,0,4\n", "topo:3: path_c2r_1: queue_packets 0 is out of range"),
-    (MULTI + "path_c2r_1:10,10,0\n", "topo:3: path_c2r_1: bandwidth_mbps 0 is out of range"),
-    (MULTI + "path_c2r_1:10,nan\n", "topo:3: path_c2r_1: bandwidth_mbps 'nan' is not a number"),
-    (MULTI + "path_c2r_1:10,10,4,101\n", "topo:3: path_c2r_1: loss_percent 101 is out of range"),
-    (MULTI + "path_c2r_1:10,10,4,1,2\n", "topo:3: path_c2r_1: backup 2 is out of range"),
-    (MULTI + "changeNetem:perhaps\n", "topo:3: changeNetem: value 'perhaps'; allowed: yes, no"),
     (CHANGING, "topo:3: changeNetem: there is no netemAt_<type>_<id>"),
     (MULTI + "netemAt_c2r_0:1,loss 1%\n", "topo:3: netemAt_c2r_0: netemAt needs changeNetem:yes"),
     (CHANGING + "netemAt_c2r_1:1,loss 1%\n", "topo:4: .*: there is no path_c2r_1; paths: c2r_0"),
     (CHANGING + "netemAt_c2r_0:loss 1%\n", "topo:4: netemAt_c2r_0: write seconds,command"),
-    (CHANGING + "netemAt_c2r_0:soon,loss 1%\n", "topo:4: .*: seconds 'soon' is not a number"),
     (CHANGING + "netemAt_c2r_0:1,\n", "topo:4: netemAt_c2r_0: no command"),
     (CHANGING + "netemAt_c2r_0:1,reorder 5%\n", "topo:4: .*: netem's 'reorder' is none of a leg's"),
     (CHANGING + "netemAt_c2r_0:1,delay 1ms limit 9\n", "topo:4: .*'limit' .* packets on the way"),
     (CHANGING + "netemAt_c2r_0:1,delay 30\n", "topo:4: .*: delay '30' needs a number and a unit"),
     (CHANGING + "netemAt_c2r_0:1,delay\n", "topo:4: .*: delay has no value"),
-    (CHANGING + "netemAt_c2r_0:1,loss 101%\n", "topo:4: .*: loss 101 is out of range"),
     (CHANGING + "netemAt_c2r_0:1,loss 1% loss 2%\n", "topo:4: .*: loss is given twice"),
-    (CHANGING + "netemAt_c2r_0:1,rate 5\n", "topo:4: .*: rate '5' needs a number and a unit"),
     (
         CHANGING + "netemAt_c2r_0:2,loss 1%\nnetemAt_c2r_0:1,loss 2%\n",
         "topo:5: .*: 1 s is not after this path's change before it",
@@ -75,38 +62,23 @@ BAD_TOPOLOGIES = [
     ),
     (MULTI + "split:batch\n", "topo:3: split: needs topoType:DualConnectivity"),
     (DUAL + "split:best\n", "topo:4: split: .*batch.*duplicate"),
-    (DUAL + "batch:0\n", "topo:4: batch: batch 0 is out of range; allowed: 1"),
     (DUAL + "ratio:9:1\n", "topo:4: ratio: write the shares with commas: 9,1"),
     (DUAL + "ratio:1,1,1\n", "topo:4: ratio: .*ratio"),
-    (DUAL + "snBits:13\n", "topo:4: snBits: .*12, 16 or 18"),
     (DUAL + "tReordering:7\n", "topo:4: tReordering: .*7"),
-    (DUAL + "delivery:late\n", "topo:4: delivery: .*'in-order', 'out-of-order' or 'off'"),
-    (DUAL + "splitUplink:maybe\n", "topo:4: splitUplink: value 'maybe'; allowed: yes, no"),
-    (DUAL + "seed:x\n", "topo:4: seed: seed 'x' is not a whole number"),
     (DUAL + "jitter_c2r_0:2,flat\n", "topo:4: .*: distribution 'flat'; allowed: normal, uniform"),
     (DUAL + "jitter_c2r_0:20,uniform\n", "topo:2: path_c2r_0: .*uniform jitter may be at most"),
     (DUAL + "jitter_c2r_0:1\njitter_c2r_0:2\n", "topo:5: jitter_c2r_0: given twice, first in lin"),
-    (DUAL + "uplink_c2r_0:10,20\n", "topo:4: uplink_c2r_0: 2 fields; write delay_ms,queue"),
-    (DUAL + "uplink_c2r_7:10,20,5\n", "topo:4: uplink_c2r_7: there is no path_c2r_7"),
     (DUAL + "trace_c2r_0:none.csv\n", r"topo:4: trace_c2r_0: no file .*none\.csv"),
     (DUAL + "trace_c2r_0:topo,again\n", "topo:4: .*: end 'again'; allowed: loop, hold, stop"),
     (DUAL + "trace_c2r_0:topo\n", "topo:2: path_c2r_0: .*topo"),
 ]
 BAD_EXPERIMENTS = [
     (TWO_PATHS, "file_size:10\n", "xp: no xpType; allowed: none, ping, http, https, "),
-    (TWO_PATHS, "xpType:vlc\n", "xp:1: xpType: experiment 'vlc'; allowed: none, ping, http, https"),
     (TWO_PATHS, "vlctime:20\nxpType:vlc\n", "xp:2: xpType: .* minitopo-dc minitopo"),
-    (TWO_PATHS, "xpTyp:ping\n", "xp:1: xpTyp: unknown key; did you mean xpType?"),
-    (TWO_PATHS, "xpType:tcp\nfile_size:0\n", "xp:2: file_size: file_size 0 is out of range"),
-    (TWO_PATHS, "xpType:tcp\nfile_size:1e3\n", "xp:2: .*'1e3' is not a whole number"),
     (TWO_PATHS, "xpType:tcp\nfile:movie\n", "xp:2: file: 'movie': only random content"),
     (TWO_PATHS, "xpType:tcp\ncongctrl:vegas\n", "xp:2: .* 'vegas'; allowed: reno, cubic, bbr"),
     (TWO_PATHS, "xpType:tcp\nrmem:1 2\n", "xp:2: rmem: 2 numbers; write minimum default maximum"),
     (TWO_PATHS, "xpType:tcp\nwmem:3 2 1\n", "xp:2: wmem: .* must ascend"),
-    (TWO_PATHS, "xpType:tcp\nautocork:x\n", "xp:2: autocork: autocork 'x' is not a whole number"),
-    (TWO_PATHS, "xpType:ping\npingCount:0\n", "xp:2: pingCount: pingCount 0 is out of range"),
-    (TWO_PATHS, "xpType:ping\nclientPcap:si\n", "xp:2: clientPcap: value 'si'; allowed: yes, no"),
-    (TWO_PATHS, "xpType:tcp\ntimeout:0\n", "xp:2: timeout: timeout 0 is out of range"),
     (TWO_PATHS, "xpType:tcp\nclock:wall\n", "xp:2: clock: clock 'wall'; allowed: real, virtual"),
     (
         TWO_PATHS,
@@ -119,24 +91,16 @@ BAD_EXPERIMENTS = [
         "xpType:quic\nclock:virtual\nrmem:1 2 3\n",
         "xp:3: rmem: the virtual clock has no such setting",
     ),
-    (DUAL, "xpType:quic\nserverPcap:yes\nclock:virtual\n", "xp:2: serverPcap: the virtual clock"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:both\n", "xp:3: flow: mode 'both'; allowed: sc, dc"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:sc,5\n", "xp:3: flow: there is no path_c2r_5"),
     (DUAL, "xpType:quic\nclock:virtual\nflow:dc,1\n", "xp:3: flow: dc uses all paths"),
     (DUAL + "split:duplicate\n", "xpType:quic\nflow:dc\n", "xp:2: flow: .*; write dc-duplicate"),
     (DUAL, "xpType:quic\nflow:dc,\n", "xp:2: flow: transport is empty; write mode,?"),
-    (DUAL, "xpType:quic\nflow:sc,0,tcp,1\n", "xp:2: flow: 4 fields; write mode"),
     (DUAL, "xpType:quic\nflow:sc,1,smtp\n", "xp:2: flow: transport 'smtp'; allowed: tcp, quic, "),
-    (DUAL, "xpType:quic\nflow:dc,mptcp\n", "xp:2: flow: transport 'mptcp'; allowed: tcp, quic, "),
     (DUAL, "xpType:ping\nflow:dc\n", "xp:2: flow: only downloads have it, not ping"),
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
-    (DUAL, "xpType:nc\n", "xp:1: xpType: experiment 'nc'; allowed: .*nc and vlc, run inside"),
-    (DUAL, "xpType:https\nsize:10M\n", "xp:2: size: unknown key; did you mean file_size"),
     (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
     (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
-    (DUAL, "xpType:iperf\niperfTime:0\n", "xp:2: iperfTime: iperfTime 0 is out of range"),
-    (DUAL, "xpType:quic\nduration:0\n", "xp:2: duration: duration 0 is out of range"),
-    (DUAL, "xpType:quic\nduration:3min\n", "xp:2: duration: duration '3min' is not a number"),
     (
         TWO_PATHS,
         "xpType:mpquic\nduration:9\n",
@@ -176,51 +140,6 @@ def test_a_malformed_experiment_is_one_error_with_file_and_line(
     assert len(str(caught.value).splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("topoType: MultiIf\npaths:\n  - {delay: 10}\n", 2),
-        ("topoType: MultiIf\npaths:\n- delay: 10\n", 3),
-        ("legs: [{rate_mbps: 20}]\n", 1),
-        ("# a scenario\n---\ntransport: tcp\n", 2),
-        ("transport: tcp\nlegs:\n    downlink:\n        rate_mbps: 20\n", 2),
-        ('{"topoType": "MultiIf"}\n', 1),
-    ],
-)
-def test_yaml_is_named_with_what_to_do(text: str, line: int, tmp_path: Path) -> None:
-    for topology, experiment, name in ((text, PING, "topo"), (TWO_PATHS, text, "xp")):
-        with pytest.raises(ParameterError) as caught:
-            read(tmp_path, topology, experiment)
-        told = str(caught.value)
-        assert told.startswith(f"{tmp_path}/{name}:{line}: this is YAML; Minitopo's files have one")
-        assert told.endswith(f"runs without -t and -x: minitopo-dc run {name}")
-        assert len(told.splitlines()) == 1
-
-
-def test_minitopo_s_lines_are_no_yaml(tmp_path: Path) -> None:
-    text = "desc:[two paths] - {like} topo_1\n  topoType: MultiIf\n\tpath_c2r_0: 10,10,4\n"
-    assert len(read(tmp_path, text).scenario.legs) == 1
-
-
-@pytest.mark.parametrize(
-    ("topology", "experiment", "words"),
-    [
-        (
-            "netem_at_c2r_0:1,delay 3ms\n",
-            PING,
-            "topo:6: netem_at_c2r_0: an older .*; write netemAt",
-        ),
-        ("serverPaths:2\n", PING, "topo:6: serverPaths: an older .*; write a path_r2s_<id> for"),
-        ("", "xpType:http\nhttp_file_size:10\n", "xp:2: http_file_size: .*; write file_size"),
-    ],
-)
-def test_a_key_of_an_older_minitopo_that_changed_something_is_named_with_its_successor(
-    topology: str, experiment: str, words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ParameterError, match=words):
-        read(tmp_path, TWO_PATHS + topology, experiment)
-
-
 @pytest.mark.parametrize("content", [b"\xff\xfe", None])
 def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path: Path) -> None:
     if content is not None:
@@ -229,33 +148,12 @@ def test_a_file_that_cannot_be_read_is_one_error(content: bytes | None, tmp_path
         read_topology(tmp_path / "topo")
 
 
-def test_the_command_answers_a_wrong_file_with_one_line_and_status_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "topo").write_text("topoType:Star\n")
-    (tmp_path / "xp").write_text(PING)
-    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
-    assert cli.main(["run", *files]) == 2
-    assert "topo:1: topoType: topology 'Star'" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("options", [[], ["-x", "xp"], ["s.yaml", "-t", "topo", "-x", "xp"]])
 def test_the_command_wants_a_scenario_or_minitopo_s_files(
     options: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["run", *options]) == 2
     assert "give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone" in capsys.readouterr().err
-
-
-def test_pings_are_unsupported_on_the_virtual_clock(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, text in (("topo", TWO_PATHS), ("xp", PING)):
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    files = ["-t", str(tmp_path / "topo"), "-x", str(tmp_path / "xp")]
-    output = ["--output", str(tmp_path / "out"), "--json"]
-    assert cli.main(["run", *files, "--clock", "virtual", *output]) == 3
-    assert "transport icmp needs the real clock" in capsys.readouterr().out
 
 
 KEYS = st.sampled_from(

@@ -94,13 +94,6 @@ def test_a_change_of_paths_after_the_end_of_a_run_is_not_drawn(tmp_path: Path) -
     assert received.get_xlim()[1] < 3
 
 
-def test_a_legend_of_many_legs_is_no_wider_than_its_figure(tmp_path: Path) -> None:
-    figure = plots.timeline(run_of(tmp_path, "multipath", legs=8))[0, 0].figure
-    figure.draw_without_rendering()
-    (legend,) = figure.legends
-    assert legend.get_window_extent().x1 <= figure.bbox.x1
-
-
 def test_a_run_without_its_files_is_named(tmp_path: Path) -> None:
     run = run_of(tmp_path, "dc")
     (run / "gnb-legs.csv").unlink()
@@ -131,12 +124,6 @@ def test_a_drive_has_its_strongest_channels_and_how_many_there_are() -> None:
 
 
 NAMES = ["MP-QUIC", "DC least delay", "leg 1", "DC 1:1", "mpquic-lia", "dc-credit", "MPTCP", "mine"]
-
-
-def test_ways_are_in_the_order_one_leg_dc_multipath_others() -> None:
-    assert plots.ordered(["mine", "MP-QUIC", "DC b", "leg 2", "DC a", "MP-QUIC"]) == [
-        *("leg 2", "DC b", "DC a", "MP-QUIC", "mine"),
-    ]
 
 
 @given(st.sets(st.sampled_from(NAMES), min_size=1))

@@ -69,11 +69,6 @@ def test_a_curve_has_means_and_the_halves_of_students_intervals() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("delay (ms)", "goodput (Mbit/s)")
 
 
-def test_curves_and_their_legend_are_in_the_order_of_ways() -> None:
-    axes = plots.curves(table(), x="delay_ms", by="way", ax=axes_of())
-    assert list(bars_of_error(axes)) == legends(axes) == ["leg 2", "DC 1:1", "MP-QUIC"]
-
-
 @pytest.mark.parametrize(
     "names",
     [

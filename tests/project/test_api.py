@@ -59,6 +59,21 @@ def test_the_package_alone_imports_nothing_slow() -> None:
     assert done.stdout.strip() == ""
 
 
+@pytest.mark.parametrize(
+    ("commands", "may"),
+    [(["run", "exec", "clean", "minitopo"], set()), (["compare", "campaign"], {"pandas"})],
+)
+def test_commands_start_without_what_they_may_not_need(commands: list[str], may: set[str]) -> None:
+    """A second each. What makes tables has pandas from its beginning on."""
+    slow = {"scipy", "distributed", "sklearn", "matplotlib", "pandas"} - may
+    program = f"import sys; from minitopo_dc.cli import entry; entry.parser({commands})\n"
+    program += f"print(*{slow} & sys.modules.keys())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
+
+
 def code() -> Iterator[tuple[str, str]]:
     """Yield the code that users read: a place and its text."""
     for page in [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]:
@@ -103,19 +118,9 @@ def test_every_error_has_the_one_base() -> None:
     assert issubclass(minitopo_dc.InputError, minitopo_dc.MinitopoDcError)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "from minitopo_dc.runners.content import content_sha256",
-        "import minitopo_dc.runners.quic_client",
-        "from minitopo_dc.runners.base import NoSuchName",
-    ],
-)
-def test_a_plugin_of_an_earlier_version_is_told_of_the_migration_note(
-    tmp_path: Path, line: str
-) -> None:
+def test_a_plugin_of_an_earlier_version_is_told_of_the_migration_note(tmp_path: Path) -> None:
     plugin = tmp_path / "old.py"
-    plugin.write_text(f"{line}\n", encoding="utf-8")
+    plugin.write_text("from minitopo_dc.runners.base import NoSuchName\n", encoding="utf-8")
     with pytest.raises(PluginError, match=r'see "Plugins of version 0\.1" in docs/plugins\.md'):
         load_plugins([str(plugin)])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +20,6 @@ from tests import REPOSITORY
 from tests.docs.test_docs_commands import check, commands
 
 WORKFLOWS = sorted((REPOSITORY / ".github" / "workflows").iterdir())
-CONTAINERFILE = REPOSITORY / "Containerfile"
 
 
 def load(path: Path) -> Any:
@@ -52,15 +50,6 @@ def test_the_commands_of_a_workflow_exist(path: Path) -> None:
         assert ["make", "unit"] in checked
 
 
-@pytest.mark.parametrize(
-    "line", ["make no-such-target", ".ci/no-such-file", "sudo scripts/no_such.sh"]
-)
-def test_a_command_that_does_not_exist_is_found(line: str) -> None:
-    (words,) = commands(line)
-    with pytest.raises(AssertionError):
-        check_command(words)
-
-
 def check_command(words: list[str]) -> None:
     """Fail when a command is of this project, and is not there or not to be run."""
     if "/" in words[0]:
@@ -69,33 +58,11 @@ def check_command(words: list[str]) -> None:
         check(words)
 
 
-def test_the_commands_of_the_containerfile_exist() -> None:
-    text = CONTAINERFILE.read_text(encoding="utf-8").replace("\\\n", " ")
-    runs = [line.removeprefix("RUN ") for line in text.splitlines() if line.startswith("RUN ")]
-    found = [words for line in runs for words in commands(line)]
-    found += [load_list(line) for line in text.splitlines() if line.startswith("CMD ")]
-    for words in found:
-        check(words)
-    assert ["make", "setup"] in found
-    assert ["make", "compare"] in found
-    assert shlex.split("minitopo-dc compare --clock virtual") in found
-
-
-def load_list(line: str) -> list[str]:
-    """The words of a CMD, which is a list in JSON."""
-    return [str(word) for word in yaml.safe_load(line.removeprefix("CMD "))]
-
-
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with pytest.raises(UnreadableError, match="no regular file"):
         read_text(pipe, 100)
-
-
-def test_a_device_is_refused() -> None:
-    with pytest.raises(UnreadableError, match="no regular file"):
-        read_text(Path("/dev/zero"), 100)
 
 
 def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
@@ -130,10 +97,6 @@ def test_in_a_checkout_the_data_are_the_top_level_folders(kind: Kind) -> None:
     own = kind == "videos"  # another project's files, with their notice
     assert shipped(kind) == (REPOSITORY / "minitopo_dc" / "data" if own else REPOSITORY) / kind
     assert any(shipped(kind).iterdir())
-
-
-def test_this_is_a_checkout() -> None:
-    assert checkout() == REPOSITORY
 
 
 def test_an_installed_copy_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

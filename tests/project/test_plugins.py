@@ -194,15 +194,3 @@ def test_a_broken_entry_point_is_an_error_each_time_it_is_asked_for(
     for _ in range(2):
         with pytest.raises(PluginError, match="own_group"):
             registry.names()
-
-
-def test_a_policy_of_0_1_is_one_error_that_names_the_note(tmp_path: Path) -> None:
-    code = PACKAGE.format(name="old").replace(
-        "self, *, now: int, size: int", "self, size: int, now: int"
-    )
-    (tmp_path / "old.py").write_text(code, encoding="utf-8")
-    done = minitopo_dc(*compare("old", "--plugin", "old.py", "--clock", "virtual"), cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "split policy 'old-policy': legs(self, size, now, views): " in done.stderr
-    assert 'see "Plugins of version 0.1" in docs/plugins.md' in done.stderr

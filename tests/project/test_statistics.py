@@ -72,11 +72,6 @@ def test_a_tie_is_no_win_of_either() -> None:
     assert counts.ratios == (0.5, 0.97, 1.2)
 
 
-def test_no_points_have_no_outcomes() -> None:
-    counts = outcomes(np.array([math.nan]), 0.05)
-    assert (counts.tie.points, math.isnan(counts.ratios[1])) == (0, True)
-
-
 def test_two_measurements_agree_where_both_are_the_same_side_or_a_tie() -> None:
     first = np.array([1.2, 1.04, 0.97, 0.5, 0.0, np.inf])
     other = np.array([1.06, 1.06, 1.02, 0.94, 0.1, 1.0])
@@ -189,10 +184,6 @@ def test_many_events_are_normal() -> None:
 def test_what_is_sure_has_no_range(all_or_none: int) -> None:
     events = expected_count(all_or_none, 0)
     assert (events.low, events.high) == (all_or_none, all_or_none)
-
-
-def test_in_words() -> None:
-    assert expected_count(4.733, 4.728).words == "4.73 ± 2.2 (95 % range 1 to 9)"
 
 
 def published(**columns: list[float]) -> pd.DataFrame:

@@ -6,7 +6,6 @@ libraries of the one that runs the tests, but not its editable minitopo-dc.
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import shutil
@@ -184,16 +183,6 @@ def test_the_wheel_has_the_licence_and_names_it(wheel: Path) -> None:
     assert metadata["Version"] == __version__
 
 
-def test_the_classifiers_are_of_the_pythons_that_it_takes(wheel: Path) -> None:
-    metadata = message_from_string(read(wheel, "METADATA"))
-    classifiers = metadata.get_all("Classifier", [])
-    assert "Typing :: Typed" in classifiers
-    assert not [each for each in classifiers if each.startswith("License")]  # `License` says it
-    prefix = "Programming Language :: Python :: 3."
-    minors = sorted(int(each.removeprefix(prefix)) for each in classifiers if prefix in each)
-    assert metadata["Requires-Python"] == f">=3.{minors[0]}"
-
-
 @pytest.mark.long
 def test_without_links_beside_an_older_build_the_wheel_is_the_same_and_without_compiler_in_python(
     wheel: Path, tmp_path: Path
@@ -233,16 +222,6 @@ def test_without_a_compiler_a_comparison_leaves_its_results_whatever_lies_there(
 
 
 @pytest.mark.long
-def test_a_shipped_study_is_run_by_its_name_with_its_report(user: User) -> None:
-    few = ("--only", "experiment=batch-size", "--only", "way=quic_bm", "--only", "batch=100")
-    give_sources(user, "aioquic-2020")
-    user.gets("build", "aioquic-2020")
-    user.gets("campaign", "run", "thesis/throughput", *few, "--sample", "--seeds", "1")
-    report = user.home / "results/thesis-throughput-sample/report/report.html"
-    assert "Table 5.3" in report.read_text(encoding="utf-8")
-
-
-@pytest.mark.long
 def test_picoquic_is_made_for_the_user_and_used(user: User) -> None:
     cache = user.home / ".cache" / "minitopo-dc" / "picoquic"
     (user.home / "multipath.yaml").write_text(MULTIPATH)
@@ -265,31 +244,3 @@ def give_sources(user: User, name: str) -> None:
     cache = user.home / ".cache" / "minitopo-dc" / name
     cache.mkdir(parents=True, exist_ok=True)
     shutil.copy(sources[0], cache)
-
-
-def test_the_check_names_no_folder_of_a_checkout(user: User) -> None:
-    code = "from minitopo_dc.real.machine import check; [*map(print, check())]"
-    done = user.runs("python", "-c", code)
-    assert "Finding" in done.stdout, done.stderr
-    assert "setup-again" not in done.stdout
-    assert ".cache" not in done.stdout
-
-
-@pytest.mark.parametrize("notebook", ["cellular", "own_sweep"])
-def test_what_a_notebook_imports_is_there(notebook: str, user: User) -> None:
-    path = REPOSITORY / "notebooks" / f"{notebook}.ipynb"
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    source = "".join(
-        line + "\n"
-        for cell in cells
-        if cell["cell_type"] == "code"
-        for line in "".join(cell["source"]).splitlines()
-    )
-    imports = [
-        ast.unparse(node)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    assert any("minitopo_dc" in line for line in imports)
-    done = user.runs("python", "-c", "\n".join(imports))
-    assert done.returncode == 0, done.stderr

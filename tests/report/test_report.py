@@ -168,12 +168,6 @@ def test_what_is_not_ok_is_counted_by_status_and_reason(tmp_path: Path) -> None:
     assert page.row("MP-QUIC", "60")[2] == "0"
 
 
-def test_an_experiment_of_which_no_run_is_ok_has_its_cases_without_means(tmp_path: Path) -> None:
-    page = write(tmp_path, table(tmp_path).assign(status="failed", reason="no leg was up"))
-    assert page.row("DC", "5") == ["DC", "5", "0", "-", "-", "1 2"]
-    assert page.row("8", "failed")[2] == "no leg was up"
-
-
 def test_hostile_text_is_text(tmp_path: Path) -> None:
     runs = table(tmp_path).replace({"way": {"DC": EVIL}})
     runs.loc[0, ["status", "reason", "run"]] = ["failed", EVIL, "javascript:alert(1)"]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import shutil
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,31 +22,14 @@ from minitopo_dc.results.run_result import COLUMNS, NUMBERS, RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 
-WHOLE = {
-    "as the elements write it": "time_ns,leg\r\n1000000000,1\r\n-5,2\r\n",
-    "without a last line's end": "a,b\n1,2\n3,4",
-    "more digits than a float holds": f"a\n{2**63 - 1}\n{-(2**63)}\n",
-    "one column and an empty line": "a\n1\n\n2\n",
-}
-OTHER = {
-    "no rows": "a,b\n",
-    "an empty field": "a,b\n1,\n,2\n",
-    "a fraction": "a,b\n1,0.5\n",
-    "a word": "a,b\n1,open\n",
-    "more than 64 bits": f"a\n{2**64}\n",
-    "a minus within": "a\n1-2\n",
-    "a name twice": "a,a\n1,2\n",
-    "a quoted name": '"a,b",c\n1,2\n',
-    "rows shorter than the header": "a,b\n1\n2\n",
-}
 
-
-@pytest.mark.parametrize("text", [*WHOLE.values(), *OTHER.values()], ids=[*WHOLE, *OTHER])
-def test_a_table_is_what_pandas_reads(tmp_path: Path, text: str) -> None:
+def test_a_table_keeps_whole_numbers_of_64_bits_and_every_column(tmp_path: Path) -> None:
     path = tmp_path / "series.csv"
-    path.write_bytes(text.encode())
-    expected = pd.read_csv(io.StringIO(text), index_col=False)
-    pd.testing.assert_frame_equal(read_csv(tmp_path, path), expected)
+    path.write_bytes(f"a,b\r\n{2**63 - 1},open\r\n\r\n{-(2**63)},\r\n".encode())
+    table = read_csv(tmp_path, path)
+    assert list(table.columns) == ["a", "b"]
+    assert table["a"].tolist() == [2**63 - 1, -(2**63)]
+    assert table["b"].isna().tolist() == [False, True]
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2,3\n", "a,b\n1,2\n1,2,3\n"])
@@ -119,17 +100,6 @@ def test_neither_a_trace_that_changed_nor_a_damaged_copy_is_taken_for_the_run_s(
 def result(**changes: Any) -> RunResult:
     values = {"status": "ok", "reason": "", "seed": 1, "size_bytes": 8, "congestion_control": "x"}
     return RunResult(**{"transport": "tcp", "mode": "sc", **values, **changes})
-
-
-def test_an_http_status_of_a_client_is_not_that_of_its_run() -> None:
-    run = result(goodput_mbps=8.0, completion_s=1.0, leg_bytes=[7, 9], details={"status": 200})
-    assert run.measures == {
-        "client_status": 200,
-        "leg_bytes_1": 7,
-        "leg_bytes_2": 9,
-        "goodput_mbps": 8.0,
-        "completion_s": 1.0,
-    }
 
 
 def test_flows_have_their_goodputs_and_what_is_no_number_is_left_out() -> None:

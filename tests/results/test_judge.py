@@ -106,15 +106,6 @@ def test_a_download_has_no_file_of_rows_and_each_of_several_flows_its_own(tmp_pa
     ]
 
 
-@pytest.mark.parametrize("planned", [requests(), pings()])
-def test_a_result_without_a_goodput_is_read_again_as_it_was(
-    planned: Scenario, tmp_path: Path
-) -> None:
-    result = judged(planned, tmp_path, PINGED if planned.transport == "icmp" else ASKED)
-    result.save(tmp_path)
-    assert RunResult.load(tmp_path) == result
-
-
 @pytest.mark.parametrize(("seconds", "index"), [((4.0, 8.0), 0.9), ((4.0,), None), ((), None)])
 def test_jain_s_index_is_of_two_flows_or_more_that_have_a_goodput(
     seconds: tuple[float, ...], index: float | None, tmp_path: Path

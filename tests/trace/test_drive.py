@@ -244,18 +244,6 @@ def test_a_bad_file_is_the_same_error_for_each_command(
         assert GAP[1] in capsys.readouterr().err, words
 
 
-def test_a_campaign_names_the_drive_and_its_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows, message = GAP
-    leg = f"dc.Leg(trace={str(written(tmp_path, WIDE + rows))!r}, trace_column='channel_1_mbps')"
-    path = tmp_path / "mine.py"
-    made = f"dc.Scenario(transport='quic', mode='sc', legs=[{leg}], clock='virtual')"
-    path.write_text(f"import minitopo_dc as dc\n\ndef cases(version):\n    yield {made}, {{}}\n")
-    assert cli.main(["campaign", "run", str(path), "--dry-run"]) == 2
-    assert message in capsys.readouterr().err
-
-
 def test_a_log_of_cells_is_no_capacity_of_a_leg(tmp_path: Path) -> None:
     drive = written(tmp_path, LOG + "0,A,1,x,-80\n")
     for read in (read_channels, lambda path: read_trace(path, column="channel_1_mbps")):

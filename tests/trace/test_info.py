@@ -122,11 +122,6 @@ def test_resampling_counts_every_opportunity_once(times: list[int]) -> None:
     assert bits == len(times) * 12_000
 
 
-def test_resampling_takes_the_mean_over_a_window() -> None:
-    trace = RateTrace("t", (0, SECOND // 4), (8_000, 4_000), 2 * SECOND)
-    assert resample(trace, SECOND).rates_bps == (5_000, 4_000)
-
-
 def test_resampling_to_no_step_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0"):
         resample(RateTrace("t", (0,), (1,), SECOND), 0)

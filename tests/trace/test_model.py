@@ -28,11 +28,9 @@ from tests.trace.heard_cells import heard
 @pytest.mark.parametrize(
     ("times", "rates", "duration", "message"),
     [
-        ((), (), 1, "at least one"),
         ((0, 1), (5,), 2, "one rate for each time"),
         ((1,), (5,), 2, "first time must be 0"),
         ((0, 3, 3), (1, 2, 3), 4, "entry 1"),
-        ((0, 3), (1, 2), 3, "entry 1"),
         ((0,), (-1,), 3, "entry 0 has the rate -1"),
     ],
 )
@@ -43,16 +41,10 @@ def test_a_rate_trace_that_is_no_function_is_refused(
         RateTrace("t", times, rates, duration)
 
 
-def test_the_cumulative_integral_has_one_value_more_than_the_times() -> None:
-    trace = RateTrace("t", (0, 10, 30), (3, 0, 5), 31)
-    assert trace.cumulative_nbit() == (0, 30, 30, 35)
-
-
 @pytest.mark.parametrize(
     ("times", "size", "message"),
     [
         ((), 1500, "after 0 ms"),
-        ((0, 0), 1500, "after 0 ms"),
         ((-1, 5), 1500, "before 0 ms"),
         ((4, 3), 1500, "opportunity 1"),
         ((1,), 0, "at least 1 byte"),
@@ -63,10 +55,6 @@ def test_opportunities_that_are_no_ascending_list_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         OpportunityTrace("t", times, size)
-
-
-def test_opportunities_last_until_the_last_one() -> None:
-    assert OpportunityTrace("t", (0, 7)).duration_ns == 7_000_000
 
 
 TWO_OPERATORS = Capacities(
@@ -132,13 +120,6 @@ def test_what_is_no_table_of_capacities_is_refused(
         Capacities("d", *arguments)  # type: ignore[arg-type]
 
 
-def test_a_channel_is_a_trace_of_its_rates() -> None:
-    trace = TWO_OPERATORS.trace(0)
-    assert trace.times_ns == (0, 10**9, 2 * 10**9, 3 * 10**9)
-    assert trace.rates_bps == (10_000_000, 0, 3_000_000, 0)
-    assert trace.duration_ns == 4 * 10**9
-
-
 S = 1_000_000_000
 TRACE = RateTrace("t", (0, 2 * S, 3 * S), (8, 4, 0), 5 * S)
 lengths = st.lists(st.integers(1, 3 * S), min_size=1, max_size=6)
@@ -174,12 +155,6 @@ def test_the_capacity_is_that_of_the_trace_so_much_later(
     whole, later = make_capacity(trace, end), make_capacity(trace, end, offset)
     expected = whole.bits_between(start + offset, start + length + offset)
     assert abs(later.bits_between(start, start + length) - expected) <= 1  # both are rounded down
-
-
-@given(rate_traces(), st.integers(1, 3), st.integers(0, 20 * S))
-def test_an_offset_of_whole_laps_changes_no_rate(trace: RateTrace, laps: int, end: int) -> None:
-    later = make_capacity(trace, "loop", laps * trace.duration_ns)
-    assert later.bits_between(0, end) == make_capacity(trace).bits_between(0, end)
 
 
 @given(

@@ -52,11 +52,6 @@ def test_the_formulas_give_the_numbers_worked_out_by_hand(
     assert capacity_mbps(ratio) == pytest.approx(mbps, abs=0.006)
 
 
-def test_the_cap_is_reached_at_20_76_db() -> None:
-    assert capacity_mbps(mw(20.75)) < CAP_MBPS
-    assert capacity_mbps(mw(20.77)) == pytest.approx(CAP_MBPS)
-
-
 PAIRS = st.tuples(RATIOS, RATIOS).map(sorted)
 
 
@@ -140,10 +135,6 @@ def test_the_same_seed_makes_the_same_trace() -> None:
     assert synthesise(7, 20, 10) == synthesise(7, 20, 10)
 
 
-def test_another_seed_makes_another_trace() -> None:
-    assert synthesise(7, 20, 10).rates_bps != synthesise(8, 20, 10).rates_bps
-
-
 @pytest.mark.parametrize("mean", [0.5, 12, 300])
 def test_the_mean_is_what_was_asked_for(mean: float) -> None:
     assert trace_info(synthesise(3, 60, mean)).mean_mbps == pytest.approx(mean, abs=0.0005)
@@ -161,11 +152,6 @@ def test_duration_and_step_are_what_was_asked_for() -> None:
 )
 def test_spectral_efficiency_is_attenuated_and_truncated(sinr_db: float, efficiency: float) -> None:
     assert spectral_efficiency(sinr_db) == pytest.approx(efficiency)
-
-
-def test_spectral_efficiency_ascends() -> None:
-    values = [spectral_efficiency(tenth / 10) for tenth in range(-150, 300)]
-    assert values == sorted(values)
 
 
 def test_a_longer_walk_has_the_autocorrelation_of_its_speed() -> None:

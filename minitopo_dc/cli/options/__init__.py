@@ -74,7 +74,6 @@ def add_output(
 
 @cache
 def _declared() -> dict[str, dict[str, Any]]:
-    """Return what argparse is to know of each option, by its names on the command line."""
     return {
         "--clock": {
             "choices": get_args(Clock),

@@ -54,7 +54,9 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
         f"{UPLINK_MBPS:g})",
     )
     for name, (field, metavar, what) in BOTH.items():
-        words = f"{what} ({_facts(field)})".replace("%", "%%")
+        known = LegSettings.model_fields[field]  # range and default, as the field has them
+        facts = "; ".join(filter(None, (known.description, f"default: {known.default:g}")))
+        words = f"{what} ({facts})".replace("%", "%%")
         group.add_argument(f"--{name}", nargs="+", metavar=metavar, help=words)
     group.add_argument(
         "--trace-column",
@@ -71,12 +73,6 @@ def add_legs(parser: argparse.ArgumentParser, legs: tuple[str, ...] = DEFAULT_LE
     )
 
 
-def _facts(name: str) -> str:
-    """Return the range and the default of a field of legs, as the field itself has them."""
-    field = LegSettings.model_fields[name]
-    return "; ".join(filter(None, (field.description, f"default: {field.default:g}")))
-
-
 def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """Return the legs as fields of a scenario.
 
@@ -87,7 +83,11 @@ def leg_settings(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """
     legs = listed(arguments.legs)
     columns = _per_leg("--trace-column", arguments.trace_column, len(legs))
-    down = [_downlink(leg, str(column)) for leg, column in zip(legs, columns, strict=True)]
+    down = []
+    for leg, column in zip(legs, columns, strict=True):
+        link = leg.partition("/")[0] if _is_pair(leg) else leg
+        link = f"{link}{DOWN}" if _is_recording(link) else link
+        down.append(_capacity("--legs", link, str(column)))
     made: list[dict[str, Any]] = [
         {"downlink": downlink, "uplink": uplink}
         for downlink, uplink in zip(down, _uplinks(arguments, legs), strict=True)
@@ -126,13 +126,6 @@ def _per_leg(option: str, values: Sequence[str] | None, legs: int) -> Sequence[s
     return given
 
 
-def _downlink(leg: str, column: str) -> dict[str, Any]:
-    """Return the fields of a downlink: a number is a rate in Mbit/s, else a trace or recording."""
-    if _is_pair(leg):
-        leg = leg.partition("/")[0]
-    return _capacity("--legs", f"{leg}{DOWN}" if _is_recording(leg) else leg, column)
-
-
 def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[str, Any]]:
     rates = _per_leg("--uplink", arguments.uplink, len(legs))
     columns = _per_leg("--uplink-column", arguments.uplink_column, len(legs))
@@ -152,11 +145,7 @@ def _uplinks(arguments: argparse.Namespace, legs: Sequence[str]) -> list[dict[st
 
 
 def _uplink(rate: str | None, leg: str, column: str | None) -> dict[str, Any]:
-    """Return the fields of an uplink; where an argument is None, the default or the recording's.
-
-    Raises:
-        SettingsError: a column is given, but no trace that could have it.
-    """
+    """Return the fields of an uplink; where an argument is None, the default or the recording's."""
     if rate is None and _is_recording(leg):
         rate = f"{leg}{UP}"
     elif rate is None and _is_pair(leg):
@@ -178,7 +167,6 @@ def _is_rate(value: str) -> bool:
 
 
 def _is_pair(leg: str) -> bool:
-    """Return whether a leg is the rates of both directions: `DOWN/UP`."""
     down, _, up = leg.partition("/")
     return _is_rate(down) and _is_rate(up)
 

@@ -110,7 +110,6 @@ def program_scenario(arguments: argparse.Namespace) -> Scenario:
 
 
 def _path(arguments: argparse.Namespace) -> Scenario:
-    """Return the scenario of the path, which options, a scenario file or a topology describe."""
     if arguments.scenario is not None and arguments.topology is not None:
         raise SettingsError("--scenario, -t: both describe the path; give one of them")
     if arguments.scenario is not None:
@@ -127,7 +126,6 @@ def _path(arguments: argparse.Namespace) -> Scenario:
 
 
 def _add_path_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that a scenario file can replace."""
     add_legs(parser)
     add(parser, "--split")
     parser.add_argument("--mode", choices=MODES, default="dc", help="mode (default: dc)")
@@ -162,7 +160,6 @@ def _checked(fields: dict[str, Any], source: str) -> Scenario:
 
 
 def _refuse_path_options(arguments: argparse.Namespace, option: str) -> None:
-    """Refuse options that describe a path beside a file that describes it, too."""
     alone = argparse.ArgumentParser(add_help=False)
     _add_path_options(alone)
     unset = vars(alone.parse_args([]))

@@ -100,6 +100,10 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     for mode in modes:
         if mode not in MODES:
             raise SettingsError(f"--modes: {mode}; allowed: {', '.join(MODES)}")
+    transports = listed(arguments.transports or _compared(base.clock, base.workload, paths))
+    for name in transports:
+        if name not in runner_names():
+            raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
     made = [
         {
             "transport": name,
@@ -108,9 +112,9 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
             "paths": paths if mode == "multipath" or is_proxied(mode, name) else None,
             **bearer,
         }
-        for name in listed(arguments.transports or _compared(base.clock, base.workload, paths))
+        for name in transports
         for mode in modes
-        if _supports_mode(name, mode)
+        if mode in get_runner(name).modes()
         for bearer in _bearers(arguments, base, name, mode)
     ]
     if paths is not None and not any(row["paths"] for row in made):
@@ -137,15 +141,11 @@ def over_each_leg(given: Sequence[dict[str, Any]], base: Scenario) -> list[dict[
         base: what they have in common.
     """
     different = [n for n, leg in enumerate(base.legs, 1) if leg not in base.legs[: n - 1]]
-
-    def is_over_one_leg(row: dict[str, Any]) -> bool:
-        return row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
-
-    return [
-        row | {"leg": leg}
-        for row in given
-        for leg in (different if is_over_one_leg(row) else [base.leg])
-    ]
+    made = []
+    for row in given:
+        alone = row["mode"] == "sc" and not get_runner(row["transport"]).every_leg
+        made += [row | {"leg": leg} for leg in (different if alone else [base.leg])]
+    return made
 
 
 def _splits(arguments: argparse.Namespace) -> list[str]:
@@ -156,7 +156,6 @@ def _splits(arguments: argparse.Namespace) -> list[str]:
 
 
 def _each_once(option: str, given: Sequence[str]) -> list[str]:
-    """Return the values of an option; SettingsError: there is none, or one is given twice."""
     names = listed(given)
     if not names or len(set(names)) < len(names):
         raise SettingsError(f"{option}: {quoted(' '.join(names))}; one value or more, each once")
@@ -180,11 +179,7 @@ def _bearers(
 
 
 def _named(arguments: argparse.Namespace, base: Scenario) -> Iterator[dict[str, Any]]:
-    """Yield the fields of each named Dual Connectivity, and over them those of `--set`.
-
-    Raises:
-        SettingsError: a name is unknown or given twice, or nothing has the Xn that is given.
-    """
+    """Yield the fields of each named Dual Connectivity, and over them those of `--set`."""
     names = _each_once("--dc", arguments.dc or COMPARED)
     for name in map(dc_of, names):
         fields = dual_connectivity(name, base.legs, xn_of(arguments, names))
@@ -196,9 +191,6 @@ def _bearer(arguments: argparse.Namespace, split: str) -> dict[str, Any]:
     """Return `pdcp` with a split policy and, where `--set` names it, `uplink_pdcp`.
 
     A parameter of the policy that others of a comparison have, and it has not, is left out.
-
-    Raises:
-        SettingsError: no policy has a parameter, or a field is wrong.
     """
     values = assignments(arguments)
     has = {name: policy_parameters(name) for name in _splits(arguments)}
@@ -237,9 +229,3 @@ def _runner_options(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     given = {path: value for path, value in values.items() if path.startswith("options.")}
     options: dict[str, Any] = put(default, given)["options"]
     return {option: value for option, value in options.items() if option in known}
-
-
-def _supports_mode(name: str, mode: str) -> bool:
-    if name not in runner_names():
-        raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
-    return mode in get_runner(name).modes()

@@ -90,7 +90,10 @@ def quic_log(run: Path) -> ConnectionLog:
         rtts = [data["min_rtt"] for _, data in _metrics(server) if "min_rtt" in data]
         return ConnectionLog(
             packets=_packets(server, client, begin),
-            acknowledgements=_acknowledgements(client),
+            acknowledgements=sum(
+                {frame["frame_type"] for frame in data["frames"]} <= {"ack", "padding"}
+                for _, data in _protected(client, SENT)
+            ),
             windows=_windows(server, begin),
             lost=lost,
             cuts=cuts,
@@ -139,9 +142,6 @@ def _draft_events(trace: Event, *, several_paths: bool) -> Iterator[Event]:
 
     picoquic has draft 00. aioquic of 2020 has draft 01, whose numbers are text, and whose times
     count from the trace's reference time.
-
-    Raises:
-        ResultError: it is of several paths, whose windows are in `paths.csv`.
     """
     if "path_id" in trace[FIELDS] and not several_paths:
         raise ResultError("a qlog of several paths; what each of them did is in paths.csv")
@@ -157,16 +157,12 @@ def _draft_events(trace: Event, *, several_paths: bool) -> Iterator[Event]:
             kind = data["type" if text else "packet_type"]
             data = {"type": kind, "packet_number": int(data["packet_number"])}
         elif name in (SENT, RECEIVED):
-            data = _draft_packet(data)
+            header = {"packet_type": data["packet_type"], **data["header"]}
+            if "packet_number" in header:
+                header["packet_number"] = int(header["packet_number"])
+            raw = {"length": header.get("packet_size"), **data.get("raw", {})}
+            data = {**data, "header": header, "raw": raw, "frames": _frames(data.get("frames", ()))}
         yield {"time": (begin + int(event["relative_time"])) / 1000, "name": name, "data": data}
-
-
-def _draft_packet(data: Event) -> Event:
-    header = {"packet_type": data["packet_type"], **data["header"]}
-    if "packet_number" in header:
-        header["packet_number"] = int(header["packet_number"])
-    raw = {"length": header.get("packet_size"), **data.get("raw", {})}
-    return {**data, "header": header, "raw": raw, "frames": _frames(data.get("frames", ()))}
 
 
 def _sequence_events(text: str) -> Iterator[Event]:
@@ -176,7 +172,11 @@ def _sequence_events(text: str) -> Iterator[Event]:
     in an event only when it is a new sample: when a 1-RTT packet has acknowledged a packet number
     above all before (RFC 9002, section 5.1).
     """
-    head, *records = _records(text)
+    parts = text.split(RECORD_SEPARATOR)[1:]
+    for number, part in enumerate(parts, start=1):
+        if not part.endswith("\n"):
+            raise ValueError(f"record {number} is cut")
+    head, *records = map(json.loads, parts)
     if head["qlog_format"] != SEQUENCE:
         raise ValueError(f"qlog_format {head['qlog_format']!r} is not {SEQUENCE}")
     largest, is_sample = -1, False
@@ -198,29 +198,22 @@ def _sequence_events(text: str) -> Iterator[Event]:
         yield {"time": record["time"], "name": name, "data": data}
 
 
-def _records(text: str) -> Iterator[Event]:
-    for number, record in enumerate(text.split(RECORD_SEPARATOR)[1:], start=1):
-        if not record.endswith("\n"):
-            raise ValueError(f"record {number} is cut")
-        yield json.loads(record)
-
-
 def _frames(frames: Sequence[Event]) -> list[Event]:
     """Return frames whose ranges of acknowledgement have two numbers each, with `stream_id`.
 
     In an acknowledgement of ngtcp2 or picoquic a range of one packet has one number, in one of
     aioquic two. In one of aioquic of 2020 numbers are text. picoquic has `id` of a stream.
     """
-    return [_frame(frame) for frame in frames]
-
-
-def _frame(frame: Event) -> Event:
-    if frame["frame_type"] == "ack":
-        ranges = [[int(ends[0]), int(ends[-1])] for ends in frame["acked_ranges"]]
-        return {**frame, "acked_ranges": ranges}
-    if frame["frame_type"] == "stream" and "id" in frame:
-        return {**frame, "stream_id": frame["id"]}
-    return frame
+    made = []
+    for frame in frames:
+        if frame["frame_type"] == "ack":
+            ranges = [[int(ends[0]), int(ends[-1])] for ends in frame["acked_ranges"]]
+            made.append({**frame, "acked_ranges": ranges})
+        elif frame["frame_type"] == "stream" and "id" in frame:
+            made.append({**frame, "stream_id": frame["id"]})
+        else:
+            made.append(frame)
+    return made
 
 
 def acknowledged_ranges(frames: Sequence[Event]) -> list[list[int]]:
@@ -253,39 +246,24 @@ def _packets(server: Sequence[Event], client: Sequence[Event], begin: float) -> 
     arrived = {
         data["header"]["packet_number"]: time - begin for time, data in _protected(client, RECEIVED)
     }
-    rows = [
-        (number, time - begin, arrived.get(number, math.nan), data["raw"]["length"])
-        for time, data in _protected(server, SENT)
-        if any(map(_is_content, data["frames"]))
-        for number in [data["header"]["packet_number"]]
-    ]
+    rows = []
+    for time, data in _protected(server, SENT):
+        # Content is in streams that the client has opened in both directions (RFC 9000, 2.1).
+        streams = (one["stream_id"] for one in data["frames"] if one["frame_type"] == "stream")
+        if any(int(stream) % 4 == 0 for stream in streams):
+            number = data["header"]["packet_number"]
+            received = arrived.get(number, math.nan)
+            rows.append((number, time - begin, received, data["raw"]["length"]))
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
 
 
-def _is_content(frame: Event) -> bool:
-    """Return whether a frame is of a stream that the client has opened in both directions.
-
-    RFC 9000, section 2.1.
-    """
-    return frame["frame_type"] == "stream" and int(frame["stream_id"]) % 4 == 0
-
-
-def _acknowledgements(client: Sequence[Event]) -> int:
-    return sum(
-        {frame["frame_type"] for frame in data["frames"]} <= {"ack", "padding"}
-        for _, data in _protected(client, SENT)
-    )
-
-
 def _protected(events: Sequence[Event], name: str) -> Iterator[tuple[float, Event]]:
-    """Yield the time (s) and the data of the events of a name on 1-RTT packets."""
     for event in events:
         if event["name"] == name and event["data"]["header"]["packet_type"] == PROTECTED:
             yield event["time"] / 1000, event["data"]
 
 
 def _metrics(events: Sequence[Event]) -> Iterator[tuple[float, Event]]:
-    """Yield the time (s) and the data of the events that have a congestion window."""
     for event in events:
         if event["name"] == METRICS and "cwnd" in event["data"]:
             yield event["time"] / 1000, event["data"]

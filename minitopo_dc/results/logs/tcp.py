@@ -107,7 +107,9 @@ def tcp_log(run: Path, *, virtual: bool) -> ConnectionLog:
     port = int(info["client_port"].iloc[0])
     server, client = (_segments(run, f"{host}.pcap", port) for host in ("server", "client"))
     try:
-        begin_ns, end_ns = server[0].time_ns, _client_end_ns(client)
+        begin_ns = server[0].time_ns
+        ends = (one.time_ns for one in client if not one.from_server and one.flags & (FIN | RST))
+        end_ns = next(ends, client[-1].time_ns + 1)
         request_of = _last_data_ns if virtual else _request_ns
         request_ns = request_of(server)
         # The server is told out of band that the client has ended, and then sends a last message.
@@ -117,8 +119,13 @@ def tcp_log(run: Path, *, virtual: bool) -> ConnectionLog:
             if segment.from_server and segment.payload and request_ns <= segment.time_ns < end_ns
         ]
         packets = _packets(content, client, begin_ns)
+        begun_ns = request_of(client)
+        acknowledgements = sum(  # without data, and neither begin nor end of it all
+            begun_ns <= one.time_ns < end_ns
+            for one in client
+            if not (one.from_server or one.payload or one.flags & (FIN | SYN | RST))
+        )
         declared = _declared(content, begin_ns)
-        acknowledgements = _acknowledgements(client, request_of(client), end_ns)
         if packets.empty:
             raise ValueError("nothing came from the server")
     except (ValueError, IndexError) as error:
@@ -175,11 +182,7 @@ def received_content(run: Path, role: Literal["client", "server"]) -> list[tuple
 
 
 def _segments(run: Path, name: str, client_port: int | None = None) -> list[Segment]:
-    """Return the segments of one connection, or of all of the flow, in the capture's order.
-
-    Raises:
-        ResultError: there is no such file, or it is broken.
-    """
+    """Return the segments of one connection, or of all of the flow, in the capture's order."""
     path = run / name
     if not path.exists():
         raise ResultError(
@@ -225,9 +228,6 @@ def _request_ns(segments: Sequence[Segment]) -> int:
     """Return when the client's request passed (ns): its first TLS record of application data.
 
     TLS 1.3 begins that with the end of its handshake. Its segments may pass in another order.
-
-    Raises:
-        ValueError: there was no request.
     """
     data = [segment for segment in segments if segment.payload and not segment.from_server]
     pieces = sorted(zip(_positions(data), data, strict=True), key=lambda piece: piece[0])
@@ -242,24 +242,10 @@ def _request_ns(segments: Sequence[Segment]) -> int:
 
 
 def _last_data_ns(segments: Sequence[Segment]) -> int:
-    """Return when the client's last data passed (ns): a guest's request.
-
-    Raises:
-        ValueError: there were none.
-    """
     data = [one.time_ns for one in segments if one.payload and not one.from_server]
     if not data:
         raise ValueError("no request")
     return data[-1]
-
-
-def _client_end_ns(segments: Sequence[Segment]) -> int:
-    """Return when the client's first segment passed that ends the connection (ns).
-
-    Without one it is a time after the last segment.
-    """
-    ends = (one.time_ns for one in segments if not one.from_server and one.flags & (FIN | RST))
-    return next(ends, segments[-1].time_ns + 1)
 
 
 def _positions(segments: Iterable[Segment]) -> Iterator[int]:
@@ -286,15 +272,6 @@ def _packets(content: Sequence[Segment], client: Sequence[Segment], begin: int) 
         for number, segment in enumerate(content)
     ]
     return pd.DataFrame(rows, columns=["number", "sent_s", "received_s", "bytes"])
-
-
-def _acknowledgements(client: Sequence[Segment], begin_ns: int, end_ns: int) -> int:
-    """Return how many of the client's segments have no data, and neither begin nor end it all."""
-    return sum(
-        begin_ns <= segment.time_ns < end_ns
-        for segment in client
-        if not (segment.from_server or segment.payload or segment.flags & (FIN | SYN | RST))
-    )
 
 
 def _declared(content: Sequence[Segment], begin: int) -> list[Declared]:
@@ -345,7 +322,6 @@ def _cuts(windows: pd.DataFrame, declared: Sequence[Declared]) -> tuple[Cut, ...
 
 
 def _wall_clock_offset_ns(run: Path) -> int:
-    """Return the difference in ns between the captures' times and those of the kernel's samples."""
     path = run / "gnb-summary.json"
     try:
         return int(read_mapping(run, path)["wall_clock_offset_ns"])

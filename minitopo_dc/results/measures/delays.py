@@ -116,7 +116,10 @@ def _buffer_ms(
         if len(content) != len(packets):
             raise ResultError(f"{run}: {FILE} and {role}.pcap have not the same packets")
         return _waits(((n, [one]) for n, one in enumerate(content) if one[1] < one[2]), packets)
-    if not _has_qlog(run, scenario, role):
+    # An end that takes CPU time delays what it logs.
+    busy = scenario.virtual.cpu_us_per_packet or scenario.virtual.client_cpu_us_per_packet
+    logs = None if busy else of_first_flow(run, f"qlog/{role}")
+    if logs is None or not any(logs.glob("*qlog")):
         return [math.nan] * len(packets)
     try:
         events = [
@@ -127,14 +130,6 @@ def _buffer_ms(
         return _waits(_matched(events, packets), packets)
     except (ValueError, LookupError, TypeError) as error:
         raise ResultError(f"{run}: malformed qlog of the {role}: {error!r}") from None
-
-
-def _has_qlog(run: Path, scenario: Scenario, role: str) -> bool:
-    """Return whether an end that takes no CPU time, which would delay what it logs, has a qlog."""
-    virtual = scenario.virtual
-    busy = virtual.cpu_us_per_packet or virtual.client_cpu_us_per_packet
-    logs = None if busy else of_first_flow(run, f"qlog/{role}")
-    return logs is not None and any(logs.glob("*qlog"))
 
 
 def _waits(arrivals: Iterable[tuple[int, Iterable[Frame]]], packets: Sequence[int]) -> list[float]:
@@ -168,16 +163,12 @@ def _matched(
         # A datagram holds one packet with a short header at most (RFC 9000, section 12.2).
         protected = data["header"]["packet_type"] == PROTECTED
         if protected and times[position] <= moment - later + 1:
-            yield position, _frames(data["frames"])
+            streams = (one for one in data["frames"] if one["frame_type"] == "stream")
+            parts = (
+                (int(one["stream_id"]), int(one["offset"]), int(one["length"])) for one in streams
+            )
+            yield position, ((stream, first, first + size) for stream, first, size in parts)
             position += 1
-
-
-def _frames(frames: Sequence[Event]) -> Iterator[Frame]:
-    """Yield the frames of streams, as their stream and limits."""
-    for frame in frames:
-        if frame["frame_type"] == "stream":
-            stream, first = int(frame["stream_id"]), int(frame["offset"])
-            yield stream, first, first + int(frame["length"])
 
 
 def delay_ms(run: Path, name: str) -> float:
@@ -240,7 +231,6 @@ def _answers(run: Path) -> npt.NDArray[np.float64]:
 
 @lru_cache(KEPT)
 def _answers_ms(run: Path, _version: int) -> npt.NDArray[np.float64]:
-    """Return the delays in ms, infinite without an answer, from a cache: two measures need them."""
     delays = read_numbers(run, REQUESTS, ["delay_ms"])["delay_ms"].to_numpy(dtype=float)
     if not len(delays):
         raise ResultError(f"{run / REQUESTS}: no requests")

@@ -73,7 +73,6 @@ def _losses(run: Path) -> Iterator[Losses]:
 
 
 def _sentence(runs: list[Losses]) -> str:
-    """Return the sentence on one leg, with the range from the fewest to the most packets."""
     least, most = (pick(runs, key=lambda run: run.packets) for pick in (min, max))
     shown = [f"{run.expected.words} of {run.packets:,} packets" for run in (least, most)]
     several = f"{shown[0]} (the fewest of a run), {shown[1]} (the most)"

@@ -155,7 +155,10 @@ def signs(run: Path) -> Signs:
     result, series = load_result(run), leg_series(run)
     counts = np.array(result.leg_bytes if result.leg_bytes else [math.nan], dtype=float)
     late, idle = _resting(series, _used(result), transfer_window(run, result))
-    windows = congestion_series(run)
+    windows, uneven = congestion_series(run), 0.0
+    if len(_used(result)) > 1:
+        parts = link_utilisation(run, result)
+        uneven = max(parts) - min(parts) if max(parts) >= FULL else 0.0
     return Signs(
         goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
         leg_shares=tuple(map(float, counts / counts.sum())),
@@ -168,7 +171,7 @@ def signs(run: Path) -> Signs:
         else leg_bytes_per_byte(run, result),
         late=late,
         idle=idle,
-        uneven=_uneven(run, result),
+        uneven=uneven,
     )
 
 
@@ -207,10 +210,3 @@ def _resting(
         after = carried[first + 1 :]
         rests.append(float((~after).mean()) if len(after) >= FEWEST_SAMPLES else math.nan)
     return (max(begins) - start) / (end - start), float(np.max(rests))
-
-
-def _uneven(run: Path, result: RunResult) -> float:
-    if len(_used(result)) < 2:
-        return 0.0
-    parts = link_utilisation(run, result)
-    return max(parts) - min(parts) if max(parts) >= FULL else 0.0

@@ -48,7 +48,6 @@ Read = Callable[[Path], Mapping[str, float]]
 """A function that reads measures of a run from its directory."""
 Row = Mapping[Any, Any]
 """A run's row in a table, with its `directory`."""
-SENDER_MEASURES = ("drop_occasions", "lost_packets", "rtt_ms")
 THROUGHPUT = "throughput_mbps"
 """The throughput of a download, from its first byte on: the handshake's time does not count."""
 ROW_SETTINGS = ("seed", "repetition", "size_bytes")
@@ -61,12 +60,10 @@ _ADDED: dict[str, Read] = {}
 """What scripts and plugins have added, by the names of the measures."""
 
 
-def _of_sender(run: Path, name: str) -> float:
-    return _float(getattr(sender_recovery(run), name))
-
-
 FROM_FILES: dict[str, Callable[[Path], float]] = {
-    **{name: partial(_of_sender, name=name) for name in SENDER_MEASURES},
+    "drop_occasions": lambda run: float(sender_recovery(run).drop_occasions),
+    "lost_packets": lambda run: float(sender_recovery(run).lost_packets),
+    "rtt_ms": lambda run: _float(sender_recovery(run).rtt_ms),
     "reordering_wait_ms": reordering_wait_ms,
     "given_up": given_up,
     "leg_failures": leg_failures,
@@ -181,10 +178,8 @@ def _measure(row: Row, name: str) -> float:
     for pattern, read in NUMBERED.items():
         if match := pattern.fullmatch(name):
             return read(row, match)
-    return _throughput(row) if name == THROUGHPUT else _float(row.get(name))
-
-
-def _throughput(row: Row) -> float:
+    if name != THROUGHPUT:
+        return _float(row.get(name))
     seconds = _float(row.get("completion_s")) - _float(row.get("first_byte_s"))
     return _float(row.get("size_bytes")) * 8 / seconds / 1e6 if seconds else math.nan
 

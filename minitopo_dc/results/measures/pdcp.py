@@ -45,7 +45,6 @@ def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
 def _measured(
     run: Path, measure: Callable[[Collection[dict[str, Any]]], float], without: float = math.nan
 ) -> float:
-    """Return a measure of the downlink bearers' counters, or `without` when there is no bearer."""
     bearers = receive_counters(run).values()
     try:
         return measure(bearers) if bearers else without

@@ -83,9 +83,9 @@ def handover_table(run: Path) -> pd.DataFrame:
         for handover in handovers:
             leg = series[series["leg"] == handover.new]
             capacity = legs[handover.new - 1].downlink.capacity()
-            rows.append(
-                (*handover, *_use(handover, _left(handovers, handover, end), leg, capacity))
-            )
+            later = (one for one in handovers if one.at_s > handover.at_s)
+            until = next((one.at_s for one in later if one.old == handover.new), end)
+            rows.append((*handover, *_use(handover, until, leg, capacity)))
     return pd.DataFrame(rows, columns=[*COLUMNS, "took_s", "recovered"])
 
 
@@ -109,12 +109,6 @@ def _use(
         if bits and carried >= HALF * bits:
             return float(begin - handover.at_s), True
     return until - handover.at_s, False
-
-
-def _left(handovers: list[Handover], handover: Handover, end: float) -> float:
-    """Return when the new leg of a handover is left again."""
-    later = (other for other in handovers if other.at_s > handover.at_s)
-    return next((other.at_s for other in later if other.old == handover.new), end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +143,11 @@ def recoveries(run: Path) -> list[Recovery]:
     series = leg_series(run).pivot_table(index="time_s", columns="leg", values="delivered_bytes")
     total = series.ffill().fillna(0).sum(axis=1) * 8
     time_s, carried = total.index.to_numpy(dtype=float), total.to_numpy(dtype=float)
-    changes = [moment for moment in _changes(scenario) if 0 < moment < end]
+    flow = scenario.resolved_flows[0]
+    moments = {event.at_s for event in flow.paths.events} if flow.paths else set()
+    for leg in flow.legs:
+        moments.update(moment for outage in _outages(scenario, leg) for moment in outage)
+    changes = [moment for moment in sorted(moments) if 0 < moment < end]
     return [
         _recovery(scenario, time_s, carried, begin, until)
         for begin, until in pairwise([*changes, end])
@@ -163,15 +161,6 @@ def worst_recovery_s(run: Path) -> float:
         ResultError, ValueError: see `recoveries`.
     """
     return max((recovery.took_s for recovery in recoveries(run)), default=math.nan)
-
-
-def _changes(scenario: Scenario) -> list[float]:
-    flow = scenario.resolved_flows[0]
-    moments = {event.at_s for event in flow.paths.events} if flow.paths else set()
-    moments.update(
-        moment for leg in flow.legs for outage in _outages(scenario, leg) for moment in outage
-    )
-    return sorted(moments)
 
 
 def _recovery(

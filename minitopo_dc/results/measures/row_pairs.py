@@ -10,7 +10,6 @@ a trace's mean does not tell it: delay, losses and the order of fast and slow ti
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,7 +79,9 @@ def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> It
 def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
     modes = ("dc", "multipath", "sc")
     dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
-    best = [_best(rows, score) for rows in (_deployable(dual) or dual, several) if rows]
+    # Rows that can be deployed have such names (`Scenario.dc_name`).
+    deployable = {name: own for name, own in dual.items() if name.startswith("DC (deployable")}
+    best = [_best(rows, score) for rows in (deployable or dual, several) if rows]
     if len(best) > 1:
         yield best[0], best[1], False
     steered = runs[runs["mode"] == "atsss"].groupby("transport", sort=False)
@@ -90,11 +91,6 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
         yield first, second, False
     for row in dual.items() if alone else ():
         yield row, _best(alone, score), True
-
-
-def _deployable(dual: Rows) -> Rows:
-    """Return the rows that can be deployed, by their names (`Scenario.dc_name`)."""
-    return {name: runs for name, runs in dual.items() if name.startswith("DC (deployable")}
 
 
 def _rows(runs: pd.DataFrame, mode: str) -> Rows:
@@ -123,7 +119,10 @@ def _of_splits(dual: Rows, score: Score) -> Iterator[tuple[Row, Row]]:
         against = by_split.get(PAPERS) or dict(
             row for split, row in others.items() if split != best
         )
-        yield others[best], _best(_with_the_same(others[best][1], against), score)
+        # Those with the same t-Reordering, if there are any.
+        value = _t_reordering(others[best][1])
+        alike = {name: row for name, row in against.items() if _t_reordering(row) == value}
+        yield others[best], _best(alike or against, score)
     of_best = by_split[str(_best(dual, score)[1][SPLIT].iloc[0])]
     values = {name: _t_reordering(runs) for name, runs in of_best.items()}
     known = sorted({value for value in values.values() if not math.isnan(value)})
@@ -135,14 +134,7 @@ def _of_splits(dual: Rows, score: Score) -> Iterator[tuple[Row, Row]]:
         yield _best(first, score), _best(second, score)
 
 
-def _with_the_same(runs: pd.DataFrame, rows: Rows) -> Rows:
-    """Return the rows with the t-Reordering of these runs; all, where none has it."""
-    value = _t_reordering(runs)
-    return {name: row for name, row in rows.items() if _t_reordering(row) == value} or rows
-
-
 def _t_reordering(runs: pd.DataFrame) -> float:
-    """Return a row's t-Reordering in ms, which may be infinite; NaN: adaptive, or not known."""
     try:
         return float(runs[T_REORDERING].iloc[0])
     except (TypeError, ValueError):
@@ -190,7 +182,7 @@ PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
 """What is compared of a workload; rows are ranked by the first."""
 
 
-LEG = re.compile(r"leg [0-9]+")
+LEG = "leg [0-9]+"
 """The variant of a row over one leg where there is one for each leg."""
 
 
@@ -227,7 +219,7 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
     Args:
         results: runs of one comparison (`load_results`).
     """
-    alone = results[(results["mode"] == "sc") & results["variant"].map(_names_leg)]
+    alone = results[(results["mode"] == "sc") & results["variant"].str.fullmatch(LEG)]
     worse: list[int] = []
     sentences = []
     for transport in dict.fromkeys(alone["transport"]):
@@ -236,7 +228,8 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         ok = {name: row[row["status"] == "ok"] for name, row in rows.items()}
         rank = _rank(runs[runs["status"] == "ok"])
         best = max(rows, key=lambda name: rank.goodness(ok[name]))
-        others = [name for name, row in rows.items() if name != best and _is_fine(row)]
+        fine = [name for name, row in rows.items() if set(row["status"]) <= set(FINE)]
+        others = [name for name in fine if name != best]
         worse += [place for name in others for place in rows[name].index]
         if others and len(ok[best]):
             numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
@@ -245,15 +238,6 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
                 f"{transport} over one leg: {best} is the better one ({numbers[best]}; {rest})."
             )
     return BetterLegs(results.drop(index=worse), sentences)
-
-
-def _is_fine(runs: pd.DataFrame) -> bool:
-    """Return whether there is nothing to be told of runs, as none failed or was disturbed."""
-    return set(runs["status"]) <= set(FINE)
-
-
-def _names_leg(variant: str) -> bool:
-    return LEG.fullmatch(variant) is not None
 
 
 def _rank(ok: pd.DataFrame) -> _Rank:

@@ -235,7 +235,6 @@ def _share(run: Path, capacity_mbps: float) -> float:
 
 
 def _open(scenario: Scenario, leg: int) -> Iterator[Period]:
-    """Yield the periods (s) in which a leg is up and used, by any flow."""
     outages = scenario.legs[leg - 1].direction("downlink").outages
     for flow in scenario.resolved_flows:
         always = [(0.0, math.inf)] if leg in flow.legs else []

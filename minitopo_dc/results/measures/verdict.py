@@ -124,12 +124,10 @@ def difference_sentence(
 
 
 def _lost_text(lost: Mapping[str, int]) -> str:
-    """Return lost pairs in words: `1 failed, 2 disturbed`."""
     return ", ".join(f"{number} {why}" for why, number in lost.items())
 
 
 def _range(ratio: Ratio) -> str:
-    """Return the interval of a ratio as that of a difference in percent, without a common sign."""
     ends = [100 * (end - 1) for end in (ratio.low, ratio.high)]
     if ends[0] * ends[1] > 0:
         ends = sorted(map(abs, ends))

@@ -60,11 +60,7 @@ def condition_tables(
 
 
 def _fields(directory: Path, run: Path) -> dict[str, Any]:
-    """Return the fields that count in this mode: PDCP's of DC, the leg of a single one.
-
-    Raises:
-        ResultError: the run has no scenario, or a broken one, or is not within `directory`.
-    """
+    """Return the fields that count in this mode: PDCP's of DC, the leg of a single one."""
     if not run.resolve().is_relative_to(directory.resolve()):
         raise ResultError(f"{run}: not within the directory of the results")
     fields = scenario_fields(run)
@@ -81,7 +77,6 @@ def _fields(directory: Path, run: Path) -> dict[str, Any]:
 
 
 def _tables(table: pd.DataFrame, labels: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """Yield a table with a row for each direction of each leg, and one of all other fields."""
     legs: dict[str, dict[str, str]] = {}
     others: list[tuple[str, str]] = []
     for path in map(str, table):
@@ -97,7 +92,6 @@ def _tables(table: pd.DataFrame, labels: pd.DataFrame) -> Iterator[pd.DataFrame]
 
 
 def _place(path: str) -> tuple[str, str]:
-    """Return the direction of a leg that a field is of, if it is of one, and its path in it."""
     match path.split("."):
         case ["legs", number, direction, *names] if names:
             leg = int(number) + 1 if number.isdecimal() else number
@@ -107,7 +101,6 @@ def _place(path: str) -> tuple[str, str]:
 
 @cache
 def _defaults() -> Mapping[str, Any]:
-    """Return the default of each field by its path, of legs by that within a direction."""
     plain = Scenario(transport="tcp", mode="sc", legs=[{"rate_mbps": 1}]).model_dump(mode="json")
     return {_place(path)[1]: value for path, value in flat(plain) if ".uplink." not in path}
 

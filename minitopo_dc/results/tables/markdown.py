@@ -32,7 +32,6 @@ def as_markdown(title: str, notes: str, sections: Iterable[tuple[str, Any]]) -> 
 
 
 def _blocks(content: Any) -> Iterator[str]:
-    """Yield the paragraphs of texts, and the rows of tables."""
     if isinstance(content, list | tuple):
         for part in content:
             yield from _blocks(part)

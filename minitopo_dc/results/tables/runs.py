@@ -119,14 +119,20 @@ def _load(directory: Path, path: Path, _version: tuple[int, ...]) -> RunResult:
 
 
 def _check(result: RunResult) -> None:
-    """Check that only a run that is `ok` has numbers, and that any other has a reason."""
     if result.mode not in MODES:
         raise ValueError(f"mode: {result.mode!r}; allowed: {', '.join(MODES)}")
     for name in NUMBERS:
         value = getattr(result, name)
         if result.status != "ok" and value is not None:
             raise ValueError(f"{name}: {value} of a run with status {result.status}; allowed: null")
-        if result.status == "ok" and not _is_number(result, value):
+        # It is missing only where no download must have it.
+        goodputs = [flow.get("goodput_mbps") for flow in result.details.get("flows", [])]
+        is_number = (
+            0 < value < math.inf
+            if value is not None
+            else (result.workload != Download.kind or not all(goodputs))
+        )
+        if result.status == "ok" and not is_number:
             raise ValueError(f"{name}: {value} of a run with status ok; allowed: above 0")
     _check_details(result.details)
     if result.status == "ok" and not result.leg_bytes:
@@ -136,7 +142,6 @@ def _check(result: RunResult) -> None:
 
 
 def _check_details(details: Mapping[str, Any]) -> None:
-    """Check the details that tables use: a program's measures, the flows' goodput, the verdict."""
     _MAPPING.validate_python(details.get("trust", {}))
     _REASONS.validate_python(details.get(ATTEMPTS["disturbed"], []))
     for name in _MAPPING.validate_python(details.get("units", {})):
@@ -149,16 +154,6 @@ def _check_details(details: Mapping[str, Any]) -> None:
         for name in ("goodput_mbps", "completion_s", "started_s"):
             if not isinstance(flow.get(name, 0.0), int | float | None):
                 raise ValueError(f"details.flows.{number}.{name}: allowed: a number")
-
-
-def _is_number(result: RunResult, value: float | None) -> bool:
-    """Return whether a field is a number above 0, or missing where only a download must have it."""
-    if value is None:
-        flows = result.details.get("flows", [])
-        return result.workload != Download.kind or any(
-            not flow.get("goodput_mbps") for flow in flows
-        )
-    return 0 < value < math.inf
 
 
 def results_table(results: Iterable[RunResult]) -> pd.DataFrame:

@@ -201,7 +201,6 @@ def path_rates(run: Path | str, bin_s: float = RATE_BIN_S) -> pd.DataFrame:
 
 
 def _rates(rows: pd.DataFrame, edges: np.ndarray[tuple[int], np.dtype[np.float64]]) -> pd.Series:
-    """Return the rates of one leg, over all paths that it had one after the other."""
     acked = sum(
         np.interp(edges, path["time_s"], path["bytes_acked"], left=0.0)
         for _, path in rows.dropna(subset="bytes_acked").groupby("path")
@@ -262,7 +261,11 @@ def load_series(
     if name not in known:
         raise ResultError(f"no series {name}; allowed: {', '.join(known)}")
     labels, frames = _labels(runs), []
-    for row, run in enumerate(_directories(runs)):
+    if "directory" in runs:
+        directories = list(map(Path, runs["directory"]))
+    else:  # those of a campaign's table are relative to its own
+        directories = [Path(runs.attrs["directory"]) / run for run in runs["run"]]
+    for row, run in enumerate(directories):
         for frame in _frames(run, name):
             names = {label: f"run.{label}" for label in labels if label in frame}
             repeated = labels.iloc[[row] * len(frame)].reset_index(drop=True)
@@ -271,14 +274,6 @@ def load_series(
     if not frames:
         raise ResultError(f"{name}: none of {len(runs)} runs recorded it")
     return pd.concat(frames, ignore_index=True)
-
-
-def _directories(runs: pd.DataFrame) -> Iterator[Path]:
-    """Yield the directories of runs; those of a campaign's table are relative to its own."""
-    if "directory" in runs:
-        yield from map(Path, runs["directory"])
-    else:
-        yield from (Path(runs.attrs["directory"]) / run for run in runs["run"])
 
 
 def _labels(runs: pd.DataFrame) -> pd.DataFrame:
@@ -305,7 +300,12 @@ def _chosen(frame: pd.DataFrame, columns: Sequence[str] | None, run: Path) -> pd
 
 def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
     if name in DIRECTIONS:
-        yield from _element_frames(run, name)
+        for host, direction in DIRECTIONS[name].items():
+            if (run / f"{host}-{name}.csv").exists():
+                table = element_series(run, host, name, "leg" if name == "legs" else "bearer")
+                both = pd.CategoricalDtype(list(get_args(Direction)))
+                table.insert(1, "direction", pd.Series([direction] * len(table), dtype=both))
+                yield table
     elif name in RUN_SERIES:
         if (run / f"{name}.csv").exists():
             yield _in_seconds(_table(run, run / f"{name}.csv"), 0)
@@ -319,17 +319,7 @@ def _frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
                 yield table
 
 
-def _element_frames(run: Path, name: str) -> Iterator[pd.DataFrame]:
-    for host, direction in DIRECTIONS[name].items():
-        if (run / f"{host}-{name}.csv").exists():
-            table = element_series(run, host, name, "leg" if name == "legs" else "bearer")
-            both = pd.CategoricalDtype(list(get_args(Direction)))
-            table.insert(1, "direction", pd.Series([direction] * len(table), dtype=both))
-            yield table
-
-
 def _flows(run: Path) -> Iterator[tuple[int, Path]]:
-    """Yield where a flow's files may be: in the run's directory, or in one of its own."""
     yield 1, run
     number = 1
     while (directory := flow_directory(run, number, alone=False)).is_dir():
@@ -343,7 +333,6 @@ def _table(run: Path, path: Path) -> pd.DataFrame:
 
 
 def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
-    """Convert times in ns to the time since the elements' start in s."""
     if "time_ns" in table:
         elapsed = (table.pop("time_ns") - begin_ns) / NS_PER_S
         table.insert(0, "time_s", elapsed)
@@ -351,18 +340,11 @@ def _in_seconds(table: pd.DataFrame, begin_ns: int) -> pd.DataFrame:
 
 
 def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Return a CSV file of numbers with at least these columns."""
     table = read_csv(path.parent, path)
     for column in columns:
         if column not in table.columns:
             raise ResultError(f"{path}: no column {column}; has: {', '.join(table.columns)}")
-    if not is_finite(table):
-        _refuse(path, table)
-    return table
-
-
-def _refuse(path: Path, table: pd.DataFrame) -> None:
-    for column in table.columns:
+    for column in table.columns if not is_finite(table) else ():
         try:
             numbers = pd.to_numeric(table[column], errors="coerce")
         except OverflowError:
@@ -370,9 +352,9 @@ def _refuse(path: Path, table: pd.DataFrame) -> None:
         wrong = ~np.isfinite(numbers.to_numpy(dtype=float, na_value=np.nan))
         if wrong.any():
             row = int(wrong.argmax())
-            raise ResultError(
-                f"{path}: line {row + 2}: {column}: {table[column][row]} is no number"
-            )
+            words = f"{table[column][row]} is no number"
+            raise ResultError(f"{path}: line {row + 2}: {column}: {words}")
+    return table
 
 
 def _ascending(path: Path, column: pd.Series[Any]) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -128,19 +128,15 @@ def notes(runs: pd.DataFrame) -> str:
     """Return what is to be known of runs that are ok; empty: nothing."""
     counts = Counter(line for details in runs["details"] for line in _lines(details))
     lines = [f"{words}{_share(count, len(runs))}" for words, count in counts.items()]
-    return "; ".join([*lines, *_desynchronised(runs["details"])])
-
-
-def _desynchronised(details: Collection[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield how many PDUs were taken for others, if any were."""
-    numbers = [int(run[DESYNCHRONISED]) for run in details if DESYNCHRONISED in run]
+    numbers = [int(run[DESYNCHRONISED]) for run in runs["details"] if DESYNCHRONISED in run]
     if numbers:
         span = dict.fromkeys(f"{number:,}" for number in (min(numbers), max(numbers)))
-        yield (
+        lines.append(
             f"{' to '.join(span)} PDUs were taken for others with the same SN, as the legs' skew "
             "is more than half the SN space: stale packets were delivered; take sn_bits: 18"
-            f"{_share(len(numbers), len(details))}"
+            f"{_share(len(numbers), len(runs))}"
         )
+    return "; ".join(lines)
 
 
 def _share(count: int, runs: int) -> str:
@@ -179,23 +175,17 @@ def mean_tables(runs: pd.DataFrame, labels: Sequence[str]) -> tuple[pd.DataFrame
             numbers["n"] = shown["n"] = means["n"].fillna(0).astype(int)
         numbers = numbers.assign(**{name: mean, f"{name}_low": low, f"{name}_high": high})
         if name in measures[:MEASURES]:
-            label, unit = _head(name)
+            label, unit = label_of(name), 1.0
+            if name.startswith(LEG_BYTES):
+                label, unit = f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
             shown[label] = list(map(with_reach, mean / unit, (high - mean) / unit))
     return numbers, shown
 
 
 def _weight(name: str) -> int:
-    """Return the place of a measure in a table: those of the workload before the legs' bytes."""
     if name in MINOR:
         return 3 * (name not in FIRST)
     return 2 if name.startswith(LEG_BYTES) else 1
-
-
-def _head(name: str) -> tuple[str, float]:
-    """Return the head of a measure's column, and its unit in those of the measure."""
-    if name.startswith(LEG_BYTES):
-        return f"leg {name.removeprefix(LEG_BYTES)} delivered (MB)", 1e6
-    return label_of(name), 1
 
 
 BYTES_PER_MB = 1_000_000
@@ -228,7 +218,8 @@ def render_table(
         for text in texts:
             notes.setdefault(text, []).append(f"{row['transport']} {row_name(row)}")
         cells = [*_cells(row, first), *(_carried(row[leg]) for leg in legs)]
-        cells[:1] = [f"{_of_runs(row)}{cell}" for cell in cells[:1]]
+        if row["ok"] != row["runs"]:  # so that it is not taken for the mean of all
+            cells[:1] = [f"{row['ok']} of {row['runs']} runs: {cell}" for cell in cells[:1]]
         sheet.add(
             labels.get(row["transport"], row["transport"]),
             row_name(row),
@@ -238,34 +229,21 @@ def render_table(
         )
     for number, (text, names) in enumerate(notes.items(), start=1):
         sheet.notes.append(f"[{number}] {', '.join(names)}: {text}")
-    sheet.notes += _machine(comparison if every_row is None else every_row)
+    counted = (comparison if every_row is None else every_row)[["judged", "disturbed", "repeats"]]
+    judged, disturbed, repeats = map(int, counted.sum())
+    if judged:
+        words = f"The machine disturbed {disturbed or 'none'} of {judged} run{'s' * (judged > 1)}"
+        sheet.notes.append(f"{words}; {repeats} repeated" if repeats else words)
     return sheet
 
 
-def _machine(comparison: pd.DataFrame) -> Iterator[str]:
-    """Yield in words what the machine did to the runs; nothing where none could be judged."""
-    judged, disturbed, repeats = (
-        int(comparison[name].sum()) for name in ("judged", "disturbed", "repeats")
-    )
-    if judged:
-        runs = "run" if judged == 1 else "runs"
-        words = f"The machine disturbed {disturbed or 'none'} of {judged} {runs}"
-        yield f"{words}; {repeats} repeated" if repeats else words
-
-
 def _runs(row: dict[Any, Any], notes: Sequence[int]) -> Text:
-    """Return how many runs have each status, and the numbers of the notes on them."""
     parts = (
         Text(f"{row[status]} {status}", style)
         for status, style in STATUS_STYLES.items()
         if row[status]
     )
     return Text(" ").join([Text(", ").join(parts), *(Text(f"[{note}]") for note in notes)])
-
-
-def _of_runs(row: dict[Any, Any]) -> str:
-    """Return what stands before a mean of some runs only, so that it is not taken for the mean."""
-    return "" if row["ok"] == row["runs"] else f"{row['ok']} of {row['runs']} runs: "
 
 
 def _cells(row: dict[Any, Any], columns: list[Column]) -> Iterator[str]:

@@ -45,10 +45,12 @@ def read_cells(*paths: str | Path) -> CellLog:
         OSError: one cannot be opened.
     """
     files = [Path(path) for path in paths]
-    samples = [sample for file in files for sample in _samples(read_rows(file))]
     heard: dict[int, dict[tuple[str, str, str], list[float]]] = {}
-    for second, cell in samples:
-        heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
+    for file in files:
+        rows = read_rows(file)
+        parse = parse_raca_cells if TIMESTAMP in rows[0].fields else parse_cells
+        for second, cell in parse(rows):
+            heard.setdefault(second, {}).setdefault(cell[:3], []).append(cell.rsrp_dbm)
     if not heard:
         raise TraceError(files[0], 0, "no cell", "at least one row with a cell of LTE")
     check_gaps(files[0], sorted(heard))
@@ -145,7 +147,11 @@ def parse_channels(rows: list[Row]) -> Capacities:
     cells = list(zip(*(row.fields[1 + count :] for row in rows[1:]), strict=True))
     if not any(map(any, rates)):
         raise TraceError(path, 0, "no channel has any capacity", "a rate above 0 in any second")
-    return Capacities(path.name, tuple(map(_operator, cells)), tuple(rates), tuple(cells))
+    # The operator is that of the first cell whose name has one.
+    operators = tuple(
+        next((cell.split("/")[0] for cell in row if cell.count("/") == 2), "") for row in cells
+    )
+    return Capacities(path.name, operators, tuple(rates), tuple(cells))
 
 
 def channel_trace(rows: list[Row], column: str) -> RateTrace | None:
@@ -176,10 +182,6 @@ def write_channels(capacities: Capacities, path: str | Path, *, comment: str = "
     Path(path).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _samples(rows: list[Row]) -> Iterator[Sample]:
-    return parse_raca_cells(rows) if TIMESTAMP in rows[0].fields else parse_cells(rows)
-
-
 def _cell(row: Row) -> HeardCell:
     _, operator, carrier, cell, power = row.fields
     for column, name in zip(CELL_COLUMNS[1:4], (operator, carrier, cell), strict=True):
@@ -200,11 +202,6 @@ def _refuse_cells(header: Row) -> None:
     if header.fields == CELL_COLUMNS:
         made = "channels, which `minitopo-dc trace channels` makes of it"
         raise header.error("a log of cells has no capacity", made)
-
-
-def _operator(cells: Sequence[str]) -> str:
-    """Return the operator of the first cell whose name has one, else empty text."""
-    return next((cell.split("/")[0] for cell in cells if cell.count("/") == 2), "")
 
 
 def _channel_count(header: Sequence[str]) -> int:

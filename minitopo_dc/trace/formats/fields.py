@@ -123,12 +123,7 @@ class Row(NamedTuple):
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return all lines but the empty ones and the comments (first character `#`), as fields.
-
-    Raises:
-        TraceError: not UTF-8 text, or nothing in it.
-        OSError: it cannot be opened.
-    """
+    """Return the rows of a file; arguments and errors are those of `text_of` and `rows_of`."""
     return rows_of(path, text_of(path))
 
 
@@ -156,7 +151,9 @@ def rows_of(path: Path, text: str) -> list[Row]:
         TraceError: nothing is in it, or a line is too long.
     """
     lines = [
-        (number, line) for number, line in enumerate(text.splitlines(), start=1) if _is_data(line)
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
     ]
     if not lines:
         raise TraceError(path, 0, "has no data", "at least one line that is not a comment")
@@ -198,13 +195,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= QUOTED else f"{text[:QUOTED]}..."
 
 
-def _is_data(line: str) -> bool:
-    stripped = line.strip()
-    return bool(stripped) and not stripped.startswith("#")
-
-
 def _separator(lines: Sequence[str]) -> str:
-    """Return what separates the fields of the first lines."""
     first = lines[0]
     for separator in (";", "\t"):
         counts = {len(_split(line, separator)) for line in lines}
@@ -254,7 +245,11 @@ class Column:
         Raises:
             ValueError: it names no unit; its arguments are what is wrong, and what is allowed.
         """
-        return cls._parse(text, _time_or_date, "time")
+
+        def unit_of(ending: str) -> Unit | None:
+            return ISO if ending.lower() == ISO.name else time_unit(ending)
+
+        return cls._parse(text, unit_of, "time")
 
     @classmethod
     def rate(cls, text: str) -> Column:
@@ -305,27 +300,21 @@ def chosen_rate(header: Row, time_name: str, column: str) -> Column:
     """
     others = [name for name in header.fields if name != time_name]
     if column == DEFAULT_COLUMN and column not in header.fields:
+        rates = list(filter(names_rate, others))
+        where = "--trace-column; trace info: --column; in a scenario trace_column"
+        if len(others) != 1 and len(rates) > 1:
+            allowed = f"one of {', '.join(rates)} ({where})"
+            raise header.error(f"{len(rates)} columns name a rate", allowed)
         if len(others) != 1:
-            raise header.error(*_several(others))
+            what = f"no column of {len(others) + 1} is said to be the capacity"
+            allowed = f"NAME:UNIT ({where}), NAME one of {', '.join(rates or others)}"
+            raise header.error(what, allowed)
         column = others[0]
     try:
         return Column.rate(column)
     except ValueError as error:
         header.place(name_of(column))
         raise header.error(*error.args) from None
-
-
-def _several(others: Sequence[str]) -> tuple[str, str]:
-    rates = list(filter(names_rate, others))
-    where = "--trace-column; trace info: --column; in a scenario trace_column"
-    if len(rates) > 1:
-        return f"{len(rates)} columns name a rate", f"one of {', '.join(rates)} ({where})"
-    what = f"no column of {len(others) + 1} is said to be the capacity"
-    return what, f"NAME:UNIT ({where}), NAME one of {', '.join(rates or others)}"
-
-
-def _time_or_date(text: str) -> Unit | None:
-    return ISO if text.lower() == ISO.name else time_unit(text)
 
 
 def _endings(name: str) -> Iterator[str]:

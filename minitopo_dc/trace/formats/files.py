@@ -69,23 +69,20 @@ def read_trace(
     if format == "json" or (format == "auto" and is_json(text)):
         trace: Trace = parse_json(file, text, column)
     else:
-        trace = _read_rows(rows_of(file, text), format, column, time_column)
+        rows = rows_of(file, text)
+        match _detect(rows[0], time_column) if format == "auto" else format:
+            case "raca":
+                trace = parse_raca(rows, column)
+            case "table":
+                trace = _read_table(rows, column, time_column)
+            case "mahimahi":
+                _check_column(rows[0], column)
+                trace = parse_mahimahi(rows)
+            case _:
+                _check_column(rows[0], column)
+                trace = parse_csv(rows)
     check_length(file, trace.duration_ns)
     return trace
-
-
-def _read_rows(rows: list[Row], format: TraceFormat, column: str, time_column: str | None) -> Trace:
-    match _detect(rows[0], time_column) if format == "auto" else format:
-        case "raca":
-            return parse_raca(rows, column)
-        case "mahimahi":
-            _check_column(rows[0], column)
-            return parse_mahimahi(rows)
-        case "table":
-            return _read_table(rows, column, time_column)
-        case _:
-            _check_column(rows[0], column)
-            return parse_csv(rows)
 
 
 def _read_table(rows: list[Row], column: str, time_column: str | None) -> RateTrace:
@@ -108,7 +105,6 @@ def _read_table(rows: list[Row], column: str, time_column: str | None) -> RateTr
 
 
 def _check_column(first: Row, column: str) -> None:
-    """Refuse a column name that a file of one capacity does not have."""
     names = [] if is_number(first.fields[0]) else first.fields[1:]
     if column != DEFAULT_COLUMN and name_of(column) not in names:
         allowed = ", ".join(names) or "none: the file has one capacity, without a name"
@@ -153,7 +149,13 @@ def parse_csv(rows: list[Row]) -> RateTrace:
     end = data.pop() if data and not data[-1].fields[1] else None
     if not data:
         raise rows[-1].error("no row with a rate", "at least one")
-    times = _times(data if end is None else [*data, end], time.unit)
+    times: list[int] = []
+    for row in data if end is None else [*data, end]:
+        moment = row.time_ns(row.fields[0], "the time", time.unit)
+        if times and moment <= times[-1]:
+            raise row.error(f"time {row.fields[0]} does not ascend", "a later time")
+        times.append(moment)
+    times = [moment - times[0] for moment in times]
     last_ns = times[-1] - times[-2] if len(times) > 1 else NS_PER_S
     rates = (row.rate_bps(row.fields[1], "the rate", rate.unit) for row in data)
     return RateTrace(
@@ -195,16 +197,6 @@ def _columns(first: Row) -> tuple[Column, Column]:
         if name not in units:
             raise first.error(f"column {name!r}", ", ".join(units))
     return Column(time, _TIME_UNITS[time]), Column(rate, _RATE_UNITS[rate])
-
-
-def _times(data: list[Row], unit: Unit) -> list[int]:
-    times: list[int] = []
-    for row in data:
-        time = row.time_ns(row.fields[0], "the time", unit)
-        if times and time <= times[-1]:
-            raise row.error(f"time {row.fields[0]} does not ascend", "a later time")
-        times.append(time)
-    return [time - times[0] for time in times]
 
 
 def write_csv(trace: RateTrace, path: str | Path, *, comment: str = "") -> None:

@@ -61,7 +61,6 @@ def parse_json(path: Path, text: str, column: str) -> RateTrace:
 
 
 def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrace:
-    """Return the trace of periods, each of which has a duration and a rate."""
     names = list(entries[0]) if entries else []
     lasting = [name for name in names if (it := _DURATION.fullmatch(name)) and time_unit(it[1])]
     if not lasting:
@@ -80,7 +79,6 @@ def _network(path: Path, entries: list[dict[str, Any]], column: str) -> RateTrac
 
 
 def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
-    """Return the trace of one of the rates that iperf3 prints for each interval."""
     if "error" in document:
         raise TraceError(path, 0, f"iperf3 failed: {document['error']}"[:200], "a finished test")
     try:
@@ -109,14 +107,12 @@ def _iperf(path: Path, document: dict[str, Any], column: str) -> RateTrace:
 
 
 def _columns_of(interval: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the rates of an interval by the names of their columns."""
     sums = {name: interval[name] for name in (_SUM, _REVERSE) if name in interval}
     streams = enumerate(interval["streams"], start=1)
     return sums | {f"stream_{number}": stream for number, stream in streams}
 
 
 def _number(path: Path, entry: dict[str, Any], name: str, number: int) -> str:
-    """Return the text of a number of an entry, which is counted from 1."""
     value = entry.get(name) if isinstance(entry, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise TraceError(path, 0, f"entry {number}: no number {name}", _FORMS)

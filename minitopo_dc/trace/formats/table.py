@@ -86,9 +86,6 @@ def _moments(rows: list[Row], place: int, time: Column) -> Iterator[int]:
     """Yield the times of rows below a header, which do not descend.
 
     They are in ns since 1970, or since whatever the file's times count from.
-
-    Raises:
-        TraceError: a row has another number of columns, or no time of the column's unit.
     """
     width, before = len(rows[0].fields), None
     for row in rows[1:]:

@@ -231,17 +231,6 @@ def test_a_cut_is_false_when_the_segment_sent_again_had_arrived(
     assert features.connection_features(run)["recovery_share"] > 0
 
 
-def test_two_segments_that_are_sent_again_in_one_are_two_losses(tmp_path: Path) -> None:
-    content = [*burst(0, 1, 2), Sent(110, 701 + SIZE, size=2 * SIZE)]
-    log = connection_log(made(tmp_path, content, RECOVERY))
-    assert log.lost == (1, 2)
-
-
-def test_a_threshold_without_a_cut_is_an_early_exit(tmp_path: Path) -> None:
-    samples = [*THREE, (105, 40_000, 40_000, "open")]
-    assert limits.behaviour(made(tmp_path, burst(0, 1, 2, 3, 4), samples)).kind == "early exit"
-
-
 def test_sequence_numbers_may_wrap(tmp_path: Path) -> None:
     run = made(tmp_path, burst(0, 1, 2, 3, 1), RECOVERY, first=2**32 - 1500)
     log = connection_log(run)

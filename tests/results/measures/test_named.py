@@ -157,12 +157,6 @@ def test_what_cannot_run_is_one_row_without_a_word() -> None:
     assert better_legs(results_table(runs)).sentences == []
 
 
-def test_a_row_that_was_asked_for_alone_is_kept() -> None:
-    assert shown([result("tcp", "sc"), result("quic", "sc", variant="leg 2")]) == [
-        *(("quic", "leg 2"), ("tcp", ""))
-    ]
-
-
 def run(root: Path, number: int, packets: int, lost: int, **downlink: Any) -> None:
     """A run over a leg that lost so many packets, and another that carried none."""
     legs = [{"downlink": {"rate_mbps": 20} | downlink}] * 2

@@ -118,12 +118,6 @@ def test_a_note_says_what_the_machine_disturbed(
     assert render_table(counted).notes == [words]
 
 
-def test_a_leg_that_a_run_does_not_have_is_a_dash(tmp_path: Path) -> None:
-    text = rendered(summarise(tmp_path, result("tcp", "sc", leg_bytes=[1_000_000]), result()))
-    (row,) = (line for line in text.splitlines() if line.startswith("tcp"))
-    assert row.split()[-3:] == ["1.00", "-", "62.5"]
-
-
 def test_what_users_programs_measure_is_in_the_table(tmp_path: Path) -> None:
     units = {"rtt_ms": "ms", "answers": ""}
     runs = [

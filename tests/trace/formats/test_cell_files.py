@@ -82,25 +82,13 @@ def test_logs_of_two_operators_are_one_drive(tmp_path: Path) -> None:
     assert drive.seconds[1] == heard(("A/1/x", -90), ("B/1/x", -95))
 
 
-def test_an_operator_that_vanishes_is_absent_from_then_on(tmp_path: Path) -> None:
-    rows = "0,A,1,x,-90\n0,B,1,x,-90\n1,A,1,x,-90\n2,A,1,x,-90\n"
-    capacities = channels_of(read_cells(written(tmp_path / "d.csv", HEADER + rows)))
-    assert capacities.operators == ("A", "B")
-    assert capacities.mbps[1][1:] == (0, 0)
-
-
 @pytest.mark.parametrize(
     ("rows", "line", "what"),
     [
         ("", 1, "no cell"),
         ("0,A,1,x,-90\n0,A,1,y\n", 3, "4 columns"),
         ("5,A,1,x,-90\n4,A,1,x,-90\n", 3, "time 4 goes backwards"),
-        ("-1,A,1,x,-90\n", 2, "out of range"),
-        ("now,A,1,x,-90\n", 2, "'now' is not a number"),
         ("0,A,1,x,-200\n", 2, "'-200' is out of range"),
-        ("0,A,1,x,90\n", 2, "'90' is out of range"),
-        ("0,A,1,x,loud\n", 2, "'loud' is not a number"),
-        ("0,A,1,x,nan\n", 2, "'nan' is out of range"),
         ("0,,1,x,-90\n", 2, "operator ''"),
         ("0,A,1/2,x,-90\n", 2, "carrier '1/2'"),
         ("0,A,1,x,-90\n900000000,A,1,x,-90\n", 3, "no row for 900000000 s after 0 s"),
@@ -125,14 +113,9 @@ def test_another_header_is_refused_with_the_right_one(tmp_path: Path) -> None:
     ("text", "line", "what"),
     [
         (WIDE, 1, "no channels"),
-        ("time_s,rate_mbps\n0,1\n", 1, "no channels"),
         (WIDE + "0,1,2,a\n", 2, "4 columns"),
         (WIDE + "0,1,2,a,b\n2,1,2,a,b\n", 3, "time 2 after 0"),
-        (WIDE + "0,1,2,a,b\n0,1,2,a,b\n", 3, "time 0 after 0"),
         (WIDE + "0.5,1,2,a,b\n", 2, "time 0.5"),
-        (WIDE + "0,1,-2,a,b\n", 2, "'-2' is out of range"),
-        (WIDE + "0,fast,2,a,b\n", 2, "'fast' is not a number"),
-        (WIDE + "3,1,2,a,b\n1,1,2,a,b\n", 3, "time 1 after 3"),
         (WIDE + "0,0,0,,\n1,0,0,,\n", 0, "no channel has any capacity"),
     ],
 )
@@ -169,7 +152,6 @@ def test_a_file_of_raca_has_the_serving_cell_and_a_neighbour(tmp_path: Path) -> 
         ("2018.01.25_16.33.44,B,3,LTE,-96,-102", "time goes backwards"),
         ("2018.01.25_16.33.46,B,3,LTE,-96", "5 columns"),
         ("2018.01.25,B,3,LTE,-96,-", "time stamp"),
-        ("2018.01.25_16.33.46,B,3,LTE,-960,-", "'-960' is out of range"),
         ("2038.01.25_16.33.46,B,3,LTE,-96,-", "gaps of at most 86400 s"),
     ],
 )

@@ -101,16 +101,12 @@ def test_of_both_directions_of_iperf_one_is_chosen(tmp_path: Path) -> None:
     [
         ('[{"duration_ms": 1,]', r"trace\.json:1: no JSON"),
         ("[]", "no entry with a duration"),
-        ('[{"bandwidth_kbps": 1}]', "no entry with a duration"),
         ('[{"duration_ms": 1, "bandwidth": 1}]', "'bandwidth' names no unit"),
         ('[{"duration_ms": 1, "dl_kbps": "x"}]', "entry 1: no number dl_kbps"),
         ('[{"duration_ms": 1, "dl_kbps": NaN}]', "'NaN' is not a number .*dl_kbps of entry 1"),
-        ('[{"duration_ms": 1, "dl_kbps": -1}]', "'-1' is out of range"),
         ('[{"duration_ms": 0, "dl_kbps": 1}]', "lasts 0 s"),
-        ('[{"duration_ms": 1, "dl_kbps": 1}, {"duration_ms": 1}]', "entry 2: no number dl_kbps"),
         ('{"error": "unable to connect"}', "iperf3 failed: unable to connect"),
         ('{"start": {}}', "no intervals of iperf3"),
-        ('{"intervals": []}', "no intervals of iperf3"),
         ("{" * 100_000, "no JSON"),
     ],
 )
