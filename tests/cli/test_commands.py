@@ -217,8 +217,8 @@ def test_a_wrong_number_of_jobs_is_refused(jobs: int, clock: Clock, words: str) 
     [
         ("transport: sctp", "transport: sctp; allowed: tcp, quic, quic-ngtcp2, "),
         ("transport: mptcp", "mode sc: transport mptcp allows multipath"),
-        ("transport: quic\noptions: {speed: 1}", "no option 'speed' (known: "),
-        ("transport: quic\noptions: {max_data: -1}", "max_data must be a positive integer"),
+        ("transport: quic\noptions: {speed: 1}", "speed: unknown field; known: "),
+        ("transport: quic\noptions: {max_data: -1}", "max_data: -1; allowed: 1 to 4,"),
     ],
 )
 def test_a_scenario_that_no_transport_can_run_is_one_clear_error(

@@ -63,7 +63,7 @@ def test_a_scenario_without_flows_is_one() -> None:
             {},
             "flows.1.mode multipath: .*quic allows sc, dc, dc-duplicate, atsss$",
         ),
-        ({"mode": "sc", "options": {"x": 1}}, {}, "flows.1.options: runner quic: no option 'x'"),
+        ({"mode": "sc", "options": {"x": 1}}, {}, "flows.1.options: runner quic: x: unknown field"),
         (
             {"mode": "multipath", "transport": "mpquic"},
             {},

@@ -10,6 +10,7 @@ import pytest
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.download import ENDLESS_BYTES
+from tests.runners.hosts import transfer_in
 from tests.runners.told import told
 
 STOPPED = {"local_address": "10.0.1.2", "socket_drops": 0, "started_ns": 7, "stopped_s": 3.000001}
@@ -22,17 +23,7 @@ QLOG = (
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
     (tmp_path / "download").mkdir()
-    return Transfer(
-        workload=Download(duration_s=3),
-        congestion_control="reno",
-        server_address="10.0.0.1",
-        port=4433,
-        client_addresses=("10.0.1.2",),
-        directory=tmp_path,
-        certificate=tmp_path / "certificate.pem",
-        key=tmp_path / "key.pem",
-        timeout_s=10,
-    )
+    return transfer_in(tmp_path, Download(duration_s=3), client_addresses=("10.0.1.2",))
 
 
 def read(transfer: Transfer, content: bytes | None, report: dict[str, object]) -> Measurement:
