@@ -31,7 +31,7 @@ from minitopo_dc.runners.processes.process import kernel_setting
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
-from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow, is_of_agent
+from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
@@ -80,7 +80,7 @@ class EndpointChanges:
 class MptcpFlow(TcpFlow):
     """A connection with a subflow for each path that is open."""
 
-    def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
+    def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         super().__init__(runner, facts)
         self._told: list[int] = []
         """How many samples of each subflow `path_samples` has returned."""
