@@ -174,17 +174,11 @@ class Ngtcp2Runner(DatagramRunner):
 
 
 def _path(transfer: Transfer) -> str:
-    """Return the path of the URL: of a file, or with a duration of zeros without end."""
     folder = "/www" if transfer.download.duration_s is None else ""
     return f"{folder}/{transfer.download.requested_bytes}"
 
 
 def _received(transfer: Transfer) -> int:
-    """Return how many bytes the client received.
-
-    Raises:
-        TransferFailed: it wrote no file, or received other bytes than were sent.
-    """
     try:
         body = downloaded_file(transfer)
     except TransferFailed as failure:

@@ -255,7 +255,6 @@ class RequestClient(Client):
 
     @property
     def _left(self) -> int:
-        """Return how many requests are still to be sent."""
         return self._workload.requests - len(self.outcome.requests)
 
     def _timeout_s(self) -> float:

@@ -154,7 +154,6 @@ def _device_of(host: Host, address: str) -> str:
 
 
 def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
-    """Return the identifiers of the endpoints of these addresses."""
     rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
     return [identifier for address, identifier in rows if address in addresses]
 
@@ -216,7 +215,6 @@ def _leg(transfer: Transfer, subflow: Mapping[str, Any]) -> int:
 
 
 def _since_begin(transfer: Transfer, time_ns: int) -> float:
-    """Return a time in s since time zero of the legs."""
     assert transfer.begin_ns is not None  # the client was started
     return (time_ns - transfer.begin_ns) / NS_PER_S
 

@@ -134,7 +134,6 @@ class PicoquicPair:
             connection.free()
 
     def _count_paths(self) -> None:
-        """Note what each path has carried."""
         self.server.session.finish(self._flow.server_host.now)
 
 

@@ -279,7 +279,6 @@ def _lookup(host: Host, command: list[str]) -> dict[str, Any]:
 
 @contextmanager
 def _added(host: Host, kind: list[str], what: list[str]) -> Iterator[None]:
-    """Add a route or a rule for a block."""
     run(host, [*kind, "add", *what])
     try:
         yield

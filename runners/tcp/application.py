@@ -55,15 +55,12 @@ class _Connection:
         self._server = make_server(self)
 
     def answer(self, stream: int, answer: Content | HTTPStatus) -> None:
-        """Answer a request with content, or with a status alone."""
         self._answers[stream].put_nowait(answer)
 
     def begin(self, stream: int) -> None:
-        """Begin an answer whose content `write` gives piece by piece."""
         self._answers[stream].put_nowait(b"")
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
-        """Send the next piece of an answer, unless its client has gone."""
         if stream in self._answers:
             self._answers[stream].put_nowait(data)
             if end:
@@ -93,7 +90,6 @@ class _Connection:
             del self._answers[stream]
 
     def close(self) -> None:
-        """Let nothing be due any more."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -191,7 +191,6 @@ def main() -> None:
 
 
 def _socket(settings: ClientSettings, address: str) -> socket.socket:
-    """Return a socket that will connect from an address."""
     protocol = PROTOCOLS[settings.protocol]
     made = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

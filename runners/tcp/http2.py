@@ -167,7 +167,6 @@ class Http2Client:
             self.client.reset(self._closed(event.stream_id), now)
 
     def _closed(self, stream: int) -> int:
-        """Forget a request that has ended; return its number."""
         number = self._opened.pop(stream)
         self._bodies.pop(number, None)
         del self._streams[number]

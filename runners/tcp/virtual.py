@@ -196,7 +196,6 @@ class TcpFlow:
         return {"bytes": self._bytes, **times, **started}
 
     def _requests_report(self) -> dict[str, Any]:
-        """Return a report of requests as their client makes it."""
         handshake = self._moments.get("handshake")
         return asdict(
             RequestsOutcome(

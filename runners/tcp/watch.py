@@ -134,11 +134,6 @@ class Watch:
 
 
 def _kind(connection: socket.socket) -> dict[str, Any]:
-    """Return whether a connection is multipath, and its congestion control.
-
-    Raises:
-        OSError: it is closed.
-    """
     return {
         "multipath": is_multipath(connection),
         "congestion_control": congestion_control(connection),

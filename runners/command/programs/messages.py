@@ -65,7 +65,6 @@ class Server:
         await asyncio.Event().wait()
 
     async def _query(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer each query, a line, with its number in so many bytes."""
         send_at_once(writer.get_extra_info("socket"))
         with suppress(ConnectionError):
             while line := await reader.readline():
@@ -75,7 +74,6 @@ class Server:
         writer.close()
 
     async def _message(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer each message with as many bytes."""
         send_at_once(writer.get_extra_info("socket"))
         size = int(self._given.message_bytes)
         with suppress(ConnectionError, asyncio.IncompleteReadError):
