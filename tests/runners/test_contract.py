@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import within
-from minitopo_dc.installation import module_command
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
     TransferFailed,
@@ -255,54 +254,6 @@ def test_a_clients_first_packet_gives_its_destination(destination: bytes) -> Non
 )
 def test_any_other_datagram_starts_no_connection(data: bytes) -> None:
     assert initial_destination(data) is None
-
-
-@pytest.fixture
-def ngtcp2_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A directory of programs of their names, the only ones on PATH."""
-    only_place(monkeypatch, tmp_path)
-    return programs(tmp_path, "gtlsserver", "gtlsclient")
-
-
-def test_ngtcp2s_server_serves_the_file_and_logs_when_asked_to(ngtcp2_tools: Path) -> None:
-    runner = get_runner("quic-ngtcp2")
-    assert runner.server_command(TRANSFER) == [
-        *(str(ngtcp2_tools / "gtlsserver"), "--quiet", "--htdocs", "run"),
-        *("--max-dyn-length", "1000", "--cc", "cubic"),
-        *("--no-pmtud", "--max-udp-payload-size", "1200"),
-        *(SERVER, "4433", "run/key.pem", "run/certificate.pem"),
-    ]
-    logged = runner.server_command(replace(TRANSFER, options={"qlog": True}))
-    assert logged[logged.index("--qlog-dir") + 1] == "run/qlog/server"
-
-
-def test_ngtcp2s_client_downloads_the_file_with_windows_that_stay(ngtcp2_tools: Path) -> None:
-    options = {"max_data": 2_000_000, "max_stream_data": 1_000_000, "max_datagram_bytes": 1280}
-    options["receive_buffer_bytes"] = 33_554_432
-    transfer = replace(TRANSFER, congestion_control="bbr", options=options, directory=ngtcp2_tools)
-    command = get_runner("quic-ngtcp2").client_command(transfer)
-    assert command[:-1] == module_command("minitopo_dc.runners.ngtcp2")
-    given = told(command)
-    assert given["receive_buffer_bytes"] == 33_554_432
-    assert given["duration_s"] is None
-    assert given["words"] == [
-        *(str(ngtcp2_tools / "gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
-        *("--cc", "bbr", "--no-pmtud", "--max-udp-payload-size", "1280"),
-        *("--max-data", "2000000", "--max-window", "2000000"),
-        *("--max-stream-data-bidi-local", "1000000", "--max-stream-window", "1000000"),
-        *("--sni", "server.test", "--qlog-file"),
-        str(ngtcp2_tools / "qlog" / "client" / "client.sqlog"),
-        *("--download", str(ngtcp2_tools / "download"), SERVER, "4433"),
-        "https://server.test:4433/www/1000",
-    ]
-
-
-@pytest.mark.parametrize("keep", [False, True])
-def test_ngtcp2s_qlogs_stay_only_when_asked_for(keep: bool, tmp_path: Path) -> None:
-    transfer = replace(TRANSFER, directory=tmp_path, options={"qlog": keep})
-    with get_runner("quic-ngtcp2").files(transfer):
-        (tmp_path / "qlog" / "client" / "client.sqlog").touch()
-    assert [path.name for path in tmp_path.rglob("*.sqlog")] == ["client.sqlog"] * keep
 
 
 @pytest.mark.parametrize("name", ["quic-ngtcp2", "mpquic"])

@@ -114,7 +114,9 @@ def test_a_quic_datagram_must_fit_the_frame_behind_its_headers(version: int, mos
 
 @needs_ipv6
 @pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic", "tcp"])
-def test_a_download_over_ipv6(name: str, tmp_path: Path) -> None:
+def test_a_single_path_transport_works_over_ipv6_without_root_or_namespaces(
+    name: str, tmp_path: Path
+) -> None:
     runner = get_runner(name)
     if reason := runner.unsupported("reno"):
         pytest.skip(reason)
@@ -125,4 +127,8 @@ def test_a_download_over_ipv6(name: str, tmp_path: Path) -> None:
         client_addresses=("::1",),
         congestion_control="reno",
     )
-    assert run_transfer(runner, local).bytes_received == 10**6
+    measured = run_transfer(runner, local)
+    assert measured.bytes_received == 10**6
+    assert (measured.started_ns is None) == (name == "tcp")  # curl does not tell it
+    assert measured.details["started_s"] > 0
+    assert "started_ns" not in measured.details

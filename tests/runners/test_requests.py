@@ -130,7 +130,7 @@ def test_no_server_is_an_error_over_tcp(name: str, transfer: Transfer) -> None:
     transfer.directory.mkdir()
     with asking(name, PLAN, transfer, HOST) as client:
         report = report_of(client, PLAN, transfer)
-    assert report["error"] == "connection failed: [Errno 111] Connection refused"
+    assert report["error"].startswith("connection failed: [Errno 111]")
     assert (report["requests"], report["handshake_s"]) == ([], None)
 
 

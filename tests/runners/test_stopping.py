@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import ssl
 from contextlib import nullcontext
 from pathlib import Path
@@ -122,7 +121,7 @@ def test_what_hypercorn_raises_of_a_late_request_is_no_failure(
         raise error
 
     monkeypatch.setattr(server, "serve", serve)
-    listener = server.listen("127.0.0.1", 0, socket.IPPROTO_TCP, "cubic")
+    listener = server.listen("127.0.0.1", 0, "tcp", "cubic")
     application = ReportingApplication(Application())
     with pytest.raises((OSError, ExceptionGroup)) if fails else nullcontext():
         server.serve_requests(listener, application, Path("certificate"), Path("key"))

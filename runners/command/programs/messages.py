@@ -60,7 +60,7 @@ class Server:
         given = self._given
         services = [(given.message_port, self._message), (given.port, self._query)]
         for port, service in services:  # whoever waits for the queries' port finds both
-            made = listening(given.server, int(port), BACKLOG, multipath=given.mptcp)
+            made = listening(given, port, BACKLOG)
             await asyncio.start_server(service, sock=made, limit=LONGEST, backlog=BACKLOG)
         await asyncio.Event().wait()
 
@@ -100,14 +100,11 @@ class Client:
     async def run(self) -> None:
         """Send both; return when the time of the queries is over."""
         messages = asyncio.create_task(self._send_messages())
-        reader, writer = await self._connect(self._given.port)
+        reader, writer = await connect(self._given, self._given.port)
         answers = asyncio.create_task(self._take_answers(reader))
         await self._send_queries(writer)
         writer.close()
         await end(answers, messages)
-
-    async def _connect(self, port: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await connect(self._given.server, int(port), multipath=self._given.mptcp)
 
     async def _send_queries(self, writer: asyncio.StreamWriter) -> None:
         given = self._given
@@ -147,7 +144,7 @@ class Client:
     async def _send_messages(self) -> None:
         given = self._given
         size = int(given.message_bytes)
-        reader, writer = await self._connect(given.message_port)
+        reader, writer = await connect(given, given.message_port)
         for _ in range(int(given.messages)):
             await asyncio.sleep(given.message_pause)
             writer.write(bytes(size))

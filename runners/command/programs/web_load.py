@@ -52,7 +52,7 @@ def serve(given: argparse.Namespace) -> None:
     address = (given.server, int(given.port))
     with socketserver.TCPServer(address, Handler, bind_and_activate=False) as server:
         server.socket.close()
-        server.socket = listening(*address, BACKLOG, multipath=given.mptcp)
+        server.socket = listening(given, given.port, BACKLOG)
         server.serve_forever()
 
 
@@ -89,7 +89,7 @@ class Load:
     async def _request(self) -> None:
         begun = time.monotonic()
         given = self._given
-        reader, writer = await connect(given.server, int(given.port), multipath=given.mptcp)
+        reader, writer = await connect(given, given.port)
         connected = time.monotonic()
         self.connects.append(connected - begun)
         try:

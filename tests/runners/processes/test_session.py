@@ -359,20 +359,6 @@ def test_an_interrupt_ends_server_and_client(transfer: Transfer) -> None:
     assert runner.events[-1] == "files removed"
 
 
-@pytest.mark.parametrize("name", ["tcp", "quic", "quic-ngtcp2"])
-def test_a_single_path_transport_works_without_root_or_namespaces(
-    transfer: Transfer, name: str
-) -> None:
-    runner = get_runner(name)
-    if reason := runner.unsupported(transfer.congestion_control):
-        pytest.skip(reason)
-    measured = run(runner, replace(transfer, workload=Download(size_mb=1)))
-    assert measured.bytes_received == 1_000_000
-    assert (measured.started_ns is None) == (name == "tcp")  # curl does not tell it
-    assert measured.details["started_s"] > 0
-    assert "started_ns" not in measured.details
-
-
 def test_quic_writes_qlogs_of_both_ends(transfer: Transfer) -> None:
     logged = replace(transfer, options={"qlog": True})
     run(get_runner("quic"), logged)

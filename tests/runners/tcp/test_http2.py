@@ -88,17 +88,12 @@ def test_requests_are_sent_on_time_and_their_answers_timed() -> None:
 
 
 def test_a_request_is_what_the_server_expects() -> None:
-    exchange = Exchange()
-    events = exchange.to_server()
+    events = Exchange().to_server()
     (request,) = (event for event in events if isinstance(event, RequestReceived))
     assert dict(request.headers) == {
         **{b":method": b"POST", b":scheme": b"https", b":authority": b"server.test"},
         **{b":path": b"/respond/100", b"content-length": b"750"},
     }
-    assert b"".join(event.data for event in events if isinstance(event, DataReceived)) == content(
-        750
-    )
-    assert [type(event) for event in events].count(StreamEnded) == 1
 
 
 def test_no_more_requests_are_open_than_the_server_allows() -> None:

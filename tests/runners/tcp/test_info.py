@@ -66,7 +66,7 @@ def test_samples_come_back_with_what_is_not_known_missing(
 
 def test_connections_have_the_segment_size_that_was_asked_for() -> None:
     with (
-        listen("127.0.0.1", 0, socket.IPPROTO_TCP, "reno", 1280) as listener,
+        listen("127.0.0.1", 0, "tcp", "reno", 1280) as listener,
         socket.create_connection(listener.getsockname()),
         listener.accept()[0] as server,
     ):
