@@ -18,6 +18,7 @@ from minitopo_dc.workloads.base import (
     Row,
     RowsFigure,
     Workload,
+    nearest_rank,
     workload,
 )
 from minitopo_dc.workloads.content import Received, blocks
@@ -128,7 +129,7 @@ class RequestResponse(Workload):
             "unanswered": len(measured.rows) - len(delays),
             "delay_mean_ms": statistics.fmean(delays),
             "delay_median_ms": statistics.median(delays),
-            "delay_p95_ms": delays[math.ceil(0.95 * len(delays)) - 1],  # nearest rank
+            "delay_p95_ms": nearest_rank(delays, 0.95),
             "delay_max_ms": delays[-1],
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,16 @@ from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Reques
 from minitopo_dc.media.video import Session, VideoError, parse_video
 from minitopo_dc.media.video import Video as Content
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+from minitopo_dc.workloads.base import (
+    Column,
+    Measurement,
+    Row,
+    RowsFigure,
+    Workload,
+    measurement,
+    nearest_rank,
+    workload,
+)
 from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
@@ -127,11 +136,8 @@ class Video(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`VideoOutcome`); bytes are those watched."""
-        details = dict(report)
-        rows = details.pop("segments")
-        started_ns = details.pop("started_ns", None)
-        watched = sum(row["size_bytes"] for row in rows if row["done_s"] is not None)
-        return Measurement(watched, report["completion_s"] or 0.0, details, started_ns, rows)
+        watched = (row["size_bytes"] for row in report["segments"] if row["done_s"] is not None)
+        return measurement(report, sum(watched), report["completion_s"], "segments")
 
     def player(self) -> Player:
         """Return a player that has not begun; VideoError as `content`."""
@@ -185,8 +191,8 @@ class Video(Workload):
             "bitrate_mbps": seen.mean_kbps / 1000,
             "switches": len(seen.changes_kbps),
             "change_mbps": sum(seen.changes_kbps) / 1000,
-            "segment_p95_s": _nearest_rank(times, 0.95),
-            "segment_p99_s": _nearest_rank(times, 0.99),
+            "segment_p95_s": nearest_rank(times, 0.95),
+            "segment_p99_s": nearest_rank(times, 0.99),
             "linear_qoe_mbps": seen.linear_qoe_kbps / 1000,
             "sabre_score": seen.score,
             "abandoned": sum(_number(row, "abandoned") for row in rows),
@@ -214,10 +220,6 @@ def _number(row: Row, column: str) -> float:
     value = row[column]
     assert value is not None
     return value
-
-
-def _nearest_rank(ascending: Sequence[float], share: float) -> float:
-    return ascending[math.ceil(share * len(ascending)) - 1]
 
 
 def segment_rows(player: Player, start_ns: int) -> list[Row]:
