@@ -16,7 +16,6 @@ from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     TwoHosts,
     transfer_between,
-    two_hosts,
 )
 from tests.runners.request_programs import asking, report_of, reports, serving, unanswered
 
@@ -27,12 +26,6 @@ PLAN = RequestResponse(
     request_bytes=750, response_bytes=750, interval_s=0.2, count=15, patience_s=10.0
 )
 CUT_S = 5 * PLAN.interval_s
-
-
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[TwoHosts]:
-    with two_hosts() as made:
-        yield made
 
 
 @pytest.fixture

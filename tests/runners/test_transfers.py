@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +26,6 @@ from tests.runners.hosts import (
     processes_in,
     run_transfer,
     transfer_between,
-    two_hosts,
 )
 
 pytestmark = pytest.mark.root
@@ -41,14 +38,6 @@ MULTIPATH = ("mptcp", "mpquic", "mpquic-picoquic")
 FAILING = ("tcp", "mpquic-picoquic", *map(long, (*SINGLE[1:], *MULTIPATH[:2])))
 """First a transport of others' programs, and one of this project's."""
 QUIC = ("quic", *map(long, SINGLE[2:]))
-
-
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[TwoHosts]:
-    with two_hosts() as made:
-        yield made
-        assert processes_in(made.server) == []
-        assert processes_in(made.client) == []
 
 
 @pytest.fixture
@@ -146,37 +135,6 @@ def test_a_killed_server_is_a_failure(name: str, hosts: TwoHosts, transfer: Tran
     assert large_files(transfer.directory) == []
 
 
-@pytest.mark.parametrize("name", FAILING)
-def test_a_killed_client_is_a_failure(name: str, hosts: TwoHosts, transfer: Transfer) -> None:
-    def kill() -> None:
-        deadline = time.monotonic() + transfer.timeout_s
-        while time.monotonic() < deadline and not processes_in(hosts.client):
-            time.sleep(0.01)
-        for pid in processes_in(hosts.client):
-            os.kill(pid, signal.SIGKILL)
-
-    killing = threading.Thread(target=kill)
-    runner = supported(name)
-    with (
-        hosts.limited("1mbit"),  # 16 s for the transfer
-        pytest.raises(TransferFailed, match="client was ended by SIGKILL"),
-    ):
-        run_transfer(runner, transfer, hosts.server, hosts.client, on_start=killing.start)
-    killing.join()
-
-
-@pytest.mark.parametrize("name", FAILING)
-def test_a_transfer_that_takes_too_long_is_a_failure(
-    name: str, hosts: TwoHosts, transfer: Transfer
-) -> None:
-    runner, short = supported(name), replace(transfer, timeout_s=1.0)
-    with (
-        hosts.limited("1mbit"),  # 16 s for the transfer
-        pytest.raises(TransferFailed, match="client did not finish within 1 s"),
-    ):
-        run_transfer(runner, short, hosts.server, hosts.client)
-
-
 def test_mptcp_leaves_no_endpoint_and_the_old_limits(hosts: TwoHosts, transfer: Transfer) -> None:
     hosts.client.run("ip", "mptcp", "limits", "set", "subflows", "0")
     # Long enough for the second subflow on a busy machine: nothing limits these hosts' rate.
@@ -208,29 +166,15 @@ def test_mptcp_reports_no_path_on_a_leg_that_is_blocked(
     assert {path["leg"] for path in measured.details["paths"]} == {1}
 
 
-def test_an_address_that_no_interface_has_is_a_failure(hosts: TwoHosts, transfer: Transfer) -> None:
-    wrong = replace(transfer, client_addresses=(CLIENT_ADDRESSES[0], "10.83.9.9"))
-    with pytest.raises(TransferFailed, match=r"0 interfaces of .* have address 10\.83\.9\.9"):
-        run_transfer(supported("mptcp"), wrong, hosts.server, hosts.client)
-
-
 @pytest.mark.parametrize("name", QUIC)
-def test_quic_gets_the_receive_buffer_asked_for(
+def test_quic_gets_the_receive_buffer_asked_for_and_counts_what_a_small_one_drops(
     name: str, hosts: TwoHosts, transfer: Transfer
 ) -> None:
-    large = replace(transfer, options={"receive_buffer_bytes": 33_554_432})
-    details = run_transfer(supported(name), large, hosts.server, hosts.client).details
-    assert details["receive_buffer_bytes"] == 33_554_432
-    assert details["socket_drops"] == 0
-
-
-@pytest.mark.parametrize("name", QUIC)
-def test_quic_counts_what_a_small_receive_buffer_drops(
-    name: str, hosts: TwoHosts, transfer: Transfer
-) -> None:
-    small = replace(transfer, options={"receive_buffer_bytes": 8192})
-    details = run_transfer(supported(name), small, hosts.server, hosts.client).details
-    assert details["socket_drops"] > 0
+    for size in (33_554_432, 8192):
+        sized = replace(transfer, options={"receive_buffer_bytes": size})
+        details = run_transfer(supported(name), sized, hosts.server, hosts.client).details
+        assert details["receive_buffer_bytes"] == size
+        assert (details["socket_drops"] > 0) == (size == 8192)
 
 
 @pytest.mark.parametrize(("algorithm", "kept"), [("reno", 0.5), long("cubic", 0.7)])

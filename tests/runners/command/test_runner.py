@@ -193,30 +193,23 @@ def read(directory: Path, text: str, **fields: Any) -> float:
 
 
 @pytest.mark.parametrize(
-    ("path", "value"), [("end.sum.bits_per_second", 9.5e6), ("end.streams.1.rtt", 15)]
+    ("text", "fields", "value"),
+    [
+        # A path leads through objects and lists.
+        (json.dumps(REPORT), {"json_path": "end.sum.bits_per_second", "scale": 1e-6}, 9.5),
+        (json.dumps(REPORT), {"json_path": "end.streams.1.rtt"}, 15),
+        # The last line alone may be JSON.
+        ('connecting\n{"a": 1}\n\n', {"json_path": "a"}, 1),
+        # A regular expression sees lines, and its last match counts.
+        ("took 3 s\n total 4.5e1 s\n", {"regex": r"([\d.e]+) s$"}, 45),
+        ("x 1\ny 2\nz 3\n", {"regex": r"^y (\d+)$"}, 2),
+        ("", {"json_path": "ms", "file": "page/load.json"}, 7),
+    ],
 )
-def test_a_path_leads_through_objects_and_lists(path: str, value: float, tmp_path: Path) -> None:
-    assert read(tmp_path, json.dumps(REPORT), json_path=path) == value
-
-
-def test_json_may_be_the_last_line_only(tmp_path: Path) -> None:
-    assert read(tmp_path, 'connecting\n{"a": 1}\n\n', json_path="a") == 1
-
-
-def test_a_number_is_scaled(tmp_path: Path) -> None:
-    found = read(tmp_path, json.dumps(REPORT), json_path="end.sum.bits_per_second", scale=1e-6)
-    assert found == pytest.approx(9.5)
-
-
-def test_a_regular_expression_sees_lines_and_its_last_match_counts(tmp_path: Path) -> None:
-    assert read(tmp_path, "took 3 s\n total 4.5e1 s\n", regex=r"([\d.e]+) s$") == 45
-    assert read(tmp_path, "x 1\ny 2\nz 3\n", regex=r"^y (\d+)$") == 2
-
-
-def test_a_file_of_the_run_may_be_named(tmp_path: Path) -> None:
+def test_a_measure_is_read(text: str, fields: dict[str, Any], value: float, tmp_path: Path) -> None:
     (tmp_path / "page").mkdir()
     (tmp_path / "page" / "load.json").write_text('{"ms": 7}')
-    assert read(tmp_path, "", json_path="ms", file="page/load.json") == 7
+    assert read(tmp_path, text, **fields) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(

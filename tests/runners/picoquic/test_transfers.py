@@ -26,7 +26,6 @@ from tests.runners.hosts import (
     run_transfer,
     transfer_between,
     transfer_in,
-    two_hosts,
 )
 from tests.runners.told import told
 
@@ -83,14 +82,6 @@ def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> N
     last = {sample.path: sample.bytes_sent for sample in measured.path_samples}
     assert sorted(last.values(), key=str) == sorted((path["bytes_sent"] for path in paths), key=str)
     assert all(sample.state == "open" for sample in measured.path_samples)
-
-
-@needs_picoquic
-def test_a_duration_stops_the_client(tmp_path: Path) -> None:
-    wanted = local(tmp_path, Download(duration_s=0.5), client_addresses=LOOPBACK[:2])
-    measured = done("mpquic-picoquic", wanted)
-    assert measured.completion_s == pytest.approx(0.5, abs=0.1)
-    assert measured.bytes_received > 100_000
 
 
 @needs_picoquic
@@ -250,12 +241,6 @@ def test_what_was_not_asked_for_is_a_failure(
 ) -> None:
     with pytest.raises(TransferFailed, match=words):
         accepted(Download(size_mb=1), read(tmp_path, CLIENT | client, SERVER | server))
-
-
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[TwoHosts]:
-    with two_hosts() as made:
-        yield made
 
 
 @pytest.mark.alone
