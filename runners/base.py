@@ -44,11 +44,7 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One flow: what its ends do, between which addresses, where its files go.
-
-    Raises:
-        ValueError: a field has a value that cannot be.
-    """
+    """One flow: what its ends do, between which addresses, where its files go."""
 
     workload: Workload
     congestion_control: str

@@ -33,7 +33,6 @@ from minitopo_dc.workloads.exchange import (
     Requests,
     Server,
     Streams,
-    WrongAnswer,
 )
 
 if TYPE_CHECKING:  # which gives these ends
@@ -374,15 +373,6 @@ class RequestCallClient(CallClient):
     def _end_timeout(self) -> float:
         return self._over + (REPORT_NS if self._is_over else 0)
 
-    def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
-        """Check that the server takes the call.
-
-        Raises:
-            WrongAnswer: it does not.
-        """
-        if status != HTTPStatus.OK:
-            raise WrongAnswer(f"the call got status {status}, not 200")
-
     def data(self, stream: int, data: bytes, now: int) -> None:
         """Take bytes of frames, or of the report."""
         if stream == self._down:
@@ -394,14 +384,6 @@ class RequestCallClient(CallClient):
         """Take the report of frames up."""
         if stream == self._up:
             self._reported = _received_up(self._answer)
-
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives the call up.
-
-        Raises:
-            WrongAnswer: always.
-        """
-        raise WrongAnswer("the server has reset the call")
 
 
 class CallServer(Server):

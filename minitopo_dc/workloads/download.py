@@ -158,14 +158,6 @@ class DownloadClient(Client):
         self.outcome.completion_s = self._since_start(now)
         self.ended = True
 
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives the download up.
-
-        Raises:
-            WrongAnswer: always.
-        """
-        raise WrongAnswer("the server gave the download up")
-
     def on_time(self, now: int) -> None:
         """Stop when the time is over."""
         if now >= self._deadline and not self.ended:

@@ -233,14 +233,10 @@ class RequestClient(Client):
         sent_s, _ = self.outcome.requests[number]
         self.outcome.requests[number] = (sent_s, now / NS_PER_S - self._start_s)
 
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives an answer up.
-
-        Raises:
-            WrongAnswer: the answer is not complete.
-        """
+    def reset(self, stream: int, now: int) -> None:
+        """Refuse that the server gives an answer up that is not complete."""
         if stream in self._numbers:
-            raise WrongAnswer(f"the server gave request {self._numbers[stream]} up")
+            super().reset(stream, now)
 
     def on_time(self, now: int) -> None:
         """Send what is due, and end when all was answered or patience is over."""

@@ -176,24 +176,6 @@ def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate) ->
     assert (client.next_timeout() or 0) > BEGIN
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "text"),
-    [
-        ("congestion_control", "reno", "congestion_control reno; allowed: newreno, cubic"),
-        ("max_paths", 0, "max_paths 0; allowed: 1 to 8"),
-        ("max_paths", 9, "max_paths 9; allowed: 1 to 8"),
-        ("datagram_bytes", 1100, "datagram_bytes 1100; allowed: 1200 to 1500"),
-        ("key", None, "a server needs the key of its certificate"),
-    ],
-)
-def test_a_wrong_setting_is_told_with_what_is_allowed(
-    files: Certificate, field: str, value: object, text: str
-) -> None:
-    _, configuration = configurations(files)
-    with pytest.raises(ValueError, match=text):
-        replace(configuration, **{field: value})  # type: ignore[arg-type]
-
-
 def test_a_file_that_is_no_certificate_is_refused(files: Certificate, tmp_path: Path) -> None:
     (tmp_path / "wrong.pem").write_text("nothing")
     _, configuration = configurations(files)
