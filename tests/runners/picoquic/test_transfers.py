@@ -275,34 +275,3 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
         if sample.leg == leg and begin_s <= sample.time_s <= end_s and sample.bytes_sent:
             by_path.setdefault(sample.path, []).append(sample.bytes_sent)
     return sum(max(each) - min(each) for each in by_path.values())
-
-
-@pytest.mark.long
-@pytest.mark.alone
-@needs_picoquic
-@pytest.mark.root
-def test_a_backup_path_is_silent_until_it_is_needed(hosts: TwoHosts, tmp_path: Path) -> None:
-    plan = PathPlan((1, 2), (PathEvent(1.0, "backup", 2), PathEvent(2.0, "available", 2)))
-    transfer = replace(transfer_between(tmp_path, Download(duration_s=3.0)), paths=plan)
-    runner = get_runner("mpquic-picoquic")
-    with hosts.limited("10mbit"):
-        measured = run_transfer(runner, transfer, hosts.server, hosts.client)
-    assert bytes_between(measured, 2, 1.4, 2.0) < 20_000
-    assert bytes_between(measured, 2, 2.3, 3.0) > 300_000
-    states = {sample.state for sample in measured.path_samples if sample.leg == 2}
-    assert states == {"open", "backup"}
-
-
-@needs_picoquic
-@pytest.mark.root
-def test_the_connection_begins_on_the_first_leg_of_its_plan(
-    hosts: TwoHosts, tmp_path: Path
-) -> None:
-    transfer = replace(transfer_between(tmp_path, Download(size_mb=1)), paths=PathPlan((2,), ()))
-    before = hosts.received_bytes()
-    measured = run_transfer(get_runner("mpquic-picoquic"), transfer, hosts.server, hosts.client)
-    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
-    assert received[0] < 10_000
-    assert received[1] > 1_000_000
-    assert [path["leg"] for path in measured.details["paths"]] == [2]
-    assert CLIENT_ADDRESSES[1] == transfer.first_address
