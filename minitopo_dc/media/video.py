@@ -1,8 +1,5 @@
 """A video as a player knows it: qualities, their bitrates, and the size of every segment.
 
-Files are JSON as Sabre's (K. Spiteri, R. Sitaraman, D. Sparacio, MMSys 2018): an object with
-`segment_duration_ms`, `bitrates_kbps` (ascending) and `segment_sizes_bits`, a list per segment.
-
 The quality of a session for its viewer is bitrate, changes, stalls, and two scores of them.
 """
 
@@ -12,12 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from minitopo_dc.errors import InputError
-from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.units import NS_PER_S
 
 GAMMA_P = 5.0
 """The weight of playing without a stall beside the utility; the paper on BOLA (INFOCOM 2016)."""
@@ -56,53 +50,6 @@ class Video:
     def kbit(self, segment: int, quality: int) -> float:
         """Return the size of a segment in kbit."""
         return self.sizes_bytes[segment][quality] * 8 / 1000
-
-
-Positive = Annotated[float, Field(gt=0, lt=1e12)]
-
-
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    segment_duration_ms: Positive
-    bitrates_kbps: Annotated[list[Positive], Field(min_length=1)]
-    segment_sizes_bits: Annotated[list[list[Positive]], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _check_shape(self) -> Self:
-        if any(low >= high for low, high in pairwise(self.bitrates_kbps)):
-            raise ValueError("bitrates_kbps: allowed is a list that ascends, the least first")
-        qualities = len(self.bitrates_kbps)
-        for number, row in enumerate(self.segment_sizes_bits):
-            if len(row) != qualities:
-                raise ValueError(
-                    f"segment_sizes_bits.{number} has {len(row)} sizes; allowed: {qualities}, "
-                    "one for each bitrate"
-                )
-        return self
-
-
-def parse_video(name: str, values: Any) -> Video:
-    """Return the video that a file's JSON describes.
-
-    Raises:
-        VideoError: something is missing, has a hole or makes no sense.
-    """
-    try:
-        file = _File.model_validate(values)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        words = first["msg"].removeprefix("Value error, ")
-        raise VideoError(f"{place}{': ' if place else ''}{words}") from None
-    return Video(
-        name=name,
-        segment_ns=round(file.segment_duration_ms * NS_PER_MS),
-        bitrates_kbps=tuple(file.bitrates_kbps),
-        sizes_bytes=tuple(
-            tuple(max(1, round(bits / 8)) for bits in row) for row in file.segment_sizes_bits
-        ),
-    )
 
 
 STALL_WEIGHT_KBPS = 3000.0

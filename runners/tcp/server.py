@@ -13,6 +13,7 @@ import socket
 import ssl
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
 from minitopo_dc.runners.tcp.info import TcpInfoFile
 from minitopo_dc.runners.tcp.settings import ServerSettings
-from minitopo_dc.runners.tcp.watch import ReportingApplication
+from minitopo_dc.runners.tcp.watch import Watch
 
 # For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
 # (its idle timeout and its first limit of streams).
@@ -94,12 +95,12 @@ def main() -> None:
     if "uplink" in settings.workload.loads:
         protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
     with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
-        application = ReportingApplication(Application(settings.workload.make_server), info=info)
+        application = Application(settings.workload.make_server, partial(Watch, info=info))
         serve_requests(listener, application, settings.certificate, settings.key)
 
 
 def serve_requests(
-    listener: socket.socket, application: ReportingApplication, certificate: Path, key: Path
+    listener: socket.socket, application: Application, certificate: Path, key: Path
 ) -> None:
     """Answer requests on a listening socket until SIGTERM or SIGINT."""
     config = _configuration(listener, certificate, key)

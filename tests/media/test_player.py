@@ -22,10 +22,10 @@ from minitopo_dc.media.abr import (
 )
 from minitopo_dc.media.frames import FramesError, even_frames, freezes_s, read_frames
 from minitopo_dc.media.player import Cancel, End, Estimate, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.video import Session, Video, VideoError, parse_video
+from minitopo_dc.media.video import Session, Video, VideoError
 from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
-from minitopo_dc.workloads.video import EMBEDDED, read_video
+from minitopo_dc.workloads.video import EMBEDDED, parse_video, read_video
 
 VIDEO = Video("test", 2 * NS_PER_S, (400.0, 800.0), ((100_000, 200_000),) * 10)
 

@@ -14,7 +14,6 @@ from aioquic.quic.connection import QuicConnection
 from minitopo_dc.runners.aioquic.client import AioquicClient, make_client
 from minitopo_dc.runners.tcp import server
 from minitopo_dc.runners.tcp.application import Application, Message
-from minitopo_dc.runners.tcp.watch import ReportingApplication
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import content_sha256
 
@@ -122,6 +121,5 @@ def test_what_hypercorn_raises_of_a_late_request_is_no_failure(
 
     monkeypatch.setattr(server, "serve", serve)
     listener = server.listen("127.0.0.1", 0, "tcp", "cubic")
-    application = ReportingApplication(Application())
     with pytest.raises((OSError, ExceptionGroup)) if fails else nullcontext():
-        server.serve_requests(listener, application, Path("certificate"), Path("key"))
+        server.serve_requests(listener, Application(), Path("certificate"), Path("key"))
