@@ -13,6 +13,17 @@ SERVER_NAME = "server.test"
 """Of each run's server: RFC 6761 section 6.2 has it that .test is never a real name."""
 
 
+def request_headers(method: str, path: str, size: int | None) -> list[tuple[bytes, bytes]]:
+    """Return a request's headers in HTTP/2 and HTTP/3, with the bytes of its body if it has one."""
+    headers = [
+        (b":method", method.encode()),
+        (b":scheme", b"https"),
+        (b":authority", SERVER_NAME.encode()),
+        (b":path", path.encode()),
+    ]
+    return headers + ([] if size is None else [(b"content-length", str(size).encode())])
+
+
 def ip_version(addresses: Iterable[str]) -> int:
     """Return the IP version of all of these addresses, 4 or 6.
 

@@ -44,11 +44,7 @@ class RunFile:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """One flow: what its ends do, between which addresses, where its files go.
-
-    Raises:
-        ValueError: a field has a value that cannot be.
-    """
+    """One flow: what its ends do, between which addresses, where its files go."""
 
     workload: Workload
     congestion_control: str
@@ -307,7 +303,7 @@ class Runner(ABC):
                 f"transport {self.name} does not carry workload {workload.kind}; allowed: {allowed}"
             )
         if isinstance(workload, Download) and workload.duration_s and not self.takes_duration:
-            able = ", ".join(each.name for each in all_runners() if each.takes_duration)
+            able = ", ".join(other.name for other in all_runners() if other.takes_duration)
             return (
                 f"duration_s: the client of transport {self.name} stops at the download's end "
                 f"only; allowed: {able}"

@@ -135,7 +135,11 @@ class ProgramsFlow:
         kind, _, rest = words.partition(" ")
         if kind == "output":
             role, stream, text = rest.split(" ", 2)
-            self._print(role, int(stream), text.encode(errors="surrogateescape"))
+            data = text.encode(errors="surrogateescape")
+            if role == "client" and self._take is not None:
+                self._take(int(stream), data)
+            else:
+                self._outputs[role, int(stream)].write(data)
         elif kind == "ended":
             role, moment, code = rest.split()
             self.ended[role] = (int(moment), int(code))
@@ -247,23 +251,14 @@ class ProgramsFlow:
             raise self._failure("server", "after the transfer")
 
     def _failure(self, role: str, what: str) -> TransferFailed:
-        self._flush()
-        code = self.ended[role][1] if role in self.ended else None
-        return failure(role, code, what, self._file(role, 2), self._file(role, 1))
-
-    def _print(self, role: str, stream: int, data: bytes) -> None:
-        if role == "client" and self._take is not None:
-            self._take(stream, data)
-        else:
-            self._outputs[role, stream].write(data)
-
-    def _file(self, role: str, stream: int) -> Path:
-        return self.transfer.directory / f"{role}.{STREAMS[stream]}"
-
-    def _flush(self) -> None:
         for file in self._outputs.values():
             if not file.closed:
                 file.flush()
+        code = self.ended[role][1] if role in self.ended else None
+        return failure(role, code, what, self._file(role, 2), self._file(role, 1))
+
+    def _file(self, role: str, stream: int) -> Path:
+        return self.transfer.directory / f"{role}.{STREAMS[stream]}"
 
     def _close_files(self) -> None:
         for file in self._outputs.values():

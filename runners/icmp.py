@@ -10,17 +10,15 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
-from minitopo_dc.workloads import Measurement, Ping, Workload
+from minitopo_dc.workloads import Measurement, Ping
 
 
 @runner("icmp")
@@ -51,10 +49,11 @@ class IcmpRunner(Runner):
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the command of `minitopo_dc.runners.icmp`, which pings all pairs."""
-        wanted = _ping(transfer.workload)
+        workload = transfer.workload
+        assert isinstance(workload, Ping)  # it carries no other
         settings = ClientSettings(
-            count=wanted.count,
-            interval_s=wanted.interval_s,
+            count=workload.count,
+            interval_s=workload.interval_s,
             clients=transfer.client_addresses,
             servers=(transfer.server_address, *transfer.more_server_addresses),
         )
@@ -73,19 +72,13 @@ class IcmpRunner(Runner):
         return Measurement(0, report["ended_s"], details, report["started_ns"], report["rows"])
 
 
-def _ping(workload: Workload) -> Ping:
-    if not isinstance(workload, Ping):
-        raise TypeError(f"workload {workload.kind} is no ping")
-    return workload
-
-
 DATA_BYTES = 16
 """The least that ping(8) can put its timestamp in. The whole packet has 44 bytes (IPv6: 64), which
 take 0.09 ms at 4 Mbit/s; ping's own 84 would add 0.34 ms to the round-trip time of two such paths.
 """
 _REPLY = re.compile(r"\[(\d+\.\d+)\].*icmp_seq=(\d+) .*time=([\d.]+) ms")
 _TOTALS = re.compile(r"(\d+) packets transmitted, (\d+) received")
-_TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms")
+_TIMES = re.compile(r"= ([\d.]+)/([\d.]+)/([\d.]+)/[\d.]+ ms")
 
 
 class ClientSettings(ProgramSettings):
@@ -101,12 +94,7 @@ class ClientSettings(ProgramSettings):
     """Addresses to ping."""
 
 
-class PingFailedError(MinitopoDcError):
-    """Error: a ping printed nothing that can be read."""
-
-
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """The addresses of a leg and of a backhaul link, each counted from 1."""
 
     leg: int
@@ -115,40 +103,27 @@ class Pair:
     server: str
 
 
-def pairs(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Pair]:
-    """Yield all pairs of addresses, leg by leg for each of the server's addresses."""
-    for link, server in enumerate(servers, start=1):
-        for leg, client in enumerate(clients, start=1):
-            yield Pair(leg, link, client, server)
-
-
 def read(pair: Pair, printed: str, start: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return a pair's summary, and a row per echo that came back.
 
     Times are in s since `start`, round-trip times in ms.
 
     Raises:
-        PingFailedError: ping printed no totals.
+        TransferFailed: ping printed no totals.
     """
     totals, times = _TOTALS.search(printed), _TIMES.search(printed)
     if totals is None:
-        raise PingFailedError(f"ping failed: {printed.strip()[-200:]}")
+        raise TransferFailed(f"ping failed: {printed.strip()[-200:]}")
     place = {"leg": pair.leg, "backhaul": pair.backhaul}
     rows = [
         # ping -D prints when the answer came
         {**place, "time_s": round(float(at) - start - float(rtt) / 1e3, 4), "rtt_ms": float(rtt)}
         for at, _, rtt in _REPLY.findall(printed)
     ]
-    least, mean, most = (float(times[index]) if times else None for index in (1, 2, 3))
-    summary = {
-        **place,
-        "sent": int(totals[1]),
-        "received": int(totals[2]),
-        "minimum_ms": least,
-        "mean_ms": mean,
-        "maximum_ms": most,
-    }
-    return summary, rows
+    names = ("minimum_ms", "mean_ms", "maximum_ms")
+    values = [float(time) for time in times.groups()] if times else [None] * len(names)
+    counts = {"sent": int(totals[1]), "received": int(totals[2])}
+    return {**place, **counts, **dict(zip(names, values, strict=True))}, rows
 
 
 def main() -> None:
@@ -162,40 +137,42 @@ def main() -> None:
             summary, rows = read(pair, printed, start)
             report["round_trips"].append(summary)
             report["rows"] += rows
-    except PingFailedError as error:
+    except TransferFailed as error:
         report["error"] = str(error)
     ended_s = time.monotonic() - begin
     print(json.dumps({**report, "ended_s": ended_s, "started_ns": started_ns}), flush=True)  # noqa: T201
 
 
 def _ping_all(settings: ClientSettings, begin: float) -> Iterator[tuple[Pair, str]]:
-    wanted = list(pairs(settings.clients, settings.servers))
+    """Yield what the ping of each pair printed; they begin one after the other in an interval."""
+    pairs = [
+        Pair(leg, link, client, server)
+        for link, server in enumerate(settings.servers, start=1)
+        for leg, client in enumerate(settings.clients, start=1)
+    ]
+    words = [
+        # It ends with this process, however that ends.
+        *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
+        *("-c", str(settings.count), "-i", f"{settings.interval_s:g}", "-I"),
+    ]
     with ExitStack() as stack:
         running = []
-        for index, pair in enumerate(wanted):
-            due = begin + index / len(wanted) * settings.interval_s
+        for index, pair in enumerate(pairs):
+            due = begin + index / len(pairs) * settings.interval_s
             time.sleep(max(0.0, due - time.monotonic()))
-            process = stack.enter_context(_start(pair, settings))
+            process = subprocess.Popen(
+                [*words, pair.client, pair.server],
+                env={**os.environ, "LC_ALL": "C"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+            stack.enter_context(process)
             stack.callback(process.kill)
             running.append((pair, process))
         for pair, process in running:
             yield pair, process.communicate()[0]
-
-
-def _start(pair: Pair, settings: ClientSettings) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [
-            # It ends with this process, however that ends.
-            *("setpriv", "--pdeathsig", "KILL", "ping", "-n", "-D", "-s", str(DATA_BYTES)),
-            *("-c", str(settings.count), "-i", f"{settings.interval_s:g}"),
-            *("-I", pair.client, pair.server),
-        ],
-        env={**os.environ, "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
 
 
 if __name__ == "__main__":

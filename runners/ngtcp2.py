@@ -78,15 +78,12 @@ class Ngtcp2Runner(DatagramRunner):
         They are not those of `www` alone: to a request for `/N` it answers with N zeros, which it
         does for a duration, as there is no file that is long enough.
         """
+        options = self._options(transfer)
         return [
             *(self.tool("gtlsserver"), "--quiet", "--htdocs", str(transfer.directory)),
             *("--max-dyn-length", str(transfer.download.requested_bytes)),
             *self._transport(transfer),
-            *(
-                ("--qlog-dir", str(_qlogs(transfer, "server")))
-                if self._keeps_qlog(transfer)
-                else ()
-            ),
+            *(["--qlog-dir", str(_qlogs(transfer, "server"))] if options.qlog else []),
             *(transfer.server_address, str(transfer.port)),
             *(str(transfer.key), str(transfer.certificate)),
         ]
@@ -130,7 +127,7 @@ class Ngtcp2Runner(DatagramRunner):
             with download_directory(transfer) if timed else website(transfer):
                 yield
         finally:
-            if not self._keeps_qlog(transfer):
+            if not self._options(transfer).qlog:
                 shutil.rmtree(_qlogs(transfer, "client").parent)
 
     def hosts(
@@ -169,22 +166,13 @@ class Ngtcp2Runner(DatagramRunner):
             *("--no-pmtud", "--max-udp-payload-size", str(size)),
         ]
 
-    def _keeps_qlog(self, transfer: Transfer) -> bool:
-        return self._options(transfer).qlog
-
 
 def _path(transfer: Transfer) -> str:
-    """Return the path of the URL: of a file, or with a duration of zeros without end."""
     folder = "/www" if transfer.download.duration_s is None else ""
     return f"{folder}/{transfer.download.requested_bytes}"
 
 
 def _received(transfer: Transfer) -> int:
-    """Return how many bytes the client received.
-
-    Raises:
-        TransferFailed: it wrote no file, or received other bytes than were sent.
-    """
     try:
         body = downloaded_file(transfer)
     except TransferFailed as failure:

@@ -125,7 +125,6 @@ class BuiltInQuicRunner(DatagramRunner):
         return True
 
     def _end(self, transfer: Transfer, role: str) -> dict[str, Any]:
-        """Return the settings of both programs."""
         options = self._options(transfer)
         return {
             "address": transfer.server_address,

@@ -29,7 +29,6 @@ from minitopo_dc.runners.addresses import address_family
 from minitopo_dc.runners.aioquic.connection import OrderedConnection, transmit
 from minitopo_dc.runners.aioquic.server import Session, initial_destination
 from minitopo_dc.runners.certificate import Certificate, make_certificate
-from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
 from minitopo_dc.runners.processes.udp_socket import (
     Address,
     StopSignal,
@@ -38,7 +37,7 @@ from minitopo_dc.runners.processes.udp_socket import (
 )
 from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.server import listen, serve_requests
-from minitopo_dc.runners.tcp.watch import ReportingApplication
+from minitopo_dc.runners.tcp.watch import Watch
 from minitopo_dc.workloads.exchange import ContentServer, Find
 
 DATAGRAM_BYTES = 1200
@@ -128,8 +127,8 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
     if options.http == "3":
         serve_http3(*where, site.find, certificate, algorithm)
         return
-    listener = listen(*where, PROTOCOLS["mptcp" if options.mptcp else "tcp"], algorithm)
-    application = ReportingApplication(Application(partial(ContentServer, find=site.find)))
+    listener = listen(*where, "mptcp" if options.mptcp else "tcp", algorithm)
+    application = Application(partial(ContentServer, find=site.find), Watch)
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 

@@ -211,16 +211,7 @@ class Player:
     """Plays one session, which begins with the first `next`."""
 
     def __init__(self, video: Video, abr: AbrAlgorithm, settings: PlayerSettings) -> None:
-        """Take the video, the ABR algorithm and the player's parameters.
-
-        Raises:
-            ValueError: the buffer holds less than two segments, or more segments are asked for
-                than there are.
-        """
-        if settings.buffer_ns < 2 * video.segment_ns:
-            raise ValueError(f"a buffer holds at least two segments, {2 * video.segment_s:g} s")
-        if not 0 < settings.segments <= len(video.sizes_bytes):
-            raise ValueError(f"segments: {settings.segments} of {len(video.sizes_bytes)}")
+        """Take the video, the ABR algorithm and the player's parameters, which fit the video."""
         self.video = video
         self.segments: list[Segment] = []
         """The segments that were asked for."""

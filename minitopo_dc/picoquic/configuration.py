@@ -87,14 +87,3 @@ class Configuration:
     def all_weights(self) -> tuple[int, ...]:
         """Return a weight of each leg that a path may take."""
         return (*self.weights, *([1] * MAX_PATHS))[:MAX_PATHS]
-
-    def __post_init__(self) -> None:
-        if self.congestion_control not in CONGESTION_CONTROLS:
-            allowed = ", ".join(CONGESTION_CONTROLS)
-            raise ValueError(f"congestion_control {self.congestion_control}; allowed: {allowed}")
-        if not 1 <= self.max_paths <= MAX_PATHS:
-            raise ValueError(f"max_paths {self.max_paths}; allowed: 1 to {MAX_PATHS}")
-        if not 1200 <= self.datagram_bytes <= 1500:
-            raise ValueError(f"datagram_bytes {self.datagram_bytes}; allowed: 1200 to 1500")
-        if not self.is_client and self.key is None:
-            raise ValueError("a server needs the key of its certificate")

@@ -264,8 +264,6 @@ class Connection:
 
     def write_repeated(self, stream_id: int, block: bytes, size_bytes: int) -> None:
         """Send a block again and again, `size_bytes` of it, and end the stream."""
-        if not block:
-            raise ValueError("an empty block has nothing to repeat")
         if id(block) not in self._kept:
             self._kept[id(block)] = self._ffi.from_buffer(block)
         kept = self._kept[id(block)]

@@ -69,20 +69,8 @@ NO_FUSION = "-DPTLS_WITHOUT_FUSION"
 """OpenSSL's is used instead."""
 LIBRARIES = ("-lssl", "-lcrypto", "-lpthread", "-lm")
 HEADERS = ("Python.h", "openssl/ssl.h")
-PICOQUIC = (
-    *("bbr", "bbr1", "bytestream", "cc_common", "c4", "config", "cubic", "dualq_aqm", "ech"),
-    *("error_names", "fastcc", "frame_names", "frames", "intformat", "logger", "logwriter"),
-    *("loss_recovery", "newreno", "pacing", "packet", "packet_names", "paths", "performance_log"),
-    *("picohash", "picoquic_lb", "picoquic_ptls_fusion", "picoquic_ptls_minicrypto"),
-    *("picoquic_ptls_openssl", "picoquic_mbedtls", "picosocks", "picosplay", "port_blocking"),
-    *("prague", "qmux", "quicctx", "register_all_cc_algorithms", "sacks", "scone", "sender"),
-    *("sim_link", "siphash", "sockloop", "spinbit", "streams", "ticket_store", "timing"),
-    *("token_store", "tls_api", "tp_names", "transport", "unified_log", "util"),
-)
-LOGS = (
-    *("autoqlog", "cidset", "csv", "logconvert", "logreader", "memory_log", "qlog"),
-    *("qlog_frames", "qlog_fns", "svg"),
-)
+NOT_COMPILED = ("memory_log", "picoqmux", "winsockloop")
+"""Of picoquic's folder: a copy of another folder's, and what is for a program or for Windows."""
 PICOTLS = (
     *("hpke", "picotls", "pembase64", "openssl", "cifra", "uecc", "asn1", "minicrypto-pem", "ffx"),
     *("cifra/x25519", "cifra/chacha20", "cifra/aes128", "cifra/aes256", "cifra/random"),
@@ -180,9 +168,10 @@ def rename(sources: Path) -> None:
 
 def source_files(sources: Path) -> Iterator[Path]:
     """Yield the C files to compile."""
-    picotls = sources / "picotls"
-    yield from _named(sources / "picoquic" / "picoquic", PICOQUIC)
-    yield from _named(sources / "picoquic" / "loglib", LOGS)
+    picoquic, picotls = sources / "picoquic", sources / "picotls"
+    own = sorted((picoquic / "picoquic").glob("*.c"))
+    yield from (file for file in own if file.stem not in NOT_COMPILED)
+    yield from sorted((picoquic / "loglib").glob("*.c"))
     yield from _named(picotls / "lib", PICOTLS)
     yield from _named(picotls / "deps" / "cifra" / "src", CIFRA)
     yield picotls / "deps" / "micro-ecc" / "uECC.c"

@@ -12,25 +12,14 @@ uint8_t *own_prepare_stream_and_datagrams(picoquic_cnx_t *connection, picoquic_p
                                           uint8_t *end, int is_first, uint64_t most_urgent, int *has_more,
                                           int *is_pure_ack, int *has_nothing, int *result);
 
-/* The path with the shortest round trip, or -1; with `needs_room`, of those that may send now. */
-static int fastest(const mdc_candidate *paths, int count, int needs_room)
+/* The path with the shortest round trip, or -1; with `needs_room`, of those that may send now, and with
+ * `is_behind` of those that have not sent what others have. */
+static int fastest(const mdc_candidate *paths, int count, int needs_room, int is_behind)
 {
     int best = -1;
 
     for (int i = 0; i < count; i++)
-        if ((paths[i].has_room || !needs_room) &&
-            (best < 0 || paths[i].smoothed_rtt_us < paths[best].smoothed_rtt_us))
-            best = i;
-    return best;
-}
-
-/* The path with the shortest round trip that may send what others have sent and it has not, or -1. */
-static int fastest_behind(const mdc_candidate *paths, int count)
-{
-    int best = -1;
-
-    for (int i = 0; i < count; i++)
-        if (paths[i].has_room && paths[i].is_behind &&
+        if ((paths[i].has_room || !needs_room) && (paths[i].is_behind || !is_behind) &&
             (best < 0 || paths[i].smoothed_rtt_us < paths[best].smoothed_rtt_us))
             best = i;
     return best;
@@ -90,7 +79,7 @@ static int would_block(const mdc_candidate *fast, const mdc_candidate *slow, uin
  * and no path has sent, and what the peer's flow control lets be under way. */
 int mdc_choose(mdc_scheduler *scheduler, const mdc_candidate *paths, int count, uint64_t unsent, uint64_t window)
 {
-    int fast = fastest(paths, count, 0), open = fastest(paths, count, 1), behind = fastest_behind(paths, count);
+    int fast = fastest(paths, count, 0, 0), open = fastest(paths, count, 1, 0), behind = fastest(paths, count, 1, 1);
 
     switch (scheduler->kind) {
     case MDC_IN_TURN:
@@ -217,14 +206,14 @@ static void schedule(mdc_endpoint *endpoint, uint64_t now, uint64_t *wake, uint6
     int place;
 
     count_last(endpoint);
-    if (fastest(candidates, count, 1) < 0)
+    if (fastest(candidates, count, 1, 0) < 0)
         return;
     place = endpoint->scheduler.kind == MDC_PLUGIN
                 ? choose_by_plugin(endpoint, candidates, count, now)
                 : mdc_choose(&endpoint->scheduler, candidates, count, unsent_bytes(endpoint),
                              endpoint->connection->maxdata_remote - endpoint->connection->data_sent + in_flight);
     if (place < 0)
-        place = fastest(candidates, count, 0); /* it sends nothing now */
+        place = fastest(candidates, count, 0, 0); /* it sends nothing now */
     if (is_waiting(candidates, count, place) && sooner < *wake)
         *wake = sooner;
     *path = paths[place];

@@ -53,6 +53,27 @@ class Measurement:
         return float(self.details.get("started_s", 0.0))
 
 
+def measurement(
+    report: Mapping[str, Any], received: int, ended_s: float | None, rows: str = "rows"
+) -> Measurement:
+    """Return the measurement in a client's report, which has its rows by this name, if any.
+
+    Args:
+        report: the client's.
+        received: bytes of the content.
+        ended_s: as `Measurement.completion_s`; None: 0.
+        rows: their name.
+    """
+    details = dict(report)
+    values, started_ns = details.pop(rows, ()), details.pop("started_ns", None)
+    return Measurement(received, ended_s or 0.0, details, started_ns, values)
+
+
+def nearest_rank(ascending: Sequence[float], share: float) -> float:
+    """Return a percentile of numbers in ascending order, which is one of them."""
+    return ascending[math.ceil(share * len(ascending)) - 1]
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """A number of each run in the comparison's table, with three significant digits.
@@ -156,11 +177,7 @@ class Workload(Settings):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in the report of a client that had no error (`Outcome`)."""
-        details = dict(report)
-        rows = details.pop("rows", ())
-        started_ns = details.pop("started_ns", None)
-        ended_s = report["completion_s"] or 0.0
-        return Measurement(report["bytes_received"], ended_s, details, started_ns, rows)
+        return measurement(report, report["bytes_received"], report["completion_s"])
 
     @classmethod
     def kinds(cls) -> tuple[str, ...]:

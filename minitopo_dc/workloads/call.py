@@ -33,7 +33,6 @@ from minitopo_dc.workloads.exchange import (
     Requests,
     Server,
     Streams,
-    WrongAnswer,
 )
 
 if TYPE_CHECKING:  # which gives these ends
@@ -178,7 +177,7 @@ class Receiving:
 
 
 class OneStream:
-    """A request's body or an answer, as what sends all frames of a direction on one stream."""
+    """A request's body or an answer, which has all frames of a direction: nothing else is sent."""
 
     def __init__(self, connection: Requests | Answers, stream: int, frames: int) -> None:
         """Take the connection, the stream, and how many frames there are."""
@@ -196,20 +195,12 @@ class OneStream:
         self._connection.write(stream, data, end=not self._left)
 
     def reset(self, stream: int) -> None:
-        """Refuse to give the stream up, as other frames are on it.
+        """Raise NotImplementedError: other frames are on the stream."""
+        raise NotImplementedError
 
-        Raises:
-            RuntimeError: always.
-        """
-        raise RuntimeError(f"stream {stream} cannot be reset")
-
-    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:  # noqa: ARG002
-        """Refuse to send a datagram, as HTTP has none.
-
-        Raises:
-            RuntimeError: always.
-        """
-        raise RuntimeError(f"{len(data)} bytes cannot be sent as a datagram")
+    def send_datagram(self, data: bytes, *, marked: bool = False) -> None:
+        """Raise NotImplementedError: HTTP has no datagrams."""
+        raise NotImplementedError
 
 
 class CallClient(Client, ABC):
@@ -269,7 +260,6 @@ class CallClient(Client, ABC):
 
     @property
     def _is_complete(self) -> bool:
-        """Return whether all frames have come down."""
         return len(self._receiving.received_ns) == self._workload.frames
 
     def _no_report(self) -> None:
@@ -280,14 +270,10 @@ class CallClient(Client, ABC):
         self.ended = True
         outcome, workload = self.outcome, self._workload
         outcome.completion_s = self._since_start(now)
-        ways = {
-            "down": (first_down_ns, self._receiving.received_ns),
-            "up": (self._ready, up_ns),
-        }
+        ways = {"down": (first_down_ns, self._receiving.received_ns), "up": (self._ready, up_ns)}
         for direction in workload.directions:
-            first, received = ways[direction]
-            is_up = direction == "up"
-            outcome.frames += frame_rows(workload.plan, first, received, self._start, up=is_up)
+            way, is_up = ways[direction], direction == "up"
+            outcome.frames += frame_rows(workload.plan, *way, self._start, up=is_up)
         outcome.bytes_in_time = sum(
             int(row["size_bytes"] or 0)
             for row in outcome.frames
@@ -387,15 +373,6 @@ class RequestCallClient(CallClient):
     def _end_timeout(self) -> float:
         return self._over + (REPORT_NS if self._is_over else 0)
 
-    def headers(self, stream: int, status: int, now: int) -> None:  # noqa: ARG002
-        """Check that the server takes the call.
-
-        Raises:
-            WrongAnswer: it does not.
-        """
-        if status != HTTPStatus.OK:
-            raise WrongAnswer(f"the call got status {status}, not 200")
-
     def data(self, stream: int, data: bytes, now: int) -> None:
         """Take bytes of frames, or of the report."""
         if stream == self._down:
@@ -407,14 +384,6 @@ class RequestCallClient(CallClient):
         """Take the report of frames up."""
         if stream == self._up:
             self._reported = _received_up(self._answer)
-
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives the call up.
-
-        Raises:
-            WrongAnswer: always.
-        """
-        raise WrongAnswer("the server has reset the call")
 
 
 class CallServer(Server):
@@ -526,9 +495,8 @@ class RequestCallServer(CallServer):
         try:
             workload = _call(body)
         except (ValueError, SettingsError):
-            self._connection.answer(stream, HTTPStatus.BAD_REQUEST)
-            return
-        if workload.delivery != "stream":
+            workload = None
+        if workload is None or workload.delivery != "stream":
             self._connection.answer(stream, HTTPStatus.BAD_REQUEST)
             return
         self._connection.begin(stream)

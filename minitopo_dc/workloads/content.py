@@ -65,7 +65,6 @@ class Received:
 
 
 def _is_at(offset: int, data: bytes) -> bool:
-    """Return whether these are the content's bytes from `offset` on."""
     start = offset % BLOCK_BYTES
     if start + len(data) <= len(SEVERAL_BLOCKS):
         return SEVERAL_BLOCKS.startswith(data, start)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from minitopo_dc.fields.ranges import Megabytes, Seconds
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
+from minitopo_dc.workloads.base import Column, Measurement, Workload, measurement, workload
 from minitopo_dc.workloads.content import Received, content_sha256
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
@@ -61,10 +61,8 @@ class Download(Workload):
 
         A client that the virtual clock's end cut off lasted for its duration.
         """
-        details = dict(report)
-        started_ns = details.pop("started_ns", None)
         ended_s = report["completion_s"] or report["stopped_s"] or self.lasts_s
-        return Measurement(report["bytes_received"], ended_s or 0.0, details, started_ns)
+        return measurement(report, report["bytes_received"], ended_s)
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if bytes are missing or the client stopped before its time, else None."""
@@ -159,14 +157,6 @@ class DownloadClient(Client):
         """Note that all of it is there."""
         self.outcome.completion_s = self._since_start(now)
         self.ended = True
-
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives the download up.
-
-        Raises:
-            WrongAnswer: always.
-        """
-        raise WrongAnswer("the server gave the download up")
 
     def on_time(self, now: int) -> None:
         """Stop when the time is over."""

@@ -179,6 +179,14 @@ class Client(End):
         """Return the number of a request, for messages."""
         return stream
 
+    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
+        """Refuse that the server gives an answer up.
+
+        Raises:
+            WrongAnswer: always.
+        """
+        raise WrongAnswer(f"the server gave request {self.number(stream)} up")
+
     def failed(self, reason: str) -> None:
         """End with an error, as nothing more will come; nothing if it has ended."""
         if not self.ended:

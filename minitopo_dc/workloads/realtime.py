@@ -12,7 +12,15 @@ from minitopo_dc.fields.ranges import Dscp, MillisecondsAbove, Seconds, within
 from minitopo_dc.files import UnreadableError, read_text
 from minitopo_dc.media.frames import Frames, FramesError, even_frames, freezes_s, read_frames
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, RowsFigure, Workload, workload
+from minitopo_dc.workloads.base import (
+    Column,
+    Measurement,
+    RowsFigure,
+    Workload,
+    measurement,
+    nearest_rank,
+    workload,
+)
 from minitopo_dc.workloads.call import (
     PATIENCE_S,
     RequestCallClient,
@@ -143,11 +151,7 @@ class Realtime(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`CallOutcome`); bytes count in time."""
-        details = dict(report)
-        rows = details.pop("frames")
-        started_ns = details.pop("started_ns", None)
-        ended_s = report["completion_s"] or 0.0
-        return Measurement(report["bytes_in_time"], ended_s, details, started_ns, rows)
+        return measurement(report, report["bytes_in_time"], report["completion_s"], "frames")
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error for too many frames, a wrong file or an impossible reset, else None."""
@@ -180,9 +184,9 @@ class Realtime(Workload):
         frozen = [gap for direction in self.directions for gap in _freezes(rows, direction)]
         return {
             "frames": len(rows),
-            "frame_delay_p50_ms": _nearest_rank(delays, 0.50),
-            "frame_delay_p95_ms": _nearest_rank(delays, 0.95),
-            "frame_delay_p99_ms": _nearest_rank(delays, 0.99),
+            "frame_delay_p50_ms": nearest_rank(delays, 0.50),
+            "frame_delay_p95_ms": nearest_rank(delays, 0.95),
+            "frame_delay_p99_ms": nearest_rank(delays, 0.99),
             "frame_delay_mean_ms": math.fsum(delays) / len(delays),
             "frame_delay_max_ms": delays[-1],
             "late_frames": late,
@@ -201,7 +205,3 @@ def _freezes(rows: Any, direction: str) -> list[float]:
         if row["up"] == (direction == "up") and row["received_s"] is not None
     ]
     return freezes_s(arrivals)
-
-
-def _nearest_rank(ascending: list[float], share: float) -> float:
-    return ascending[math.ceil(share * len(ascending)) - 1]

@@ -18,6 +18,7 @@ from minitopo_dc.workloads.base import (
     Row,
     RowsFigure,
     Workload,
+    nearest_rank,
     workload,
 )
 from minitopo_dc.workloads.content import Received, blocks
@@ -128,7 +129,7 @@ class RequestResponse(Workload):
             "unanswered": len(measured.rows) - len(delays),
             "delay_mean_ms": statistics.fmean(delays),
             "delay_median_ms": statistics.median(delays),
-            "delay_p95_ms": delays[math.ceil(0.95 * len(delays)) - 1],  # nearest rank
+            "delay_p95_ms": nearest_rank(delays, 0.95),
             "delay_max_ms": delays[-1],
         }
 
@@ -232,14 +233,10 @@ class RequestClient(Client):
         sent_s, _ = self.outcome.requests[number]
         self.outcome.requests[number] = (sent_s, now / NS_PER_S - self._start_s)
 
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives an answer up.
-
-        Raises:
-            WrongAnswer: the answer is not complete.
-        """
+    def reset(self, stream: int, now: int) -> None:
+        """Refuse that the server gives an answer up that is not complete."""
         if stream in self._numbers:
-            raise WrongAnswer(f"the server gave request {self._numbers[stream]} up")
+            super().reset(stream, now)
 
     def on_time(self, now: int) -> None:
         """Send what is due, and end when all was answered or patience is over."""
@@ -255,7 +252,6 @@ class RequestClient(Client):
 
     @property
     def _left(self) -> int:
-        """Return how many requests are still to be sent."""
         return self._workload.requests - len(self.outcome.requests)
 
     def _timeout_s(self) -> float:

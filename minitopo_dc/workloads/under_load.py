@@ -12,7 +12,7 @@ from pydantic import model_validator
 
 from minitopo_dc.fields.ranges import Seconds
 from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, workload
+from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, nearest_rank, workload
 from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.download import ENDLESS_BYTES
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
@@ -126,7 +126,7 @@ class UnderLoad(RequestResponse):
             **{name: counts[name] for name in ("requests", "answered", "unanswered")},
             "idle_delay_ms": medians[0],
             "loaded_delay_ms": medians[1],
-            "loaded_p95_ms": loaded[math.ceil(0.95 * len(loaded)) - 1],  # nearest rank
+            "loaded_p95_ms": nearest_rank(loaded, 0.95),
             "loaded_mean_ms": mean,
             "loaded_ratio": medians[1] / medians[0],
             "responsiveness_rpm": MS_PER_MINUTE / mean,

@@ -66,14 +66,6 @@ class UploadClient(Client):
         self.outcome.bytes_received += self._workload.upload_bytes
         self._complete(now)
 
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Refuse that the server gives the transfer up.
-
-        Raises:
-            WrongAnswer: always.
-        """
-        raise WrongAnswer("the server gave the transfer up")
-
     def _complete(self, now: int) -> None:
         self.outcome.completion_s = self._since_start(now)
         self.ended = True

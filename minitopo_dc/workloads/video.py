@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from minitopo_dc.fields.ranges import Seconds, SecondsOrNone
@@ -17,10 +18,19 @@ from minitopo_dc.files import parse_json, read_text
 from minitopo_dc.installation import shipped
 from minitopo_dc.media.abr import AbrError, abr_names, make_abr
 from minitopo_dc.media.player import Cancel, End, Player, PlayerSettings, Request, Wait
-from minitopo_dc.media.video import Session, VideoError, parse_video
+from minitopo_dc.media.video import Session, VideoError
 from minitopo_dc.media.video import Video as Content
-from minitopo_dc.units import NS_PER_S
-from minitopo_dc.workloads.base import Column, Measurement, Row, RowsFigure, Workload, workload
+from minitopo_dc.units import NS_PER_MS, NS_PER_S
+from minitopo_dc.workloads.base import (
+    Column,
+    Measurement,
+    Row,
+    RowsFigure,
+    Workload,
+    measurement,
+    nearest_rank,
+    workload,
+)
 from minitopo_dc.workloads.content import Received
 from minitopo_dc.workloads.exchange import Client, Requests, WrongAnswer
 
@@ -28,6 +38,51 @@ EMBEDDED = ("movie", "bbb", "bbb4k")
 """Of Sabre's repository (BSD 2-Clause, `LICENSE.sabre` beside them)."""
 MAX_BYTES = 16 << 20
 """Of a file: a film of two hours in segments of 1 s and 20 qualities has 2 MB."""
+
+
+Positive = Annotated[float, Field(gt=0, lt=1e12)]
+
+
+class _File(BaseModel, extra="forbid", strict=True):
+    """A file as Sabre's (K. Spiteri, R. Sitaraman, D. Sparacio, MMSys 2018)."""
+
+    segment_duration_ms: Positive
+    bitrates_kbps: Annotated[list[Positive], Field(min_length=1)]
+    segment_sizes_bits: Annotated[list[list[Positive]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _check_shape(self) -> Self:
+        if any(low >= high for low, high in pairwise(self.bitrates_kbps)):
+            raise ValueError("bitrates_kbps: allowed is a list that ascends, the least first")
+        qualities = len(self.bitrates_kbps)
+        for number, row in enumerate(self.segment_sizes_bits):
+            if len(row) != qualities:
+                place = f"segment_sizes_bits.{number}"
+                raise ValueError(f"{place} has {len(row)} sizes; allowed: {qualities}, as bitrates")
+        return self
+
+
+def parse_video(name: str, values: Any) -> Content:
+    """Return the video that a file's JSON describes.
+
+    Raises:
+        VideoError: something is missing, has a hole or makes no sense.
+    """
+    try:
+        file = _File.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        words = first["msg"].removeprefix("Value error, ")
+        raise VideoError(f"{place}{': ' if place else ''}{words}") from None
+    return Content(
+        name=name,
+        segment_ns=round(file.segment_duration_ms * NS_PER_MS),
+        bitrates_kbps=tuple(file.bitrates_kbps),
+        sizes_bytes=tuple(
+            tuple(max(1, round(bits / 8)) for bits in row) for row in file.segment_sizes_bits
+        ),
+    )
 
 
 def read_video(name: str) -> Content:
@@ -38,16 +93,12 @@ def read_video(name: str) -> Content:
     """
     path = shipped("videos") / f"{name}.json" if name in EMBEDDED else Path(name)
     try:
-        values = parse_json(read_text(path, MAX_BYTES))
+        return parse_video(name, parse_json(read_text(path, MAX_BYTES)))
     except FileNotFoundError:
         raise VideoError(
             f"video {name}: there is no such file; allowed: {', '.join(EMBEDDED)}, or a file"
         ) from None
     except (OSError, ValueError) as error:
-        raise VideoError(f"video {name}: {error}") from None
-    try:
-        return parse_video(name, values)
-    except VideoError as error:
         raise VideoError(f"video {name}: {error}") from None
 
 
@@ -127,22 +178,8 @@ class Video(Workload):
 
     def measured(self, report: Mapping[str, Any]) -> Measurement:
         """Return the measurement in a client's report (`VideoOutcome`); bytes are those watched."""
-        details = dict(report)
-        rows = details.pop("segments")
-        started_ns = details.pop("started_ns", None)
-        watched = sum(row["size_bytes"] for row in rows if row["done_s"] is not None)
-        return Measurement(watched, report["completion_s"] or 0.0, details, started_ns, rows)
-
-    def player(self) -> Player:
-        """Return a player that has not begun; VideoError as `content`."""
-        content = self.content
-        settings = PlayerSettings(
-            segments=self.segments,
-            buffer_ns=round(self.buffer_s * NS_PER_S),
-            startup_ns=round(self.startup_s * NS_PER_S),
-            abandon=self.abandon,
-        )
-        return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
+        watched = (row["size_bytes"] for row in report["segments"] if row["done_s"] is not None)
+        return measurement(report, sum(watched), report["completion_s"], "segments")
 
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error of the video's file or of parameters that do not fit it, else None."""
@@ -156,25 +193,28 @@ class Video(Workload):
         least_s = 2 * content.segment_s
         if self.buffer_s < least_s:
             return f"buffer_s is {self.buffer_s:g}; allowed: at least two segments, {least_s:g}"
-        if self.startup_s > self.buffer_s - content.segment_s:
-            most_s = self.buffer_s - content.segment_s
-            return (
-                f"startup_s is {self.startup_s:g}; allowed: at most {most_s:g}, the buffer "
-                "without a segment"
-            )
+        if self.startup_s > (most_s := self.buffer_s - content.segment_s):
+            allowed = f"at most {most_s:g}, the buffer without a segment"
+            return f"startup_s is {self.startup_s:g}; allowed: {allowed}"
         return None
 
     def failure(self, measured: Measurement) -> str | None:
         """Return an error if segments are missing, else None."""
         there = sum(row["done_s"] is not None for row in measured.rows)
-        if there == self.segments:
-            return None
-        return f"client has {there} of {self.segments} segments"
+        is_whole = there == self.segments
+        return None if is_whole else f"client has {there} of {self.segments} segments"
 
     def details(self, measured: Measurement) -> dict[str, Any]:
         """Return the numbers of the session, as its viewer saw it."""
-        rows = measured.rows
-        seen = self._session(measured)
+        rows, content = measured.rows, self.content
+        bitrates = content.bitrates_kbps
+        seen = Session(
+            segment_s=content.segment_s,
+            bitrates_kbps=[bitrates[round(_number(row, "quality"))] for row in rows],
+            least_kbps=bitrates[0],
+            startup_s=float(measured.details["startup_s"]),
+            stall_s=math.fsum(_number(row, "stall_s") for row in rows),
+        )
         times = sorted(_number(row, "done_s") - _number(row, "requested_s") for row in rows)
         return {
             "segments": len(rows),
@@ -185,25 +225,13 @@ class Video(Workload):
             "bitrate_mbps": seen.mean_kbps / 1000,
             "switches": len(seen.changes_kbps),
             "change_mbps": sum(seen.changes_kbps) / 1000,
-            "segment_p95_s": _nearest_rank(times, 0.95),
-            "segment_p99_s": _nearest_rank(times, 0.99),
+            "segment_p95_s": nearest_rank(times, 0.95),
+            "segment_p99_s": nearest_rank(times, 0.99),
             "linear_qoe_mbps": seen.linear_qoe_kbps / 1000,
             "sabre_score": seen.score,
             "abandoned": sum(_number(row, "abandoned") for row in rows),
             "wasted_bytes": sum(_number(row, "wasted_bytes") for row in rows),
         }
-
-    def _session(self, measured: Measurement) -> Session:
-        content = self.content
-        return Session(
-            segment_s=content.segment_s,
-            bitrates_kbps=[
-                content.bitrates_kbps[round(_number(r, "quality"))] for r in measured.rows
-            ],
-            least_kbps=content.bitrates_kbps[0],
-            startup_s=float(measured.details["startup_s"]),
-            stall_s=math.fsum(_number(row, "stall_s") for row in measured.rows),
-        )
 
 
 _embedded = cache(read_video)
@@ -216,21 +244,18 @@ def _number(row: Row, column: str) -> float:
     return value
 
 
-def _nearest_rank(ascending: Sequence[float], share: float) -> float:
-    return ascending[math.ceil(share * len(ascending)) - 1]
-
-
 def segment_rows(player: Player, start_ns: int) -> list[Row]:
     """Return one row for each segment that was asked for; times in s since `start_ns`."""
 
     def seconds(moment: int | None) -> float | None:
         return None if moment is None else (moment - start_ns) / NS_PER_S
 
+    bitrates = player.video.bitrates_kbps
     return [
         {
             "segment": segment.number + 1,
             "quality": segment.quality,
-            "bitrate_mbps": player.video.bitrates_kbps[segment.quality] / 1000,
+            "bitrate_mbps": bitrates[segment.quality] / 1000,
             "size_bytes": segment.size_bytes,
             "requested_s": seconds(segment.requested_ns),
             "first_byte_s": seconds(segment.first_byte_ns),
@@ -266,12 +291,19 @@ class VideoClient(Client):
     def __init__(self, workload: Video, connection: Requests) -> None:
         """Take the workload; raise VideoError when its video cannot be read."""
         super().__init__(VideoOutcome())
-        self._player = workload.player()
+        content = workload.content
+        settings = PlayerSettings(
+            segments=workload.segments,
+            buffer_ns=round(workload.buffer_s * NS_PER_S),
+            startup_ns=round(workload.startup_s * NS_PER_S),
+            abandon=workload.abandon,
+        )
+        abr = make_abr(workload.abr, content, workload.buffer_s)
+        self._player = Player(content, abr, settings)
         self._connection = connection
         self._connected = False
         self._wake: float = math.inf
         self._numbers: dict[int, int] = {}  # of requests, by their streams
-        self._streams: dict[int, int] = {}
         self._arriving: dict[int, tuple[Request, Received]] = {}
 
     def connected(self, now: int) -> None:
@@ -319,15 +351,10 @@ class VideoClient(Client):
             sizes = f"{received.size_bytes} bytes, not {request.size_bytes}"
             raise WrongAnswer(f"request {number} was answered with {sizes}")
 
-    def reset(self, stream: int, now: int) -> None:  # noqa: ARG002
-        """Check that an answer that the server gave up was cancelled.
-
-        Raises:
-            WrongAnswer: it was not.
-        """
-        number = self._numbers.get(stream)
-        if number in self._arriving:
-            raise WrongAnswer(f"the server gave request {number} up")
+    def reset(self, stream: int, now: int) -> None:
+        """Refuse that the server gives an answer up that was not cancelled."""
+        if self._numbers.get(stream) in self._arriving:
+            super().reset(stream, now)
 
     def on_time(self, now: int) -> None:
         """Ask for what is due, and give up what is of no use."""
@@ -340,7 +367,8 @@ class VideoClient(Client):
                 self._ask(action)
             elif isinstance(action, Cancel):
                 del self._arriving[action.number]
-                self._connection.cancel(self._streams[action.number])
+                streams = {number: stream for stream, number in self._numbers.items()}
+                self._connection.cancel(streams[action.number])
             elif not self.ended:
                 self.outcome.completion_s = self._since_start(now)
                 self.ended = True
@@ -366,5 +394,4 @@ class VideoClient(Client):
     def _ask(self, request: Request) -> None:
         stream = self._connection.request("GET", f"/bytes/{request.size_bytes}")
         self._numbers[stream] = request.number
-        self._streams[request.number] = stream
         self._arriving[request.number] = (request, Received())

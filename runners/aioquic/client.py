@@ -23,7 +23,7 @@ from aioquic.quic.events import ConnectionTerminated, HandshakeCompleted, QuicEv
 from aioquic.quic.logger import QuicFileLogger
 from aioquic.quic.packet import QuicErrorCode
 
-from minitopo_dc.runners.addresses import SERVER_NAME, address_family, socket_address
+from minitopo_dc.runners.addresses import address_family, request_headers, socket_address
 from minitopo_dc.runners.aioquic.connection import (
     BareStreams,
     Transmit,
@@ -165,15 +165,8 @@ class Http3Client(AioquicClient):
     ) -> int:
         """Ask for something; return the number of its stream."""
         stream = self._connection.get_next_available_stream_id()
-        headers = [
-            (b":method", method.encode()),
-            (b":scheme", b"https"),
-            (b":authority", SERVER_NAME.encode()),
-            (b":path", path.encode()),
-        ]
         size = length if body is None else len(body)
-        if size is not None:
-            headers.append((b"content-length", str(size).encode()))
+        headers = request_headers(method, path, size)
         self._http.send_headers(stream, headers, end_stream=size is None)
         if body is not None:
             self._http.send_data(stream, body, end_stream=True)

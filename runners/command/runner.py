@@ -45,29 +45,29 @@ class CommandRunner(KernelTcpRunner):
 
     def lacking(self, workload: Workload) -> str | None:
         """Return an error for a program that is not on this machine, else None."""
-        command = as_command(workload)
+        command = _command_of(workload)
         for role, words in (("client", command.client), ("server", command.server)):
             if words and not _is_program(words[0]):
                 return f"workload.{role}: no program {words[0]} on this machine"
         return None
 
     def _in_guest(self, facts: FlowFacts) -> GuestFlow:
-        command = as_command(facts.workload)
+        command = _command_of(facts.workload)
         several = len(facts.client_addresses) > 1
         changes = EndpointChanges(guest_transfer(facts)) if several else None
         return ProgramsFlow(self, facts, changes=changes, ready_port=command.server_ready)
 
     def server_command(self, transfer: Transfer) -> list[str]:
         """Return the server's words, none when there is no server."""
-        return _command(as_command(transfer.workload).server, transfer)
+        return _command(_command_of(transfer.workload).server, transfer)
 
     def client_command(self, transfer: Transfer) -> list[str]:
         """Return the client's words, with their placeholders filled."""
-        return _command(as_command(transfer.workload).client, transfer)
+        return _command(_command_of(transfer.workload).client, transfer)
 
     def client_exit_codes(self, transfer: Transfer) -> frozenset[int]:
         """Return the exit codes of success that the user named."""
-        return frozenset(as_command(transfer.workload).exit_codes)
+        return frozenset(_command_of(transfer.workload).exit_codes)
 
     def server_may_end(self, exit_code: int) -> bool:
         """Return whether the server ended well, as iperf3's does with `--one-off`."""
@@ -75,7 +75,7 @@ class CommandRunner(KernelTcpRunner):
 
     def is_ready(self, transfer: Transfer, pid: int) -> bool:
         """Return whether the server has bound its port or, without one, has run for a moment."""
-        port = as_command(transfer.workload).server_ready
+        port = _command_of(transfer.workload).server_ready
         return age_s(pid) >= MOMENT_S if port is None else is_port_bound(pid, port)
 
     @contextmanager
@@ -91,21 +91,15 @@ class CommandRunner(KernelTcpRunner):
 
     def read(self, transfer: Transfer) -> Measurement:
         """Return the workload's measures, with the time of the client's process."""
-        command = as_command(transfer.workload)
+        command = _command_of(transfer.workload)
         values = read_measures(command.measures, transfer.directory)
         units = {name: measure.unit for name, measure in command.measures.items()}
         assert transfer.client_s is not None  # it has ended
         return Measurement(0, transfer.client_s, {**values, "units": units})
 
 
-def as_command(workload: Workload) -> Command:
-    """Return a workload as a `Command`.
-
-    Raises:
-        TypeError: it is none.
-    """
-    if not isinstance(workload, Command):
-        raise TypeError(f"workload {workload.kind} is no command")
+def _command_of(workload: Workload) -> Command:
+    assert isinstance(workload, Command)  # it carries no other
     return workload
 
 

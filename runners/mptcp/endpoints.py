@@ -18,12 +18,15 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import IO, Any
+from itertools import groupby
+from operator import attrgetter
+from typing import IO, Any, NamedTuple
 
-from minitopo_dc.fields import PathEvent, PathPlan
+from minitopo_dc.fields import PathAction, PathEvent, PathPlan
+from minitopo_dc.linux_guest.orders import ChangeName
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed
 from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal
@@ -38,55 +41,73 @@ MAX_SUBFLOWS = 8
 """That Linux lets one allow beside the initial one (MPTCP_PM_ADDR_MAX of its path manager)."""
 
 
-class Endpoints:
-    """The endpoints that a connection's paths need at each moment of their plan."""
+CHANGES: dict[PathAction, ChangeName] = {
+    "open": "add",
+    "abandon": "delete",
+    "backup": "backup",
+    "available": "available",
+}
 
-    def __init__(self, host: Host, addresses: Sequence[str], plan: PathPlan) -> None:
-        """Make the endpoints of a host with an address for each leg; none is added yet."""
-        self._host = host
-        self._addresses = addresses
-        self._initial_leg: int | None = plan.initial[0]
-        """The leg of the connection's initial subflow, until that is closed."""
-        self._legs = set(initial_legs(plan))
 
-    def add_first(self) -> None:
-        """Add, before the connection begins, what its further paths and a changing first need."""
-        for leg in sorted(self._legs):
-            self._add(leg)
+class EndpointChange(NamedTuple):
+    """A change of a leg's endpoint, and the event of the plan; None: before the connection."""
 
-    def change(self, event: PathEvent) -> None:
-        """Add, remove or change the endpoint that an event of the plan is about."""
-        if event.action == "open":
-            self._add(event.leg)
-        elif event.action == "abandon":
-            self._remove(event.leg)
-        else:
-            status = "backup" if event.action == "backup" else "nobackup"
-            run(self._host, [*ENDPOINT, "change", "id", str(event.leg), status])
+    event: PathEvent | None
+    name: ChangeName
+    leg: int
 
-    def _add(self, leg: int) -> None:
-        address = self._addresses[leg - 1]
-        device = _device_of(self._host, address)
-        added = [*ENDPOINT, "add", address, "id", str(leg), "dev", device, "subflow"]
-        run(self._host, added)
-        self._legs.add(leg)
 
-    def _remove(self, leg: int) -> None:
-        """Remove a leg's endpoint, and close the initial subflow, by its identifier only."""
-        if leg == self._initial_leg:
-            address = self._addresses[leg - 1]
-            run(self._host, [*ENDPOINT, "delete", "id", INITIAL_SUBFLOW, address])
-            self._initial_leg = None
-        if leg in self._legs:
-            run(self._host, [*ENDPOINT, "delete", "id", str(leg)])
-            self._legs.remove(leg)
+def endpoint_changes(plan: PathPlan) -> Iterator[EndpointChange]:
+    """Yield what is done to the endpoints, in order.
+
+    At first there are those of further paths, and of a first one that changes; where the connection
+    may begin on another leg, its first one is a further path, too.
+    """
+    initial: int | None = plan.initial[0]
+    """The leg of the connection's initial subflow, until that is closed."""
+    endpoints = set(plan.initial[1:])
+    changed = {event.leg for event in plan.events if event.action in ("backup", "available")}
+    if plan.attempts or plan.initial[0] in changed:
+        endpoints.add(plan.initial[0])
+    for leg in sorted(endpoints):
+        yield EndpointChange(None, "add", leg)
+    for event in plan.events:
+        if event.action == "abandon" and event.leg == initial:
+            yield EndpointChange(event, "delete-initial", event.leg)
+            initial = None
+        if event.action != "abandon" or event.leg in endpoints:
+            yield EndpointChange(event, CHANGES[event.action], event.leg)
+        if event.action == "abandon":
+            endpoints.discard(event.leg)
+        elif event.action == "open":
+            endpoints.add(event.leg)
+
+
+def change_endpoint(host: Host, addresses: Sequence[str], name: ChangeName, leg: int) -> None:
+    """Change the endpoint of a leg on a host with an address for each leg.
+
+    Raises:
+        TransferFailed: no interface, or more than one, has the address, or the kernel refuses.
+    """
+    address = addresses[leg - 1]
+    if name == "add":
+        words = ["add", address, "id", str(leg), "dev", _device_of(host, address), "subflow"]
+    elif name == "delete-initial":
+        words = ["delete", "id", INITIAL_SUBFLOW, address]
+    elif name == "delete":
+        words = ["delete", "id", str(leg)]
+    else:
+        words = ["change", "id", str(leg), "backup" if name == "backup" else "nobackup"]
+    run(host, [*ENDPOINT, *words])
 
 
 @contextmanager
 def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Iterator[None]:
     """Add the endpoints that a plan begins with for a block; then remove all that are there."""
     try:
-        Endpoints(host, addresses, plan).add_first()
+        for change in endpoint_changes(plan):
+            if change.event is None:
+                change_endpoint(host, addresses, change.name, change.leg)
         yield
     finally:
         for identifier in _shown(host, addresses):
@@ -134,17 +155,6 @@ def subflow_per_address(server: Host, client: Host, addresses: Sequence[str]) ->
         yield
 
 
-def initial_legs(plan: PathPlan) -> Iterator[int]:
-    """Yield the legs that have an endpoint at first: further paths, and a first that changes.
-
-    Where the connection may begin on another leg, its first one is a further path, too.
-    """
-    yield from plan.initial[1:]
-    changed = {event.leg for event in plan.events if event.action in ("backup", "available")}
-    if plan.attempts or plan.initial[0] in changed:
-        yield plan.initial[0]
-
-
 def _device_of(host: Host, address: str) -> str:
     shown = run(host, ["ip", "-json", "address", "show", "to", address])
     devices = [link["ifname"] for link in json.loads(shown) if link]
@@ -154,7 +164,6 @@ def _device_of(host: Host, address: str) -> str:
 
 
 def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
-    """Return the identifiers of the endpoints of these addresses."""
     rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
     return [identifier for address, identifier in rows if address in addresses]
 
@@ -216,7 +225,6 @@ def _leg(transfer: Transfer, subflow: Mapping[str, Any]) -> int:
 
 
 def _since_begin(transfer: Transfer, time_ns: int) -> float:
-    """Return a time in s since time zero of the legs."""
     assert transfer.begin_ns is not None  # the client was started
     return (time_ns - transfer.begin_ns) / NS_PER_S
 
@@ -262,23 +270,22 @@ def main() -> None:
     client = settings.addresses[settings.paths.initial[0] - 1]
     while not is_connected("self", client, (settings.server, settings.port)):
         time.sleep(POLL_S)
-    endpoints = Endpoints(LocalHost(), settings.addresses, settings.paths)
+    by_event = groupby(endpoint_changes(settings.paths), key=attrgetter("event"))
     try:
-        for event in settings.paths.events:
-            done_s = apply_on_time(event, settings.begin_ns, endpoints.change)
-            print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
+        for event, changes in by_event:
+            if event is not None:
+                wait_until(event.at_s, settings.begin_ns)
+                for change in changes:
+                    change_endpoint(LocalHost(), settings.addresses, change.name, change.leg)
+                done_s = (time.monotonic_ns() - settings.begin_ns) / NS_PER_S
+                print(json.dumps({**event._asdict(), "done_s": done_s}), flush=True)  # noqa: T201
     except TransferFailed as failure:
         sys.exit(str(failure))
 
 
-def apply_on_time(event: PathEvent, begin_ns: int, change: Callable[[PathEvent], None]) -> float:
-    """Wait for an event's time, and make the change; return when it was made.
-
-    The time is in s since `begin_ns`.
-    """
-    time.sleep(max(0.0, event.at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
-    change(event)
-    return (time.monotonic_ns() - begin_ns) / NS_PER_S
+def wait_until(at_s: float, begin_ns: int) -> None:
+    """Wait until so many seconds since `begin_ns`, on the monotonic clock, have passed."""
+    time.sleep(max(0.0, at_s - (time.monotonic_ns() - begin_ns) / NS_PER_S))
 
 
 if __name__ == "__main__":

@@ -6,32 +6,31 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import StringConstraints
 
-from minitopo_dc.fields import PathAction, PathEvent
 from minitopo_dc.linux_guest.library import find_agent, proxy_missing
-from minitopo_dc.linux_guest.orders import Change, ChangeName, proxy_orders
+from minitopo_dc.linux_guest.orders import Change, proxy_orders
 from minitopo_dc.runners.base import Host, Transfer, TransferFailed, runner
 from minitopo_dc.runners.guest_programs import ProgramsFlow, guest_transfer
 from minitopo_dc.runners.mptcp.endpoints import (
     MAX_SUBFLOWS,
     PathsSettings,
+    endpoint_changes,
     first_endpoints,
-    initial_legs,
     max_subflows,
     path_changes,
     path_details,
     path_samples,
     subflow_limit,
 )
-from minitopo_dc.runners.processes.kernel_socket import mptcp_refusal, schedulers
+from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, mptcp_refusal, schedulers
 from minitopo_dc.runners.processes.process import kernel_setting
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.runners.tcp.info import SAMPLE_NS, AgentSamples
 from minitopo_dc.runners.tcp.runner import TcpRunner, TlsOptions
-from minitopo_dc.runners.tcp.virtual import TcpApplication, TcpFlow, is_of_agent
+from minitopo_dc.runners.tcp.virtual import TcpFlow, is_of_agent
 from minitopo_dc.runners.virtual import FlowFacts, GuestFlow
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
@@ -39,12 +38,6 @@ from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
 DEFAULT_SUBFLOWS = 2
 """That the kernel allows unless told otherwise (MPTCP_PM of Linux); no fewer on the real clock."""
-ORDERS: dict[PathAction, ChangeName] = {
-    "open": "add",
-    "abandon": "delete",
-    "backup": "backup",
-    "available": "available",
-}
 
 
 class EndpointChanges:
@@ -55,8 +48,7 @@ class EndpointChanges:
         if transfer.path_plan.events:
             transfer.directory.mkdir(parents=True, exist_ok=True)
             transfer.paths_output.touch()
-        self._changes = list(_changes(transfer))
-        """Each with the event that it belongs to."""
+        self._changes = list(endpoint_changes(transfer.path_plan))
 
     @property
     def subflow_limit(self) -> int:
@@ -65,12 +57,16 @@ class EndpointChanges:
 
     def orders(self) -> Sequence[Change]:
         """Return the endpoints with which the plan begins, then the changes of its events."""
-        return [change for change, _ in self._changes]
+        begin = self._transfer.begin_ns or 0
+        return [
+            Change(0 if event is None else begin + round(event.at_s * NS_PER_S), name, leg)
+            for event, name, leg in self._changes
+        ]
 
     def note(self, number: int, moment: int) -> None:
         """Write what was done, and when, as the real clock's program does."""
-        _, event = self._changes[number]
-        is_last = [each for _, each in self._changes[number + 1 : number + 2]] != [event]
+        event = self._changes[number].event
+        is_last = [change.event for change in self._changes[number + 1 : number + 2]] != [event]
         if event is not None and is_last:
             done_s = (moment - (self._transfer.begin_ns or 0)) / NS_PER_S
             with self._transfer.paths_output.open("a", encoding="utf-8") as file:
@@ -80,7 +76,7 @@ class EndpointChanges:
 class MptcpFlow(TcpFlow):
     """A connection with a subflow for each path that is open."""
 
-    def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
+    def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         super().__init__(runner, facts)
         self._told: list[int] = []
         """How many samples of each subflow `path_samples` has returned."""
@@ -92,26 +88,6 @@ class MptcpFlow(TcpFlow):
         told = [*self._told, *[0] * (len(found) - len(self._told))]
         self._told = [count + len(each["samples"]) for count, each in zip(told, found, strict=True)]
         return path_samples(self.transfer, found)
-
-
-def _changes(transfer: Transfer) -> Iterator[tuple[Change, PathEvent | None]]:
-    """Yield the changes of `Endpoints`; the initial subflow has identifier 0 and no endpoint."""
-    plan, begin = transfer.path_plan, transfer.begin_ns or 0
-    initial: int | None = plan.initial[0]
-    endpoints = set(initial_legs(plan))
-    for leg in sorted(endpoints):
-        yield Change(0, "add", leg), None
-    for event in plan.events:
-        at = begin + round(event.at_s * NS_PER_S)
-        if event.action == "abandon" and event.leg == initial:
-            yield Change(at, "delete-initial", event.leg), event
-            initial = None
-        if event.action != "abandon" or event.leg in endpoints:
-            yield Change(at, ORDERS[event.action], event.leg), event
-        if event.action == "abandon":
-            endpoints.discard(event.leg)
-        elif event.action == "open":
-            endpoints.add(event.leg)
 
 
 SCHEDULER = "net.mptcp.scheduler"
@@ -152,7 +128,7 @@ class MptcpRunner(TcpRunner):
     )
     options_type: ClassVar[type[MptcpOptions]] = MptcpOptions
     essential: ClassVar[bool] = False
-    protocol: ClassVar[Literal["tcp", "mptcp"]] = "mptcp"
+    protocol: ClassVar[TcpProtocol] = "mptcp"
 
     def modes(self) -> tuple[str, ...]:
         """Return that it is multipath to the server, or with ATSSS to a proxy on the UPF."""

@@ -52,7 +52,6 @@ def main() -> None:
 
 
 def _marked(settings: ClientSettings, sockets: Sockets) -> MarkedSession | None:
-    """Return the client's end of a connection of key frames, with a socket of its own, or None."""
     workload = settings.workload
     if not isinstance(workload, Realtime) or workload.key_frame_dscp is None:
         return None

@@ -99,7 +99,6 @@ class ClientSession(Session):
         self._act(now)
 
     def _act(self, now: int) -> None:
-        """Do what is due of the workload, and close the connection when that has ended."""
         if self._closing:
             return
         self.client.on_time(now)

@@ -30,7 +30,6 @@ class _Paths(NamedTuple):
 
     @property
     def working(self) -> list[int]:
-        """Return the legs whose path is wanted, and was validated."""
         return [leg for leg, path in self.there.items() if path.validated and leg in self.wanted]
 
 
@@ -131,7 +130,6 @@ class PathKeeper:
         return {leg: status for leg, status in wanted.items() if leg not in late}
 
     def _wanted(self, now: int) -> Mapping[int, str]:
-        """Return the status of each leg that is to have a path now."""
         at_s = (now - self._begin) / NS_PER_S
         status = {leg: self._plan.status(leg, at_s) for leg in self._plan.legs}
         return {leg: each for leg, each in status.items() if each is not None}

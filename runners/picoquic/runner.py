@@ -173,7 +173,6 @@ class PicoquicRunner(BuiltInQuicRunner):
         return PicoquicOptions.check(transfer.options, f"runner {self.name}")
 
     def _addresses(self, transfer: Transfer) -> tuple[str, ...]:
-        """Return the client's addresses that are used."""
         return transfer.client_addresses if self.multipath else transfer.client_addresses[:1]
 
 

@@ -59,7 +59,6 @@ def main() -> None:
 
 
 def _marked(settings: ServerSettings, sockets: Sockets) -> MarkedSession | None:
-    """Return the server's end of a connection of key frames, or None."""
     workload, marks = settings.workload, sockets.code_points
     dscp = workload.key_frame_dscp if isinstance(workload, Realtime) else None
     if dscp is None:

@@ -143,7 +143,6 @@ class Pipe:
         connection.send_datagram(data)
 
     def _place(self, stream: int) -> tuple[Connection, int]:
-        """Return the connection of a stream, and its number there."""
         if stream < MARKED:
             return self._connection, stream
         assert self._marked is not None  # the workload asks for it

@@ -26,7 +26,7 @@ from minitopo_dc.fields import PathPlan
 from minitopo_dc.picoquic.connection import Connection
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.base import TransferFailed
-from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession, client_of, server_of
+from minitopo_dc.runners.picoquic.ends import ClientSession, ServerSession
 from minitopo_dc.runners.picoquic.runner import (
     TUNNEL_BYTES,
     PicoquicOptions,
@@ -34,7 +34,7 @@ from minitopo_dc.runners.picoquic.runner import (
     congestion_control,
 )
 from minitopo_dc.runners.picoquic.session import Session
-from minitopo_dc.runners.picoquic.virtual import PicoquicPair, connections
+from minitopo_dc.runners.picoquic.virtual import PicoquicPair, connections, sessions
 from minitopo_dc.runners.quic import ANY_DATAGRAM
 from minitopo_dc.runners.virtual import Address, VirtualFlow
 from minitopo_dc.workloads import Measurement
@@ -268,7 +268,9 @@ class TunnelPair(PicoquicPair):
         assert proxy is not None
         assert plan is not None
         addresses = list(flow.client_addresses.values())
-        self._inner = _inner_sessions(flow, options, proxy)
+        # The inner connection's server sees the proxy as its client.
+        inner = connections(flow, options, max_paths=1)
+        self._inner = sessions(flow, inner, PathPlan.whole(1), addresses[:1], clients=[proxy[0]])
         ends = connections(
             flow,
             options,
@@ -322,24 +324,6 @@ class TunnelPair(PicoquicPair):
 
     def _control(self, options: PicoquicOptions) -> str:
         return options.tunnel_congestion_control or self._flow.congestion_control
-
-
-def _inner_sessions(
-    flow: VirtualFlow, options: PicoquicOptions, proxy: Address
-) -> tuple[ClientSession, ServerSession]:
-    """Return the ends of the inner connection, whose server sees the proxy as its client."""
-    client, server = connections(flow, options, max_paths=1)
-    address = next(iter(flow.client_addresses.values()))
-    asking = ClientSession(
-        *(client, PathPlan.whole(1), [address], flow.server_address, flow.begin),
-        make=client_of(flow.workload),
-    )
-    answering = ServerSession(
-        *(server, [proxy[0]], flow.begin),
-        make=server_of(flow.workload),
-        bare=flow.workload.bare_streams,
-    )
-    return asking, answering
 
 
 def make_pair(flow: VirtualFlow) -> PicoquicPair:

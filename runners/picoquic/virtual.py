@@ -22,6 +22,7 @@ from minitopo_dc.runners.picoquic.session import MarkedSession, Session, configu
 from minitopo_dc.runners.quic import server_options
 from minitopo_dc.runners.virtual import (
     NO_CONGESTION,
+    Address,
     Congestion,
     InC,
     Received,
@@ -54,31 +55,14 @@ class PicoquicPair:
     def _sessions(
         self, flow: VirtualFlow, options: PicoquicOptions
     ) -> tuple[ClientSession, ServerSession]:
-        client, server = connections(flow, options)
-        client_marked = server_marked = None
-        if flow.key_frame_address is not None:
-            marked = connections(flow, options)
-            client_marked = MarkedSession(marked[0], flow.key_frame_address)
-            server_marked = MarkedSession(marked[1])
+        ends = connections(flow, options)
+        marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None)
+        if (address := flow.key_frame_address) is not None:
+            client, server = connections(flow, options)
+            marked = MarkedSession(client, address), MarkedSession(server)
         plan, addresses = flow.paths or PathPlan.whole(1), list(flow.client_addresses.values())
-        asking = ClientSession(
-            client,
-            plan,
-            addresses,
-            flow.server_address,
-            flow.begin,
-            make=client_of(flow.workload),
-            marked=client_marked,
-        )
-        answering = ServerSession(
-            server,
-            [address for address, _ in addresses],
-            flow.begin,
-            make=server_of(flow.workload),
-            bare=flow.workload.bare_streams,
-            marked=server_marked,
-        )
-        return asking, answering
+        clients = [address for address, _ in addresses]
+        return sessions(flow, ends, plan, addresses, clients=clients, marked=marked)
 
     def start(self) -> int | None:
         """Begin to connect; return when the client is to be called again (ns)."""
@@ -134,7 +118,6 @@ class PicoquicPair:
             connection.free()
 
     def _count_paths(self) -> None:
-        """Note what each path has carried."""
         self.server.session.finish(self._flow.server_host.now)
 
 
@@ -195,6 +178,32 @@ class EndInC(End[AnySession]):
         """Do as `step` does, with what arrived read already."""
         self.session.connection.has_events = has_events
         return self.step(now, ())
+
+
+def sessions(
+    flow: VirtualFlow,
+    ends: tuple[Connection, Connection],
+    plan: PathPlan,
+    addresses: Sequence[Address],
+    *,
+    clients: Sequence[str],
+    marked: tuple[MarkedSession | None, MarkedSession | None] = (None, None),
+) -> tuple[ClientSession, ServerSession]:
+    """Return what both ends do on their connections; `clients`: the addresses the server sees."""
+    workload = flow.workload
+    return (
+        ClientSession(
+            *(ends[0], plan, addresses, flow.server_address, flow.begin),
+            make=client_of(workload),
+            marked=marked[0],
+        ),
+        ServerSession(
+            *(ends[1], clients, flow.begin),
+            make=server_of(workload),
+            bare=workload.bare_streams,
+            marked=marked[1],
+        ),
+    )
 
 
 def connections(

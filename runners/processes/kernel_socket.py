@@ -18,10 +18,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
+
+from minitopo_dc.runners.addresses import address_family
 
 AVAILABLE_SCHEDULERS = Path("/proc/sys/net/mptcp/available_schedulers")
 IPPROTO_MPTCP = 262
-PROTOCOLS = {"tcp": socket.IPPROTO_TCP, "mptcp": IPPROTO_MPTCP}
+TcpProtocol = Literal["tcp", "mptcp"]
+PROTOCOLS: dict[TcpProtocol, int] = {"tcp": socket.IPPROTO_TCP, "mptcp": IPPROTO_MPTCP}
 SO_PROTOCOL = 38
 SOL_MPTCP = 284
 MPTCP_INFO = 1
@@ -29,23 +33,19 @@ MPTCP_TCPINFO = 2
 MPTCP_SUBFLOW_ADDRS = 3
 MPTCP_INFO_FLAG_FALLBACK = 1
 
-# struct tcp_info, to tcpi_bytes_retrans (Linux 4.19): offsets of what is read here
-TCP_INFO_BYTES = 216
-SND_MSS_OFFSET = 16
-UNACKED_OFFSET = 24  # tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans
-RTT_OFFSET = 68  # tcpi_rtt, tcpi_rttvar, tcpi_snd_ssthresh, tcpi_snd_cwnd
-TOTAL_RETRANS_OFFSET = 100
-BYTES_ACKED_OFFSET = 120  # tcpi_bytes_acked, tcpi_bytes_received, tcpi_segs_out
-MIN_RTT_OFFSET = 148
-BYTES_SENT_OFFSET = 200
+TCP_INFO = struct.Struct("@2B14xI4x4I28x4I16xI16x2QI8xI48x2Q")
+"""struct tcp_info to tcpi_bytes_retrans (Linux 4.19): tcpi_state, tcpi_ca_state; tcpi_snd_mss;
+tcpi_unacked, tcpi_sacked, tcpi_lost, tcpi_retrans; tcpi_rtt, tcpi_rttvar, tcpi_snd_ssthresh,
+tcpi_snd_cwnd; tcpi_total_retrans; tcpi_bytes_acked, tcpi_bytes_received, tcpi_segs_out;
+tcpi_min_rtt; tcpi_bytes_sent, tcpi_bytes_retrans."""
 CA_STATES = ("open", "disorder", "cwr", "recovery", "loss")
-"""enum tcp_ca_state; tcpi_ca_state is the second octet."""
+"""enum tcp_ca_state."""
 INFINITE_SSTHRESH = 0x7FFFFFFF
 """TCP_INFINITE_SSTHRESH of linux/net/tcp.h: no threshold was set yet."""
 NO_MIN_RTT = 0xFFFFFFFF
 """tcpi_min_rtt before the first sample."""
 TCP_ESTABLISHED = 1
-"""linux/net/tcp_states.h; tcpi_state is the first octet."""
+"""linux/net/tcp_states.h."""
 MPTCP_FLAGS_OFFSET = 8
 """struct mptcp_info: mptcpi_flags stands behind six octets and two of padding."""
 # struct mptcp_subflow_data; struct sockaddr_storage, twice in struct mptcp_subflow_addrs
@@ -88,6 +88,15 @@ class Subflow:
         return self.local, self.remote, self.remote_port
 
 
+def tcp_socket(address: str, protocol: TcpProtocol) -> socket.socket:
+    """Return a socket of an address' family that sends small packets at once (TCP_NODELAY)."""
+    family = address_family(address)
+    made = socket.socket(family, socket.SOCK_STREAM, PROTOCOLS[protocol])
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    # As asyncio resolves addresses for protocols that it knows only, MPTCP's is not named to it.
+    return socket.socket(family, socket.SOCK_STREAM, 0, fileno=made.detach())
+
+
 def set_congestion_control(connection: socket.socket, name: str) -> None:
     """Set a socket's congestion control; sockets that a listening one accepts inherit it.
 
@@ -103,14 +112,11 @@ def congestion_control_refusal(name: str) -> str | None:
         try:
             set_congestion_control(probe, name)
         except OSError as error:
-            return f"the kernel refuses {name}: {error.strerror} ({_advice(name, error)})"
+            advice = f"as root: modprobe tcp_{name}"
+            if error.errno == errno.EPERM:
+                advice = "as root, or with it in sysctl net.ipv4.tcp_allowed_congestion_control"
+            return f"the kernel refuses {name}: {error.strerror} ({advice})"
     return None
-
-
-def _advice(name: str, error: OSError) -> str:
-    if error.errno == errno.EPERM:
-        return "as root, or with it in sysctl net.ipv4.tcp_allowed_congestion_control"
-    return f"as root: modprobe tcp_{name}"
 
 
 def mptcp_refusal() -> str | None:
@@ -155,14 +161,14 @@ def subflows(connection: socket.socket, peer: tuple[str, int]) -> list[Subflow]:
         OSError: an MPTCP connection is closed. (A TCP connection's counters outlive it.)
     """
     if is_multipath(connection):
-        infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO_BYTES)
+        infos = _subflow_structures(connection, MPTCP_TCPINFO, TCP_INFO.size)
         pairs = _subflow_structures(connection, MPTCP_SUBFLOW_ADDRS, 2 * SOCKADDR_BYTES)
-        found = (
+        every = (
             subflow(_address(pair)[0], _address(pair[SOCKADDR_BYTES:]), info)
             for info, pair in zip(infos, pairs, strict=True)
         )
-        return [each for each in found if each.remote_port]
-    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+        return [flow for flow in every if flow.remote_port]
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO.size)
     return [subflow(connection.getsockname()[0], peer, info)]
 
 
@@ -208,18 +214,14 @@ def _process_sockets() -> Iterator[socket.socket]:
 
 def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
     """Return the subflow between two addresses that a `struct tcp_info` describes."""
-    (mss,) = struct.unpack_from("@I", info, SND_MSS_OFFSET)
-    unacked, sacked, lost, again = struct.unpack_from("@4I", info, UNACKED_OFFSET)
-    rtt_us, rtt_variation_us, ssthresh, cwnd = struct.unpack_from("@4I", info, RTT_OFFSET)
-    (least_rtt_us,) = struct.unpack_from("@I", info, MIN_RTT_OFFSET)
-    (retransmissions,) = struct.unpack_from("@I", info, TOTAL_RETRANS_OFFSET)
-    acked, received, segments = struct.unpack_from("@2QI", info, BYTES_ACKED_OFFSET)
-    sent, retransmitted = struct.unpack_from("@2Q", info, BYTES_SENT_OFFSET)
+    state, congestion_state, mss, unacked, sacked, lost, again, *others = TCP_INFO.unpack_from(info)
+    rtt_us, rtt_variation_us, ssthresh, cwnd, retransmissions, *others = others
+    acked, received, segments, least_rtt_us, sent, retransmitted = others
     return Subflow(
         local=local,
         remote=remote[0],
         remote_port=remote[1],
-        is_open=info[0] == TCP_ESTABLISHED,
+        is_open=state == TCP_ESTABLISHED,
         bytes_sent=sent,
         bytes_retransmitted=retransmitted,
         retransmissions=retransmissions,
@@ -233,7 +235,7 @@ def subflow(local: str, remote: tuple[str, int], info: bytes) -> Subflow:
         rtt_variation_ms=rtt_variation_us / 1000,
         least_rtt_ms=None if least_rtt_us == NO_MIN_RTT else least_rtt_us / 1000,
         ssthresh_bytes=None if ssthresh >= INFINITE_SSTHRESH else ssthresh * mss,
-        congestion_state=CA_STATES[info[1]],
+        congestion_state=CA_STATES[congestion_state],
     )
 
 

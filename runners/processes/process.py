@@ -196,16 +196,12 @@ def log_tail(log: Path) -> str:
 def age_s(pid: int) -> float:
     """Return how long a process has existed in s, 0 for one that does not."""
     try:
-        fields = _fields(pid)
+        line = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return 0.0
-    # proc(5): starttime, since boot, is field 22.
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
-
-
-def _fields(pid: int) -> list[str]:
-    """Return the fields of proc(5)'s stat from the third on, as the second may hold spaces."""
-    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    # proc(5): starttime, since boot, is field 22; the second one may hold spaces.
+    ticks = int(line.rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
 MEDDLING = re.compile(
@@ -279,7 +275,6 @@ def _lookup(host: Host, command: list[str]) -> dict[str, Any]:
 
 @contextmanager
 def _added(host: Host, kind: list[str], what: list[str]) -> Iterator[None]:
-    """Add a route or a rule for a block."""
     run(host, [*kind, "add", *what])
     try:
         yield

@@ -24,6 +24,8 @@ LAST_MOMENT_S = 1.0
 END_TIMEOUT_S = 15.0
 """hypercorn waits 3 s for open requests; QUIC's draining takes three probe timeouts (RFC 9000,
 10.2), which backed-off timers may make seconds."""
+NOT_IN_TIME = f"did not end within {END_TIMEOUT_S:g} s of the transfer's end"
+UNTIL_SIGNAL = "it is to go on until it gets the runner's stop_signal; None: it ends by itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +71,12 @@ def run_transfers(
 
 
 def _set_up_hosts(jobs: Sequence[Job], hosts: Mapping[str, Host], stack: ExitStack) -> None:
-    """Set up hosts once for all transfers of a kind: the end of one must not affect the others.
-
-    To the client a proxy is the server.
-    """
+    # Once for all transfers of a kind: the end of one must not affect the others.
     done = set()
     for job in jobs:
         kind = (job.runner.name, job.transfer.client_addresses)
         if kind not in done:
-            far = "proxy" if job.transfer.proxy_address else "server"
+            far = "proxy" if job.transfer.proxy_address else "server"  # to the client it is one
             stack.enter_context(job.runner.hosts(job.transfer, hosts[far], hosts["client"]))
             done.add(kind)
 
@@ -88,16 +87,10 @@ def _run_processes(
     """Run all processes of the transfers; return the flows when all have ended."""
     with ExitStack() as stack:
         flows = [_Flow(job, hosts, stack) for job in jobs]
-        for flow in flows:
-            flow.start_server()
-        for flow in flows:
-            flow.wait_ready()
-        for flow in flows:
-            flow.start_proxy()
-        for flow in flows:
-            flow.prepare_client()
-        for flow in flows:
-            flow.wait_prepared()
+        steps = (_Flow.start_server, _Flow.wait_ready, _Flow.start_proxy)
+        for step in (*steps, _Flow.prepare_client, _Flow.wait_prepared):
+            for flow in flows:
+                step(flow)
         begin_ns = time.monotonic_ns()
         on_start()
         for flow in flows:
@@ -115,13 +108,6 @@ def _watch(flows: Sequence[_Flow]) -> None:
             flow.check()
 
 
-def _too_early(runner: Runner, exit_code: int) -> str:
-    """Return what a runner's author can do about a server that ended in order, but too early."""
-    if runner.foreign or exit_code != 0:
-        return ""
-    return " (it is to go on until it gets the runner's stop_signal; None: it ends by itself)"
-
-
 class _Flow:
     """The server and the client of a transfer, and what is between them."""
 
@@ -129,7 +115,7 @@ class _Flow:
     """When what is waited for (the client's end, then the server's) has taken too long."""
 
     def __init__(self, job: Job, hosts: Mapping[str, Host], stack: ExitStack) -> None:
-        self._job = job
+        self._runner, self._transfer, self._name = job.runner, job.transfer, job.name
         self._hosts = hosts
         self._stack = stack
         self._processes: dict[str, Process] = {}
@@ -143,22 +129,32 @@ class _Flow:
 
     @property
     def live(self) -> list[Process]:
-        """Return the processes whose end is not known yet."""
         return [process for process in self._processes.values() if process.exit_code is None]
 
     def start_server(self) -> None:
-        transfer, runner = self._job.transfer, self._job.runner
-        command = runner.server_command(transfer) if runner.has_server else []
-        if command:
-            self._start("server", command, transfer)
+        runner, transfer = self._runner, self._transfer
+        if runner.has_server and (command := runner.server_command(transfer)):
+            self._start("server", command)
+
+    def wait_ready(self) -> None:
+        runner, transfer = self._runner, self._transfer
+        if (server := self._processes.get("server")) is not None:
+            self._wait_for(server, lambda: runner.is_ready(transfer, server.pid))
+
+    def start_proxy(self) -> None:
+        """Start the proxy, if there is one, and wait until it listens."""
+        address, port = self._transfer.proxy_address, self._transfer.port
+        if address is not None:
+            proxy = self._start("proxy", self._runner.proxy_command(self._transfer))
+            self._wait_for(proxy, lambda: is_bound(proxy.pid, "tcp", address, port))
 
     def prepare_client(self) -> None:
         """Start the client if it is one that waits for the signal to connect."""
-        transfer, runner = self._job.transfer, self._job.runner
+        runner, transfer = self._runner, self._transfer
         if runner.client_waits(transfer):
             self._signal = self._stack.enter_context(closing(StartSignal()))
-            command, stdin = runner.client_command(transfer), self._signal.client_end.fileno()
-            self._start("client", command, transfer, stdin=stdin)
+            stdin = self._signal.client_end.fileno()
+            self._start("client", runner.client_command(transfer), stdin=stdin)
 
     def wait_prepared(self) -> None:
         if self._signal is None:
@@ -174,29 +170,22 @@ class _Flow:
 
     def start_client(self, begin_ns: int) -> None:
         """Start the client; times of the legs and of the flow's paths count from `begin_ns`."""
-        transfer = replace(self._job.transfer, begin_ns=begin_ns)
-        self._job = replace(self._job, transfer=transfer)
+        self._transfer = transfer = replace(self._transfer, begin_ns=begin_ns)
         if self._signal is not None:
             self._signal.give(begin_ns)
         else:
-            self._start("client", self._job.runner.client_command(transfer), transfer)
+            self._start("client", self._runner.client_command(transfer))
         self._client_started_ns = time.monotonic_ns()
-        if (command := self._job.runner.paths_command(transfer)) is not None:
-            self._start("paths", command, transfer)
+        if (command := self._runner.paths_command(transfer)) is not None:
+            self._start("paths", command)
         self.deadline = time.monotonic() + transfer.timeout_s
 
-    def wait_ready(self) -> None:
-        runner, transfer = self._job.runner, self._job.transfer
-        if (server := self._processes.get("server")) is not None:
-            self._wait_for(server, lambda: runner.is_ready(transfer, server.pid))
-
-    def start_proxy(self) -> None:
-        """Start the proxy, if there is one, and wait until it listens."""
-        transfer, address = self._job.transfer, self._job.transfer.proxy_address
-        if address is not None:
-            self._start("proxy", self._job.runner.proxy_command(transfer), transfer)
-            proxy = self._processes["proxy"]
-            self._wait_for(proxy, lambda: is_bound(proxy.pid, "tcp", address, transfer.port))
+    def _start(self, role: str, command: list[str], *, stdin: int = DEVNULL) -> Process:
+        files = (getattr(self._transfer, f"{role}_{name}") for name in ("output", "log"))
+        with self._named():
+            process = running(role, self._hosts[role], command, *files, stdin=stdin)
+            self._processes[role] = self._stack.enter_context(process)
+        return self._processes[role]
 
     def _wait_for(self, process: Process, is_ready: Callable[[], bool]) -> None:
         deadline = time.monotonic() + READY_TIMEOUT_S
@@ -210,50 +199,35 @@ class _Flow:
     def check(self) -> None:
         """Go on to the server's end when the client has ended; raise what went wrong."""
         with self._named():
-            if not self._stopping:
-                self._check_client()
-            else:
+            if self._stopping:
                 self._check_server()
-                self._check_paths()
-                self._check_proxy()
+                self._check_helpers()
+            else:
+                self._check_client()
 
     def measure(self) -> Measurement:
-        """Read the outcome of the transfer."""
-        runner, client = self._job.runner, self._processes["client"]
-        transfer = replace(self._job.transfer, client_s=client.seconds)
+        client, transfer = self._processes["client"], self._transfer
         with self._named():
-            measurement = accepted(transfer.workload, runner.read(transfer))
+            outcome = self._runner.read(replace(transfer, client_s=client.seconds))
+            measurement = accepted(transfer.workload, outcome)
         times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
         started_ns = measurement.started_ns or self._client_started_ns
         assert transfer.begin_ns is not None  # the client was started
         times["started_s"] = (started_ns - transfer.begin_ns) / NS_PER_S
         return replace(measurement, details={**measurement.details, **times})
 
-    def _start(
-        self, role: str, command: list[str], transfer: Transfer, *, stdin: int = DEVNULL
-    ) -> None:
-        files = {
-            "server": (transfer.server_output, transfer.server_log),
-            "client": (transfer.client_output, transfer.client_log),
-            "paths": (transfer.paths_output, transfer.paths_log),
-            "proxy": (transfer.proxy_output, transfer.proxy_log),
-        }
-        with self._named():
-            process = running(role, self._hosts[role], command, *files[role], stdin=stdin)
-            self._processes[role] = self._stack.enter_context(process)
-
     def _check_client(self) -> None:
         """Check the client, and blame a server that ended before it for the failure."""
-        runner, transfer = self._job.runner, self._job.transfer
+        runner, transfer = self._runner, self._transfer
         server, client = self._processes.get("server"), self._processes["client"]
         failed = client.exit_code not in (None, *runner.client_exit_codes(transfer))
         if server is not None and server.exit_code is None and failed:
             wait_any([server], LAST_MOMENT_S)
-        ended = None if server is None else server.exit_code
-        if server is not None and ended is not None and not runner.server_may_end(ended):
-            raise server.failure(f"during the transfer{_too_early(runner, ended)}")
-        self._check_paths()
-        self._check_proxy()
+        code = None if server is None else server.exit_code
+        if server is not None and code is not None and not runner.server_may_end(code):
+            advice = "" if runner.foreign or code else f" ({UNTIL_SIGNAL})"
+            raise server.failure(f"during the transfer{advice}")
+        self._check_helpers()
         if client.exit_code is None:
             if time.monotonic() >= self.deadline:
                 raise client.failure(f"did not finish within {transfer.timeout_s:g} s")
@@ -265,40 +239,35 @@ class _Flow:
         if (paths := self._processes.get("paths")) is not None:
             paths.send(signal.SIGTERM)
         self._stopping = True
-        patience = KILL_AFTER_S if runner.foreign else END_TIMEOUT_S
-        self.deadline = time.monotonic() + patience
+        self.deadline = time.monotonic() + (KILL_AFTER_S if runner.foreign else END_TIMEOUT_S)
         self._check_server()
 
-    def _check_paths(self) -> None:
-        """Check that the paths' program ended only when it had no changes left or was told to."""
-        paths = self._processes.get("paths")
-        if paths is not None and paths.exit_code not in (None, 0, -signal.SIGTERM):
-            raise paths.failure("")
+    def _check_helpers(self) -> None:
+        """Check that the paths' program, which may be stopped, and the proxy ended in order.
 
-    def _check_proxy(self) -> None:
-        """Check that the proxy ended only with its connection, and soon after the transfer."""
+        The proxy ends with its connection, soon after the transfer.
+        """
+        for role, codes in (("paths", (None, 0, -signal.SIGTERM)), ("proxy", (None, 0))):
+            helper = self._processes.get(role)
+            if helper is not None and helper.exit_code not in codes:
+                raise helper.failure("")
         proxy = self._processes.get("proxy")
-        if proxy is not None and proxy.exit_code not in (None, 0):
-            raise proxy.failure("")
-        late = self._stopping and time.monotonic() > self.deadline
-        if proxy is not None and proxy.exit_code is None and late:
-            raise proxy.failure(f"did not end within {END_TIMEOUT_S:g} s of the transfer's end")
+        is_late = self._stopping and time.monotonic() > self.deadline
+        if proxy is not None and proxy.exit_code is None and is_late:
+            raise proxy.failure(NOT_IN_TIME)
 
     def _check_server(self) -> None:
-        server, runner = self._processes.get("server"), self._job.runner
+        server, runner = self._processes.get("server"), self._runner
         if server is None:
             return
-        if server.exit_code is None:
-            if time.monotonic() < self.deadline:
-                return
+        if server.exit_code is not None:
+            if not runner.foreign and server.exit_code not in runner.server_exit_codes:
+                raise server.failure("after the transfer")
+        elif time.monotonic() >= self.deadline:
             if not runner.foreign:
-                raise server.failure(
-                    f"did not end within {END_TIMEOUT_S:g} s of the transfer's end"
-                )
+                raise server.failure(NOT_IN_TIME)
             server.send(signal.SIGKILL)
             self.deadline = time.monotonic() + END_TIMEOUT_S
-        elif not runner.foreign and server.exit_code not in runner.server_exit_codes:
-            raise server.failure("after the transfer")
 
     @contextmanager
     def _named(self) -> Iterator[None]:
@@ -306,6 +275,6 @@ class _Flow:
         try:
             yield
         except TransferFailed as failure:
-            if not self._job.name:
+            if not self._name:
                 raise
-            raise TransferFailed(f"{self._job.name}: {failure}") from failure
+            raise TransferFailed(f"{self._name}: {failure}") from failure

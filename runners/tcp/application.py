@@ -6,9 +6,11 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import Any
 
+from minitopo_dc.runners.tcp.watch import Watch
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads.exchange import Answers, Content, ContentServer, Request, Server
 
@@ -22,10 +24,15 @@ Peer = tuple[str, int]
 class Application:
     """ASGI 3 application: what a server's end makes of the requests of each connection."""
 
-    def __init__(self, make_server: Callable[[Answers], Server] = ContentServer) -> None:
-        """Take what makes the server's end of a connection."""
-        self._make_server = make_server
+    def __init__(
+        self,
+        make_server: Callable[[Answers], Server] = ContentServer,
+        watch: Callable[[Peer], Watch] | None = None,
+    ) -> None:
+        """Take what makes the server's end of a connection, and what watches one, if anything."""
+        self._make_server, self._watch = make_server, watch
         self._connections: dict[Peer, _Connection] = {}
+        self._watching: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request, as ASGI 3 asks for."""
@@ -34,20 +41,27 @@ class Application:
             return
         peer = tuple(scope["client"])
         if peer not in self._connections:
-            self._connections[peer] = _Connection(self._make_server)
+            self._begin(peer)
+        connection = self._connections[peer]
         request = Request(scope["method"], scope["path"], dict(scope["headers"]))
-        await self._connections[peer].serve(request, receive, send)
+        with nullcontext() if connection.watch is None else connection.watch.request():
+            await connection.serve(request, receive, send)
 
-    def forget(self, peer: Peer) -> None:
-        """Note that a connection has ended."""
-        if peer in self._connections:
-            self._connections.pop(peer).close()
+    def _begin(self, peer: Peer) -> None:
+        watch = None if self._watch is None else self._watch(peer)
+        self._connections[peer] = _Connection(self._make_server, watch)
+        if watch is not None:
+            task = asyncio.create_task(watch.run())
+            self._watching.add(task)
+            task.add_done_callback(self._watching.discard)
+            task.add_done_callback(lambda _: self._connections.pop(peer).close())
 
 
 class _Connection:
     """A connection, whose server's answers (`Answers`) wait here to be sent."""
 
-    def __init__(self, make_server: Callable[[Answers], Server]) -> None:
+    def __init__(self, make_server: Callable[[Answers], Server], watch: Watch | None) -> None:
+        self.watch = watch
         self._answers: dict[int, asyncio.Queue[Content | HTTPStatus | bytes | None]] = {}
         """By request: content, a status, or pieces and at last None."""
         self._count = 0
@@ -55,15 +69,12 @@ class _Connection:
         self._server = make_server(self)
 
     def answer(self, stream: int, answer: Content | HTTPStatus) -> None:
-        """Answer a request with content, or with a status alone."""
         self._answers[stream].put_nowait(answer)
 
     def begin(self, stream: int) -> None:
-        """Begin an answer whose content `write` gives piece by piece."""
         self._answers[stream].put_nowait(b"")
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
-        """Send the next piece of an answer, unless its client has gone."""
         if stream in self._answers:
             self._answers[stream].put_nowait(data)
             if end:
@@ -93,7 +104,6 @@ class _Connection:
             del self._answers[stream]
 
     def close(self) -> None:
-        """Let nothing be due any more."""
         if self._timer is not None:
             self._timer.cancel()
 

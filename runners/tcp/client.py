@@ -7,20 +7,20 @@ all the same.
 from __future__ import annotations
 
 import asyncio
-import errno
 import gc
 import json
-import os
 import selectors
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from asyncio.staggered import staggered_race
+from collections.abc import Awaitable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
-from minitopo_dc.runners.addresses import SERVER_NAME, address_family, socket_address
-from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.addresses import SERVER_NAME, socket_address
+from minitopo_dc.runners.processes.kernel_socket import set_congestion_control, tcp_socket
 from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.tcp.http2 import Http2Client
 from minitopo_dc.runners.tcp.settings import ClientSettings
@@ -99,68 +99,54 @@ def run(
 ) -> None:
     """Connect, do what the client is for, close; errors go to the client's outcome."""
     client.connecting()
-    deadline = time.monotonic() + CONNECT_S
     try:
-        connection = quickest(attempts, delay_s, server, deadline)
         with asyncio.Runner(loop_factory=_precise_loop) as runner:
-            left_s = max(0.001, deadline - time.monotonic())
-            runner.run(_exchange(client, connection, context, left_s))
+            runner.run(_exchange(client, quickest(attempts, delay_s, server), context))
     except OSError as error:
         client.lost(_words(error))
 
 
-def quickest(
-    attempts: Sequence[socket.socket], delay_s: float, server: Server, deadline: float
+async def quickest(
+    attempts: Sequence[socket.socket], delay_s: float, server: Server
 ) -> socket.socket:
     """Connect one socket after the other, and return the first that is ready (RFC 8305, section 5).
-
-    asyncio's connect would refuse a protocol that is neither TCP nor UDP.
 
     Args:
         attempts: the sockets, bound; those that are not returned are closed.
         delay_s: between two attempts; the next one follows a failed one at once.
         server: where to connect to.
-        deadline: of all attempts, on the monotonic clock (s).
 
     Raises:
-        OSError: all have failed, or the time was over.
+        OSError: all have failed.
     """
-    waiting, error, next_s = list(attempts), 0, time.monotonic()
-    with selectors.DefaultSelector() as begun:
-        while waiting or begun.get_map():
-            now = time.monotonic()
-            if now >= deadline:
-                raise TimeoutError("timed out")
-            if waiting and now >= next_s:
-                attempt, next_s = waiting.pop(0), now + delay_s
-                attempt.setblocking(False)
-                error = attempt.connect_ex(server)
-                if error not in (0, errno.EINPROGRESS):
-                    next_s = now
-                    continue
-                begun.register(attempt, selectors.EVENT_WRITE, attempt)
-            for key, _ in begun.select(min(next_s if waiting else deadline, deadline) - now):
-                attempt = key.data
-                error = attempt.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-                if not error:
-                    for other in attempts:
-                        if other is not attempt:
-                            other.close()
-                    return attempt
-                begun.unregister(attempt)
-                next_s = now
-    raise OSError(error, os.strerror(error))
+
+    async def connect(attempt: socket.socket) -> socket.socket:
+        attempt.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(attempt, server)
+        return attempt
+
+    ready: socket.socket | None
+    ready, _, errors = await staggered_race([partial(connect, one) for one in attempts], delay_s)
+    for attempt in attempts:
+        if attempt is not ready:
+            attempt.close()
+    if ready is None:
+        raise errors[-1] or OSError("nothing is connected")
+    return ready
 
 
 async def _exchange(
-    client: Http2Client, connection: socket.socket, context: ssl.SSLContext, patience_s: float
+    client: Http2Client, connecting: Awaitable[socket.socket], context: ssl.SSLContext
 ) -> None:
+    deadline = time.monotonic() + CONNECT_S
+    async with asyncio.timeout(CONNECT_S):
+        connection = await connecting
     _, protocol = await asyncio.get_running_loop().create_connection(
         lambda: ClientProtocol(client),
         sock=connection,
         ssl=context,
         server_hostname=SERVER_NAME,
-        ssl_handshake_timeout=patience_s,
+        ssl_handshake_timeout=max(0.001, deadline - time.monotonic()),
         ssl_shutdown_timeout=CLOSE_S,
     )
     await protocol.ended.wait()
@@ -181,7 +167,7 @@ def main() -> None:
     client = Http2Client(settings.workload)
     gc.freeze()  # what was imported is never garbage: full collections need not visit it
     with ExitStack() as stack:
-        attempts = [stack.enter_context(_socket(settings, each)) for each in settings.bind]
+        attempts = [stack.enter_context(_socket(settings, address)) for address in settings.bind]
         server = socket_address(settings.address, settings.port)
         context = _context(settings.certificate, settings.tls)
         wait_for_start()
@@ -191,10 +177,7 @@ def main() -> None:
 
 
 def _socket(settings: ClientSettings, address: str) -> socket.socket:
-    """Return a socket that will connect from an address."""
-    protocol = PROTOCOLS[settings.protocol]
-    made = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    made = tcp_socket(address, settings.protocol)
     if settings.congestion_control is not None:
         set_congestion_control(made, settings.congestion_control)
     made.bind((address, 0))

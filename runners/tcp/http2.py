@@ -23,7 +23,7 @@ from h2.events import (
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 
-from minitopo_dc.runners.addresses import SERVER_NAME
+from minitopo_dc.runners.addresses import request_headers
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Workload
 from minitopo_dc.workloads.exchange import WrongAnswer
@@ -72,17 +72,10 @@ class Http2Client:
     ) -> int:
         """Ask for something; return the request's number."""
         number, self._count = self._count, self._count + 1
-        headers = [
-            (b":method", method.encode()),
-            (b":scheme", b"https"),
-            (b":authority", SERVER_NAME.encode()),
-            (b":path", path.encode()),
-        ]
         size = length if body is None else len(body)
         if size is not None:
-            headers.append((b"content-length", str(size).encode()))
             self._bodies[number] = _Body(memoryview(body or b""), is_whole=body is not None)
-        self._unopened.append((number, headers))
+        self._unopened.append((number, request_headers(method, path, size)))
         return number
 
     def write(self, stream: int, data: bytes, *, end: bool = False) -> None:
@@ -167,7 +160,6 @@ class Http2Client:
             self.client.reset(self._closed(event.stream_id), now)
 
     def _closed(self, stream: int) -> int:
-        """Forget a request that has ended; return its number."""
         number = self._opened.pop(stream)
         self._bodies.pop(number, None)
         del self._streams[number]

@@ -21,7 +21,7 @@ from minitopo_dc.runners.base import (
 )
 from minitopo_dc.runners.guest_programs import ProgramsFlow
 from minitopo_dc.runners.options import Options
-from minitopo_dc.runners.processes.kernel_socket import congestion_control_refusal
+from minitopo_dc.runners.processes.kernel_socket import TcpProtocol, congestion_control_refusal
 from minitopo_dc.runners.processes.process import last_json
 from minitopo_dc.runners.programs import Tool, not_installed
 from minitopo_dc.runners.tcp.info import FILE as TCP_INFO
@@ -116,7 +116,7 @@ class TcpRunner(KernelTcpRunner):
     packages: ClassVar[tuple[str, ...]] = ("h2", "hypercorn")
     options_type: ClassVar[type[TlsOptions]] = TcpOptions
     essential: ClassVar[bool] = True
-    protocol: ClassVar[Literal["tcp", "mptcp"]] = "tcp"
+    protocol: ClassVar[TcpProtocol] = "tcp"
     server_exit_codes: ClassVar[frozenset[int]] = frozenset({0})
 
     def missing(self) -> str | None:

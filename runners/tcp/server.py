@@ -13,6 +13,7 @@ import socket
 import ssl
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,16 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config
 from hypercorn.protocol.h2 import H2Protocol
 
-from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS, set_congestion_control
+from minitopo_dc.runners.processes.kernel_socket import (
+    TcpProtocol,
+    set_congestion_control,
+    tcp_socket,
+)
 from minitopo_dc.runners.tcp.application import Application
 from minitopo_dc.runners.tcp.http2 import FIRST_WINDOW_BYTES, WINDOW_BYTES
 from minitopo_dc.runners.tcp.info import TcpInfoFile
 from minitopo_dc.runners.tcp.settings import ServerSettings
-from minitopo_dc.runners.tcp.watch import ReportingApplication
+from minitopo_dc.runners.tcp.watch import Watch
 
 # For how long a connection may lie idle, and how many requests may be open on it: as with aioquic
 # (its idle timeout and its first limit of streams).
@@ -39,16 +43,15 @@ CLOSE_S = 3.0
 
 
 def listen(
-    address: str, port: int, protocol: int, algorithm: str, mss_bytes: int | None = None
+    address: str, port: int, protocol: TcpProtocol, algorithm: str, mss_bytes: int | None = None
 ) -> socket.socket:
     """Return a listening socket whose accepted sockets use the congestion control `algorithm`.
 
     They send no larger segments than `mss_bytes`.
     """
-    listener = socket.socket(address_family(address), socket.SOCK_STREAM, protocol)
+    # Accepted sockets inherit TCP_NODELAY; asyncio sets it for TCP only, not for MPTCP.
+    listener = tcp_socket(address, protocol)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    # Accepted sockets inherit this; asyncio sets it for TCP only, and MPTCP is to be the same.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     set_congestion_control(listener, algorithm)
     if mss_bytes is not None:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, mss_bytes)
@@ -85,17 +88,19 @@ class _Loop(asyncio.SelectorEventLoop):
 def main() -> None:
     """Serve requests until SIGTERM or SIGINT."""
     settings = ServerSettings.given()
-    kind, algorithm = PROTOCOLS[settings.protocol], settings.congestion_control
-    listener = listen(settings.address, settings.port, kind, algorithm, settings.mss_bytes)
+    listener = listen(
+        *(settings.address, settings.port, settings.protocol),
+        *(settings.congestion_control, settings.mss_bytes),
+    )
     if "uplink" in settings.workload.loads:
         protocol.H2Protocol = _WideProtocol  # type: ignore[attr-defined]
     with TcpInfoFile(settings.tcp_info) if settings.tcp_info else nullcontext() as info:
-        application = ReportingApplication(Application(settings.workload.make_server), info=info)
+        application = Application(settings.workload.make_server, partial(Watch, info=info))
         serve_requests(listener, application, settings.certificate, settings.key)
 
 
 def serve_requests(
-    listener: socket.socket, application: ReportingApplication, certificate: Path, key: Path
+    listener: socket.socket, application: Application, certificate: Path, key: Path
 ) -> None:
     """Answer requests on a listening socket until SIGTERM or SIGINT."""
     config = _configuration(listener, certificate, key)

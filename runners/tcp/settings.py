@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+from minitopo_dc.runners.processes.kernel_socket import TcpProtocol
 from minitopo_dc.runners.programs import ProgramSettings
 from minitopo_dc.workloads import WorkloadField
 
@@ -16,7 +17,7 @@ class ServerSettings(ProgramSettings):
 
     address: str
     port: int
-    protocol: Literal["tcp", "mptcp"]
+    protocol: TcpProtocol
     certificate: Path
     key: Path
     congestion_control: str
@@ -38,7 +39,7 @@ class ClientSettings(ProgramSettings):
     """The client's addresses, from which it tries to connect one after the other."""
     attempt_delay_s: float = 0
     """Between two attempts."""
-    protocol: Literal["tcp", "mptcp"]
+    protocol: TcpProtocol
     certificate: Path
     tls: TlsVersion
     congestion_control: str | None

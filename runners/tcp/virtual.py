@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from minitopo_dc.linux_guest.orders import Orders, Shape, Traffic
-from minitopo_dc.runners.base import Transfer, TransferFailed
+from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.guest_programs import Changes, guest_transfer
 from minitopo_dc.runners.processes.kernel_socket import Subflow
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SAMPLE_NS, AgentSamples, TcpInfoFile
@@ -25,6 +24,9 @@ from minitopo_dc.workloads import Download, Measurement, RequestResponse, Worklo
 from minitopo_dc.workloads.content import BLOCK
 from minitopo_dc.workloads.path_reports import PathSample
 from minitopo_dc.workloads.request_response import RequestsOutcome
+
+if TYPE_CHECKING:  # which makes the flows
+    from minitopo_dc.runners.tcp.runner import TcpRunner
 
 # Bytes, as counted on the real clock (`bytes_sent` and `bytes_received` of one connection) and in
 # handshakes of Python's ssl with OpenSSL 3.0 and the servers' certificate.
@@ -53,33 +55,13 @@ def is_of_agent(workload: Workload) -> bool:
     return type(workload).make_client in clients
 
 
-class TcpApplication(Protocol):
-    """A runner's answers about its transfers."""
-
-    protocol: ClassVar[Literal["tcp", "mptcp"]]
-
-    def tls(self, transfer: Transfer) -> TlsVersion:
-        """Return the version of TLS that was asked for."""
-
-    def tcp_info(self, transfer: Transfer) -> Path | None:
-        """Return where to write `tcp-info.csv`, None for nowhere."""
-
-    def mss_bytes(self, transfer: Transfer) -> int | None:
-        """Return the largest segment that the server may send; None: as the link allows."""
-
-    def measured(
-        self, transfer: Transfer, client: dict[str, Any], connection: dict[str, Any] | None
-    ) -> Measurement:
-        """Return the outcome of both ends' reports."""
-
-
 class TcpFlow:
     """Both ends of a flow in one guest: their orders, and what the agent reports."""
 
     endpoints: Changes | None = None
     """Of MPTCP."""
 
-    def __init__(self, runner: TcpApplication, facts: FlowFacts) -> None:
+    def __init__(self, runner: TcpRunner, facts: FlowFacts) -> None:
         self._runner = runner
         self._facts = facts
         self.transfer = guest_transfer(facts)
@@ -131,7 +113,11 @@ class TcpFlow:
             self._moments[kind], *count = map(int, rest.split())
             self._bytes = sum(count, self._bytes)
         elif kind in ("subflow", "sample"):
-            self._note_sample(self.samples.take(kind, rest))
+            moment = self.samples.take(kind, rest)
+            if moment is not None:  # all subflows of it have been reported
+                self._last = next(iter(self.samples.latest), self._last)
+                if self._info is not None:
+                    self._info.write(moment, self.samples.latest)
         elif kind in ("sent", "answered"):
             self._note_request(kind, *map(int, rest.split()))
         elif kind == "begin":
@@ -184,15 +170,6 @@ class TcpFlow:
         """Return a time in s since time zero of the legs, when the client began to connect."""
         return (moment - self._facts.begin) / NS_PER_S
 
-    def _note_sample(self, moment: int | None) -> None:
-        """Note that all subflows of a moment have been reported; None: not all."""
-        if moment is None:
-            return
-        seen = self.samples.latest
-        self._last = seen[0] if seen else self._last
-        if self._info is not None:
-            self._info.write(moment, seen)
-
     def _note_request(self, kind: str, number: int, moment: int) -> None:
         if kind == "sent":
             self._requests.append((self.since_begin(moment), None))
@@ -219,7 +196,6 @@ class TcpFlow:
         return {"bytes": self._bytes, **times, **started}
 
     def _requests_report(self) -> dict[str, Any]:
-        """Return a report of requests as their client makes it."""
         handshake = self._moments.get("handshake")
         return asdict(
             RequestsOutcome(

@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from minitopo_dc.runners.processes.kernel_socket import (
@@ -18,7 +18,6 @@ from minitopo_dc.runners.processes.kernel_socket import (
     socket_with_peer,
     subflows,
 )
-from minitopo_dc.runners.tcp.application import Application, Message, Receive, Send
 from minitopo_dc.runners.tcp.info import INTERVAL_S, SubflowHistory, TcpInfoFile
 
 SAMPLE_S = 0.1
@@ -26,56 +25,19 @@ DELIVERY_S = 0.01
 """How often to look whether the last bytes were acknowledged. It delays nothing but the report."""
 
 
-class ReportingApplication:
-    """An application, and a report of each connection by which requests come."""
+class Watch:
+    """Reads the kernel's view of one connection while it lasts."""
 
-    def __init__(self, inner: Application, *, info: TcpInfoFile | None = None) -> None:
-        """Take the application, and the file of the connections' samples or None."""
-        self._inner = inner
-        self._info = info
-        self._watches: dict[tuple[str, int], Watch] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Answer a request of ASGI 3, and watch its connection.
+    def __init__(self, peer: tuple[str, int], info: TcpInfoFile | None = None) -> None:
+        """Take the client's address, and the file of the connections' samples or None.
 
         Raises:
             RuntimeError: the client's connection has gone already.
         """
-        if scope["type"] != "http":
-            await self._inner(scope, receive, send)
-            return
-        with self._watch(tuple(scope["client"])).request():
-            await self._inner(scope, receive, send)
-
-    def _watch(self, peer: tuple[str, int]) -> Watch:
-        if peer not in self._watches:
-            connection = socket_with_peer(peer)
-            if connection is None:
-                raise RuntimeError(f"no socket of this process is connected to {peer}")
-            self._watches[peer] = Watch(connection, self._info)
-            task = asyncio.create_task(self._report(peer, connection))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        return self._watches[peer]
-
-    async def _report(self, peer: tuple[str, int], connection: socket.socket) -> None:
-        """Print the report at the connection's end, or at the server's if that comes first."""
-        watch = self._watches[peer]
-        with closing(connection):
-            try:
-                await watch.run()
-            finally:
-                del self._watches[peer]
-                self._inner.forget(peer)
-                print(json.dumps(watch.report), flush=True)  # noqa: T201
-
-
-class Watch:
-    """Reads the kernel's view of one connection while it lasts."""
-
-    def __init__(self, connection: socket.socket, info: TcpInfoFile | None = None) -> None:
-        self._peer = connection.getpeername()[:2]
+        connection = socket_with_peer(peer)
+        if connection is None:
+            raise RuntimeError(f"no socket of this process is connected to {peer}")
+        self._peer = peer
         self._connection = connection
         self._info = info
         self._interval_s = SAMPLE_S if info is None else INTERVAL_S
@@ -84,11 +46,6 @@ class Watch:
         self._open_requests = 0
         self._answered = asyncio.Event()
         self.sample()
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """Return what was seen last, for JSON."""
-        return {**self._kind, "subflows": self._history.report()}
 
     @contextmanager
     def request(self) -> Iterator[None]:
@@ -116,7 +73,10 @@ class Watch:
             self._info.write(now_ns, current)
 
     async def run(self) -> None:
-        """Sample until the client closes the connection, often while last bytes are awaited."""
+        """Sample until the client closes the connection, often while last bytes are awaited.
+
+        At its end, or at the server's if that comes first, print the report.
+        """
         try:
             while not is_closed_by_peer(self._connection):
                 self.sample()
@@ -124,6 +84,9 @@ class Watch:
                 await self._pause(DELIVERY_S if delivering else self._interval_s)
         finally:
             self.sample()
+            self._connection.close()
+            report = {**self._kind, "subflows": self._history.report()}
+            print(json.dumps(report), flush=True)  # noqa: T201
 
     async def _pause(self, seconds: float) -> None:
         """Wait for `seconds`, or until the last open request is answered."""
@@ -134,11 +97,6 @@ class Watch:
 
 
 def _kind(connection: socket.socket) -> dict[str, Any]:
-    """Return whether a connection is multipath, and its congestion control.
-
-    Raises:
-        OSError: it is closed.
-    """
     return {
         "multipath": is_multipath(connection),
         "congestion_control": congestion_control(connection),

@@ -2,63 +2,29 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.x509.oid import NameOID
 
 from minitopo_dc.picoquic.configuration import Configuration
 from minitopo_dc.picoquic.connection import seed
-from tests.picoquic.pair import Files, Network, Pair
+from minitopo_dc.runners.addresses import SERVER_NAME
+from minitopo_dc.runners.certificate import Certificate, write_files
+from tests.picoquic.pair import Network, Pair
 
-SERVER_NAME = "server.test"
 MakePair = Callable[..., Pair]
 
 
 @pytest.fixture(scope="session")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+def files(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """What the server has, and the client trusts."""
-    return make_files(tmp_path_factory.mktemp("certificate"))
-
-
-def make_files(directory: Path) -> Files:
-    """An Ed25519 certificate: its signatures have one length."""
-    key = Ed25519PrivateKey.generate()
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, SERVER_NAME)])
-    now = datetime.datetime.now(datetime.UTC)
-    names = x509.SubjectAlternativeName([x509.DNSName(SERVER_NAME)])
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(names, critical=False)
-        .sign(key, None)
-    )
-    made = Files(directory / "certificate.pem", directory / "key.pem")
-    made.certificate.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-    made.key.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return made
+    return write_files(tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture(scope="session")
-def make_pair(files: Files) -> MakePair:
+def make_pair(files: Certificate) -> MakePair:
     """Makes pairs: `with make_pair(network, max_paths=2, seed_value=1, ...) as pair:`."""
 
     def make(network: Network | None = None, *, seed_value: int = 1, **fields: Any) -> Pair:
@@ -68,7 +34,7 @@ def make_pair(files: Files) -> MakePair:
     return make
 
 
-def configurations(files: Files, **fields: Any) -> tuple[Configuration, Configuration]:
+def configurations(files: Certificate, **fields: Any) -> tuple[Configuration, Configuration]:
     """A client's and a server's."""
     server = Configuration(
         is_client=False,

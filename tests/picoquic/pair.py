@@ -8,7 +8,6 @@ import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Self
 
 from minitopo_dc.picoquic.configuration import Configuration
@@ -195,11 +194,3 @@ class Pair:
     def __exit__(self, *_: object) -> None:
         self.client.connection.free()
         self.server.connection.free()
-
-
-@dataclass(frozen=True)
-class Files:
-    """A certificate of the server and its key, PEM."""
-
-    certificate: Path
-    key: Path

@@ -198,7 +198,5 @@ def test_in_a_checkout_whose_cache_is_root_s_the_user_s_own_is_used(
 def test_a_compiler_that_lacks_the_instructions_of_fusion_goes_without(
     flags: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        library, "FUSION", flags
-    )  # without them AES intrinsics do not compile either
+    monkeypatch.setattr(library, "FUSION", flags)  # without them AES intrinsics do not, either
     assert not library.can_compile_fusion(tmp_path)

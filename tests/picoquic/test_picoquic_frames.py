@@ -8,14 +8,15 @@ import pytest
 
 from minitopo_dc.picoquic.connection import PicoquicError
 from minitopo_dc.picoquic.events import DatagramFrame, StreamReset
+from minitopo_dc.runners.certificate import Certificate
 from tests.picoquic.conftest import MakePair, configurations
 from tests.picoquic.extension import needs_picoquic
-from tests.picoquic.pair import Files, Network, Pair, content
+from tests.picoquic.pair import Network, Pair, content
 
 pytestmark = needs_picoquic
 
 
-def pair_with_datagrams(files: Files, network: Network | None = None) -> Pair:
+def pair_with_datagrams(files: Certificate, network: Network | None = None) -> Pair:
     """Only the client asks for DATAGRAM frames: a server follows it."""
     client, server = configurations(files)
     return Pair(replace(client, datagram_frame=65_535), server, network or Network())
@@ -25,7 +26,7 @@ def datagrams(events: list[object]) -> list[bytes]:
     return [event.data for event in events if isinstance(event, DatagramFrame)]
 
 
-def test_datagram_frames_go_both_ways(files: Files) -> None:
+def test_datagram_frames_go_both_ways(files: Certificate) -> None:
     with pair_with_datagrams(files) as pair:
         pair.connected()
         pair.client.connection.send_datagram(b"up")
@@ -36,7 +37,7 @@ def test_datagram_frames_go_both_ways(files: Files) -> None:
         assert datagrams(list(pair.client.events)) == [content(1100)]
 
 
-def test_a_lost_datagram_frame_is_not_sent_again(files: Files) -> None:
+def test_a_lost_datagram_frame_is_not_sent_again(files: Certificate) -> None:
     with pair_with_datagrams(files, Network(loss=0.3, seed=3)) as pair:
         pair.connected()
         for number in range(40):
@@ -49,14 +50,13 @@ def test_a_lost_datagram_frame_is_not_sent_again(files: Files) -> None:
         assert len(set(came)) == len(came)
 
 
-def test_without_the_peers_consent_a_datagram_frame_is_refused(make_pair: MakePair) -> None:
+def test_a_datagram_frame_without_the_peer_s_consent_or_too_large_for_a_packet_is_refused(
+    files: Certificate, make_pair: MakePair
+) -> None:
     with make_pair() as pair:
         pair.connected()
         with pytest.raises(PicoquicError, match="queue_datagram_frame"):
             pair.server.connection.send_datagram(b"small")
-
-
-def test_a_datagram_frame_that_fits_into_no_packet_is_refused(files: Files) -> None:
     with pair_with_datagrams(files) as pair:
         pair.connected()
         pair.client.connection.send_datagram(content(1150))

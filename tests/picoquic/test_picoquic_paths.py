@@ -37,8 +37,8 @@ def by_address(pair: Pair) -> dict[str, PathStatistics]:
 def test_multipath_is_negotiated(make_pair: MakePair) -> None:
     with make_pair(max_paths=2) as pair:
         pair.connected()
-        assert Ready(multipath=True, version=1, congestion_control="newreno") in pair.client.events
-        assert Ready(multipath=True, version=1, congestion_control="newreno") in pair.server.events
+        for end in (pair.client, pair.server):
+            assert Ready(multipath=True, version=1, congestion_control="newreno") in end.events
 
 
 @pytest.mark.parametrize("legs", [2, 3, 4, 8])
@@ -140,29 +140,28 @@ def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None
         assert dark.cwnd_bytes < 10_000
 
 
-def test_without_multipath_no_path_is_opened(make_pair: MakePair) -> None:
-    with make_pair(max_paths=1) as pair:
-        pair.connected()
-        with pytest.raises(PicoquicError, match="probe_new_path"):
-            pair.client.connection.open_path(CLIENTS[1], SERVER, pair.now)
-        assert pair.wait_for(pair.get(1000)) == content(1000)
-        assert [path.local for path in pair.client.connection.paths()] == [CLIENTS[0]]
-
-
-def test_before_the_handshake_is_over_no_path_is_opened(make_pair: MakePair) -> None:
-    with make_pair(max_paths=2) as pair:
-        with pytest.raises(PicoquicError, match="probe_new_path"):
-            pair.client.connection.open_path(CLIENTS[1], SERVER, pair.now)
+@pytest.mark.parametrize(
+    ("paths", "connects_first", "call"),
+    [
+        (1, True, "probe_new_path"),  # no multipath
+        (2, False, "probe_new_path"),
+        (2, True, "abandon_path"),  # the last one
+    ],
+)
+def test_what_cannot_be_done_to_paths_is_refused_and_changes_nothing(
+    make_pair: MakePair, paths: int, call: str, *, connects_first: bool
+) -> None:
+    with make_pair(max_paths=paths) as pair:
+        if connects_first:
+            pair.connected()
+        client = pair.client.connection
+        with pytest.raises(PicoquicError, match=call):
+            if call == "abandon_path":
+                client.abandon_path(0, pair.now)
+            else:
+                client.open_path(CLIENTS[1], SERVER, pair.now)
         assert pair.wait_for(pair.connected().get(1000)) == content(1000)
         assert [path.local for path in pair.client.connection.paths()] == [CLIENTS[0]]
-
-
-def test_the_last_path_is_not_given_up(make_pair: MakePair) -> None:
-    with make_pair(max_paths=2) as pair:
-        pair.connected()
-        with pytest.raises(PicoquicError, match="abandon_path"):
-            pair.client.connection.abandon_path(0, pair.now)
-        assert pair.wait_for(pair.get(1000)) == content(1000)
 
 
 def test_a_path_that_is_not_there_is_refused(make_pair: MakePair) -> None:

@@ -3,58 +3,37 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 import pytest
 
 from minitopo_dc.runners.base import Host, Runner, Transfer
 from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.runners.mptcp.endpoints import LocalHost
 from minitopo_dc.runners.processes.session import Job, run_transfers
-from minitopo_dc.workloads import Measurement, Workload
+from minitopo_dc.workloads import Download, Measurement, Workload
 
 SERVER_ADDRESS = "10.83.0.1"
 CLIENT_ADDRESSES = ("10.83.1.2", "10.83.2.2")
 PORT = 4433
 
 
-@dataclass(frozen=True)
-class LocalHost:
-    """No namespace at all: processes run as they are."""
-
-    name: str = "localhost"
-
-    def popen(
-        self,
-        arguments: Sequence[str],
-        *,
-        stdin: int | IO[bytes] = subprocess.DEVNULL,
-        stdout: int | IO[bytes],
-        stderr: int | IO[bytes],
-    ) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(arguments, stdin=stdin, stdout=stdout, stderr=stderr)
+HOST = LocalHost("localhost")
+"""No namespace at all."""
 
 
 @dataclass(frozen=True)
-class NamespaceHost:
+class NamespaceHost(LocalHost):
     """A network namespace of iproute2."""
 
-    name: str
-
-    def popen(
-        self,
-        arguments: Sequence[str],
-        *,
-        stdin: int | IO[bytes] = subprocess.DEVNULL,
-        stdout: int | IO[bytes],
-        stderr: int | IO[bytes],
-    ) -> subprocess.Popen[bytes]:
-        command = ["ip", "netns", "exec", self.name, *arguments]
-        return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr)
+    def popen(self, arguments: Sequence[str], **streams: Any) -> subprocess.Popen[bytes]:
+        return super().popen(["ip", "netns", "exec", self.name, *arguments], **streams)
 
     def run(self, *arguments: str) -> str:
         return run("ip", "netns", "exec", self.name, *arguments)
@@ -145,23 +124,52 @@ def large_files(directory: Path) -> list[Path]:
     return [path for path in files if path.stat().st_size > 1_000_000]
 
 
-def transfer_between(directory: Path, workload: Workload) -> Transfer:
-    """What the hosts of `two_hosts` are to do; its certificate and files are in `directory`."""
-    made = make_certificate(directory, [SERVER_ADDRESS])
-    return Transfer(
-        workload=workload,
-        congestion_control="cubic",
-        server_address=SERVER_ADDRESS,
-        port=PORT,
-        client_addresses=CLIENT_ADDRESSES,
-        directory=directory / "run",
-        certificate=made.certificate,
-        key=made.key,
-        timeout_s=60.0,
-    )
+def transfer_in(directory: Path, workload: Workload | None = None, **fields: Any) -> Transfer:
+    """A transfer with its files in `directory`, between addresses that no machine need have."""
+    values: dict[str, Any] = {
+        "workload": workload or Download(size_mb=0.001),
+        "congestion_control": "cubic",
+        "server_address": SERVER_ADDRESS,
+        "port": PORT,
+        "client_addresses": CLIENT_ADDRESSES,
+        "directory": directory,
+        "certificate": directory / "certificate.pem",
+        "key": directory / "key.pem",
+        "timeout_s": 60.0,
+        **fields,
+    }
+    return Transfer(**values)
+
+
+def transfer_between(directory: Path, workload: Workload, **fields: Any) -> Transfer:
+    """The same of hosts that are there, as those of `two_hosts`: with a certificate."""
+    made = transfer_in(directory, workload, **fields)
+    make_certificate(directory, [made.server_address])
+    return replace(made, directory=directory / "run")
+
+
+def local_transfer(directory: Path, workload: Workload, **fields: Any) -> Transfer:
+    """The same between addresses of this machine, at a port that is free."""
+    local = {"server_address": "127.0.0.1", "client_addresses": ("127.0.0.1",)}
+    return transfer_between(directory, workload, **{**local, "port": free_port(), **fields})
+
+
+def free_port() -> int:
+    """A number that is neither TCP's nor UDP's of a socket on this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as tcp:
+        return int(tcp.getsockname()[1])
+
+
+def nothing() -> None:
+    """What most runs do at their start."""
 
 
 def run_transfer(
-    runner: Runner, transfer: Transfer, server: Host, client: Host, *, on_start: Callable[[], None]
+    runner: Runner,
+    transfer: Transfer,
+    server: Host = HOST,
+    client: Host = HOST,
+    *,
+    on_start: Callable[[], None] = nothing,
 ) -> Measurement:
     return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.runners.addresses import bracketed, ip_version, is_bound, socket_address
+from minitopo_dc.runners.addresses import (
+    address_family,
+    bracketed,
+    ip_version,
+    is_bound,
+    is_port_bound,
+    socket_address,
+)
 from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.workloads import Download
-from tests.runners.hosts import LocalHost, run_transfer
-
-HOST = LocalHost()
+from tests.runners.hosts import local_transfer, run_transfer, transfer_in
 
 
 def has_ipv6() -> bool:
@@ -33,17 +37,8 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6
 
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
-    return Transfer(
-        workload=Download(size_mb=1_000_000 / 1e6),
-        congestion_control="reno",
-        server_address="fd00:10::2",
-        port=4433,
-        client_addresses=("fd00:10:2:1::2", "fd00:10:2:2::2"),
-        directory=tmp_path / "run",
-        certificate=tmp_path / "certificate.pem",
-        key=tmp_path / "key.pem",
-        timeout_s=20.0,
-    )
+    clients = ("fd00:10:2:1::2", "fd00:10:2:2::2")
+    return transfer_in(tmp_path, server_address="fd00:10::2", client_addresses=clients)
 
 
 def test_addresses_stand_in_brackets_before_a_port_only() -> None:
@@ -64,19 +59,29 @@ def test_a_socket_address_is_what_a_socket_tells() -> None:
         assert address == socket_address("::1", sender.getsockname()[1])
 
 
-@needs_ipv6
-@pytest.mark.parametrize(("table", "kind"), [("udp", "DGRAM"), ("tcp", "STREAM")])
-def test_a_bound_ipv6_socket_is_seen_at_its_address_only(table: str, kind: str) -> None:
-    assert table in ("tcp", "udp")
-    with socket.socket(socket.AF_INET6, socket.SocketKind[f"SOCK_{kind}"]) as bound:
-        bound.bind(("::1", 0))
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", "::1", "::"])
+@pytest.mark.parametrize("table", ["tcp", "udp"])
+def test_a_bound_socket_is_seen_at_its_address_only_and_a_tcp_one_once_it_listens(
+    table: Literal["tcp", "udp"], address: str
+) -> None:
+    kind = socket.SOCK_STREAM if table == "tcp" else socket.SOCK_DGRAM
+    pid = os.getpid()
+    with socket.socket(address_family(address), kind) as bound:
+        try:
+            bound.bind((address, 0))
+        except OSError as error:
+            pytest.skip(f"this machine has no {address}: {error}")
         port = bound.getsockname()[1]
         if table == "tcp":
+            assert not is_bound(pid, table, address, port)
+            assert not is_port_bound(pid, port)
             bound.listen()
-        pid = os.getpid()
-        assert is_bound(pid, table, "::1", port)  # type: ignore[arg-type]
-        assert not is_bound(pid, table, "::2", port)  # type: ignore[arg-type]
-        assert not is_bound(pid, table, "127.0.0.1", port)  # type: ignore[arg-type]
+        assert is_bound(pid, table, address, port)
+        assert is_port_bound(pid, port)
+        assert not is_bound(pid, table, "127.0.0.2", port)
+        assert not is_bound(pid, table, "::2", port)
+    assert not is_bound(pid, table, address, port)
+    assert not is_port_bound(pid, port)
 
 
 def test_curl_is_told_the_server_s_address_in_brackets(transfer: Transfer) -> None:
@@ -109,13 +114,21 @@ def test_a_quic_datagram_must_fit_the_frame_behind_its_headers(version: int, mos
 
 @needs_ipv6
 @pytest.mark.parametrize("name", ["quic", "quic-ngtcp2", "quic-picoquic", "tcp"])
-def test_a_download_over_ipv6(name: str, transfer: Transfer, tmp_path: Path) -> None:
+def test_a_single_path_transport_works_over_ipv6_without_root_or_namespaces(
+    name: str, tmp_path: Path
+) -> None:
     runner = get_runner(name)
     if reason := runner.unsupported("reno"):
         pytest.skip(reason)
-    make_certificate(tmp_path, ["::1"])
-    with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as udp:
-        udp.bind(("::1", 0))
-        port = udp.getsockname()[1]
-    local = replace(transfer, server_address="::1", client_addresses=("::1",), port=port)
-    assert run_transfer(runner, local, HOST, HOST, on_start=lambda: None).bytes_received == 10**6
+    local = local_transfer(
+        tmp_path,
+        Download(size_mb=1),
+        server_address="::1",
+        client_addresses=("::1",),
+        congestion_control="reno",
+    )
+    measured = run_transfer(runner, local)
+    assert measured.bytes_received == 10**6
+    assert (measured.started_ns is None) == (name == "tcp")  # curl does not tell it
+    assert measured.details["started_s"] > 0
+    assert "started_ns" not in measured.details

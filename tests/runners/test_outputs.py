@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.workloads import Download, Measurement
-from minitopo_dc.workloads.content import content_sha256, write_content
+from minitopo_dc.workloads.content import blocks, content_sha256, write_content
+from tests.runners.hosts import transfer_in
 
 SIZE = 2_000_000
 CURL = (
@@ -24,28 +26,32 @@ TCP_SERVER = (
     '"remote": "10.83.1.2", "bytes_sent": 2007903, "bytes_retransmitted": 0, '
     '"retransmissions": 0}]}\n'
 )
+
+
+def subflow(leg: int, sent: int, opened_ns: int, closed_ns: int | None, ends_ns: int) -> Any:
+    """A subflow as the server reports it, with a sample at its begin and at its end."""
+    common = {"cwnd_bytes": 14480, "in_flight_bytes": 0, "smoothed_rtt_ms": 20.5}
+    common |= {"bytes_sent": sent, "bytes_acked": sent + 1}
+    return {
+        **{"local": "10.83.0.1", "remote": f"10.83.{leg}.2", "remote_port": 46649},
+        **{"is_open": True, "bytes_retransmitted": 0, "retransmissions": 0},
+        **{"bytes_received": 793, "segments_sent": 1360, **common},
+        **{"opened_ns": opened_ns, "closed_ns": closed_ns},
+        "samples": [common | {"time_ns": at, "packets_lost": 0} for at in (opened_ns, ends_ns)],
+    }
+
+
 # The counts of bytes are a real run's, times and samples are not.
-MPTCP_SERVER = (
-    '{"multipath": true, "congestion_control": "cubic", "subflows": [{"local": "10.83.0.1", '
-    '"remote": "10.83.1.2", "remote_port": 46649, "is_open": true, "bytes_sent": 1958406, '
-    '"bytes_retransmitted": 0, "retransmissions": 0, "bytes_acked": 1958407, '
-    '"bytes_received": 793, "segments_sent": 1360, "cwnd_bytes": 82536, "in_flight_bytes": 0, '
-    '"smoothed_rtt_ms": 52.5, "opened_ns": 71000000000, "closed_ns": null, "samples": ['
-    '{"time_ns": 71000000000, "cwnd_bytes": 14480, "in_flight_bytes": 1448, '
-    '"smoothed_rtt_ms": 20.5, "bytes_sent": 1448, "bytes_acked": 0, "packets_lost": 0}, '
-    '{"time_ns": 71200000000, "cwnd_bytes": 82536, "in_flight_bytes": 0, '
-    '"smoothed_rtt_ms": 52.5, "bytes_sent": 1958406, "bytes_acked": 1958407, '
-    '"packets_lost": 0}]}, '
-    '{"local": "10.83.0.1", "remote": "10.83.2.2", "remote_port": 41251, "is_open": true, '
-    '"bytes_sent": 49467, "bytes_retransmitted": 0, "retransmissions": 0, "bytes_acked": 49468, '
-    '"bytes_received": 0, "segments_sent": 36, "cwnd_bytes": 14480, "in_flight_bytes": 0, '
-    '"smoothed_rtt_ms": 21.5, "opened_ns": 71050000000, "closed_ns": 71150000000, "samples": ['
-    '{"time_ns": 71050000000, "cwnd_bytes": 14480, "in_flight_bytes": 14480, '
-    '"smoothed_rtt_ms": 20.5, "bytes_sent": 14480, "bytes_acked": 0, "packets_lost": 0}, '
-    '{"time_ns": 71150000000, "cwnd_bytes": 14480, "in_flight_bytes": 0, '
-    '"smoothed_rtt_ms": 21.5, "bytes_sent": 49467, "bytes_acked": 49468, "packets_lost": 0}]}'
-    "]}\n"
-)
+SUBFLOWS = [
+    subflow(1, 1958406, 71_000_000_000, None, 71_200_000_000),
+    subflow(2, 49467, 71_050_000_000, 71_150_000_000, 71_150_000_000),
+]
+
+
+def mptcp_server(*subflows: Any) -> str:
+    return json.dumps({"multipath": True, "congestion_control": "cubic", "subflows": subflows})
+
+
 QUIC_CLIENT = (
     '{"status": 200, "bytes_received": 2000000, "sha256": '
     '"3d66b91f0b7651c13663e75c6a1b3c7d9122c3db0c7b61f5171dc40833a59724", "completion_s": '
@@ -77,18 +83,10 @@ recv bytes: 0, sent bytes: 296, lost bytes: 0
 
 @pytest.fixture
 def transfer(tmp_path: Path) -> Transfer:
-    return Transfer(
-        workload=Download(size_mb=SIZE / 1e6),
-        congestion_control="cubic",
-        server_address="10.83.0.1",
-        port=4433,
-        client_addresses=("10.83.1.2", "10.83.2.2"),
-        directory=tmp_path,
-        certificate=tmp_path / "certificate.pem",
-        key=tmp_path / "key.pem",
-        timeout_s=10.0,
-        begin_ns=70_900_000_000,
-    )
+    return transfer_in(tmp_path, Download(size_mb=SIZE / 1e6), begin_ns=70_900_000_000)
+
+
+STOPPED = Download(duration_s=2.5)
 
 
 def read(name: str, transfer: Transfer, client: str, server: str = "") -> Measurement:
@@ -97,16 +95,24 @@ def read(name: str, transfer: Transfer, client: str, server: str = "") -> Measur
     return get_runner(name).read(transfer)
 
 
+@pytest.fixture
+def body(transfer: Transfer) -> Path:
+    """What curl has written."""
+    path = transfer.directory / "body"
+    write_content(path, SIZE)
+    return path
+
+
+@pytest.mark.usefixtures("body")
 def test_curl_reports_bytes_and_time(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
     measurement = read("tcp", transfer, CURL, TCP_SERVER)
     assert (measurement.bytes_received, measurement.completion_s) == (SIZE, 0.023925)
     assert measurement.details["congestion_control"] == "cubic"
 
 
+@pytest.mark.usefixtures("body")
 def test_mptcp_reports_each_subflow_as_a_path(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
-    paths = read("mptcp", transfer, CURL, MPTCP_SERVER).details["paths"]
+    paths = read("mptcp", transfer, CURL, mptcp_server(*SUBFLOWS)).details["paths"]
     assert [(path["leg"], path["bytes_sent"]) for path in paths] == [(1, 1958406), (2, 49467)]
 
 
@@ -116,56 +122,38 @@ CHANGES = [
 ]
 
 
+@pytest.mark.usefixtures("body")
 def test_a_path_is_a_backup_from_when_the_client_s_kernel_was_told(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
-    transfer.paths_output.write_text("".join(f"{json.dumps(each)}\n" for each in CHANGES))
+    transfer.paths_output.write_text("".join(f"{json.dumps(change)}\n" for change in CHANGES))
     events = tuple(PathEvent(each["at_s"], each["action"], each["leg"]) for each in CHANGES)  # type: ignore[arg-type]
     scheduled = replace(transfer, paths=PathPlan((1, 2), events))
-    measured = read("mptcp", scheduled, CURL, MPTCP_SERVER)
+    measured = read("mptcp", scheduled, CURL, mptcp_server(*SUBFLOWS))
     assert [each.state for each in measured.path_samples] == ["open", "open", "closed", "backup"]
     assert measured.details["path_changes"] == CHANGES
 
 
+@pytest.mark.usefixtures("body")
 def test_with_a_schedule_an_address_may_carry_nothing(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
     scheduled = replace(transfer, paths=PathPlan((1,)))
-    report = json.loads(MPTCP_SERVER)
-    del report["subflows"][1]
-    assert read("mptcp", scheduled, CURL, json.dumps(report)).bytes_received == SIZE
+    assert read("mptcp", scheduled, CURL, mptcp_server(SUBFLOWS[0])).bytes_received == SIZE
 
 
-def test_a_fallback_to_tcp_is_a_failure(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
-    with pytest.raises(TransferFailed, match="fell back to TCP"):
-        read("mptcp", transfer, CURL, TCP_SERVER)
-
-
-def test_another_congestion_control_is_a_failure(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
-    with pytest.raises(TransferFailed, match="the kernel used bbr, not cubic"):
-        read("tcp", transfer, CURL, TCP_SERVER.replace("cubic", "bbr"))
-
-
-def test_http_1_is_a_failure(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", SIZE)
-    with pytest.raises(TransferFailed, match=r"status 200 over HTTP 1\.1, not 200 over HTTP 2"):
-        read("tcp", transfer, CURL.replace('"2"', '"1.1"'), TCP_SERVER)
-
-
-def test_other_bytes_of_the_right_number_are_a_failure(transfer: Transfer) -> None:
-    (transfer.directory / "body").write_bytes(bytes(SIZE))
-    with pytest.raises(TransferFailed, match="received 2000000 bytes, not those sent"):
-        read("tcp", transfer, CURL, TCP_SERVER)
-
-
+@pytest.mark.usefixtures("body")
 @pytest.mark.parametrize(
-    ("client", "server", "silent"), [("", TCP_SERVER, "client"), (CURL, "", "server")]
+    ("name", "client", "server", "words"),
+    [
+        ("mptcp", CURL, TCP_SERVER, "fell back to TCP"),
+        ("tcp", CURL, TCP_SERVER.replace("cubic", "bbr"), "the kernel used bbr, not cubic"),
+        ("tcp", CURL.replace('"2"', '"1.1"'), TCP_SERVER, r"over HTTP 1\.1, not 200 over HTTP 2"),
+        ("tcp", "", TCP_SERVER, "client printed no report"),
+        ("tcp", CURL, "", "server printed no report"),
+    ],
 )
-def test_a_missing_report_is_a_failure(
-    transfer: Transfer, client: str, server: str, silent: str
+def test_what_was_not_asked_for_over_tcp_is_a_failure(
+    name: str, client: str, server: str, words: str, transfer: Transfer
 ) -> None:
-    with pytest.raises(TransferFailed, match=f"{silent} printed no report"):
-        read("tcp", transfer, client, server)
+    with pytest.raises(TransferFailed, match=words):
+        read(name, transfer, client, server)
 
 
 def test_the_quic_client_reports_bytes_and_time(transfer: Transfer) -> None:
@@ -191,70 +179,59 @@ def test_a_quic_client_that_reports_anything_else_is_a_failure(
         accepted(transfer.workload, read("quic", transfer, report))
 
 
-STOPPED = {"bytes_received": 1_000_001, "completion_s": None, "stopped_s": 2.5}
+@pytest.mark.parametrize(("hashed", "is_right"), [(1_000_001, True), (1_000_000, False)])
+def test_a_quic_client_that_stopped_is_believed_what_a_prefix_proves(
+    hashed: int, is_right: bool, transfer: Transfer
+) -> None:
+    stopped = {"bytes_received": 1_000_001, "completion_s": None, "stopped_s": 2.5}
+    report = {**json.loads(QUIC_CLIENT), **stopped, "sha256": content_sha256(hashed)}
+    timed = replace(transfer, workload=STOPPED)
+    words = "received 1000001 bytes, not those sent"
+    with nullcontext() if is_right else pytest.raises(TransferFailed, match=words):
+        measurement = accepted(STOPPED, read("quic", timed, json.dumps(report)))
+        assert (measurement.bytes_received, measurement.completion_s) == (1_000_001, 2.5)
 
 
-def test_a_quic_client_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
-    report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_001)}
-    measurement = read(
-        "quic", replace(transfer, workload=Download(duration_s=2.5)), json.dumps(report)
-    )
-    assert (measurement.bytes_received, measurement.completion_s) == (1_000_001, 2.5)
-
-
-def test_a_quic_client_that_stopped_with_other_bytes_is_a_failure(transfer: Transfer) -> None:
-    report = {**json.loads(QUIC_CLIENT), **STOPPED, "sha256": content_sha256(1_000_000)}
-    timed = replace(transfer, workload=Download(duration_s=2.5))
-    with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
-        accepted(timed.workload, read("quic", timed, json.dumps(report)))
-
-
-def test_curl_that_stopped_is_believed_what_a_prefix_proves(transfer: Transfer) -> None:
-    write_content(transfer.directory / "body", 1_000_001)
-    client = CURL.replace("2000000", "1000001")
-    measurement = read(
-        "tcp", replace(transfer, workload=Download(duration_s=2.5)), client, TCP_SERVER
-    )
-    assert measurement.bytes_received == 1_000_001
+@pytest.mark.parametrize("workload", [STOPPED, Download(size_mb=SIZE / 1e6)])
+@pytest.mark.parametrize("is_right", [True, False])
+def test_curl_is_believed_what_it_has_written(
+    is_right: bool, workload: Download, transfer: Transfer, body: Path
+) -> None:
+    if not is_right:
+        body.write_bytes(bytes(SIZE))
+    words = "received 2000000 bytes, not those sent"
+    with nullcontext() if is_right else pytest.raises(TransferFailed, match=words):
+        measurement = read("tcp", replace(transfer, workload=workload), CURL, TCP_SERVER)
+        assert measurement.bytes_received == SIZE
 
 
 def test_curl_that_got_no_answer_in_its_time_has_nothing(transfer: Transfer) -> None:
     answer = {"status": "000", "http_version": "0", "bytes": 0, "completion_s": 2.5}
+    stopped = replace(transfer, workload=STOPPED)
     silent = json.dumps(answer)
-    stopped = replace(transfer, workload=Download(duration_s=2.5))
     assert read("tcp", stopped, silent) == Measurement(0, 2.5, answer | {"status": 0})
     with pytest.raises(TransferFailed, match="client got status 0 over HTTP 0, not 200"):
         read("tcp", transfer, silent)
 
 
-def test_curl_that_wrote_another_beginning_is_a_failure(transfer: Transfer) -> None:
-    (transfer.directory / "body").write_bytes(bytes(1_000_001))
-    client = CURL.replace("2000000", "1000001")
-    with pytest.raises(TransferFailed, match="received 1000001 bytes, not those sent"):
-        read("tcp", replace(transfer, workload=Download(duration_s=2.5)), client, TCP_SERVER)
-
-
 @pytest.mark.parametrize("name", ["tcp", "mptcp"])
 def test_curl_s_time_out_is_no_failure_with_a_duration_only(name: str, transfer: Transfer) -> None:
-    runner = get_runner(name)
+    runner, stopped = get_runner(name), replace(transfer, workload=STOPPED)
     assert runner.client_exit_codes(transfer) == {0}
-    assert runner.client_exit_codes(replace(transfer, workload=Download(duration_s=2.5))) == {0, 28}
+    assert runner.client_exit_codes(stopped) == {0, 28}
     assert "--max-time" not in runner.client_command(transfer)
-    command = runner.client_command(replace(transfer, workload=Download(duration_s=2.5)))
+    command = runner.client_command(stopped)
     assert command[command.index("--max-time") + 1] == "2.5"
 
 
-def write_download(transfer: Transfer, content: bytes | None) -> None:
+def write_download(transfer: Transfer, content: bytes | None = None) -> None:
     download = transfer.directory / "download"
     download.mkdir()
-    if content is None:
-        write_content(download / str(SIZE), SIZE)
-    else:
-        (download / str(SIZE)).write_bytes(content)
+    (download / str(SIZE)).write_bytes(b"".join(blocks(SIZE)) if content is None else content)
 
 
 def test_tquic_reports_time_and_counters(transfer: Transfer) -> None:
-    write_download(transfer, None)
+    write_download(transfer)
     measurement = read("mpquic", transfer, TQUIC_CLIENT)
     assert measurement.bytes_received == SIZE
     assert measurement.completion_s == pytest.approx(0.358142741)
@@ -270,118 +247,24 @@ def test_tquic_reports_time_and_counters(transfer: Transfer) -> None:
 def test_tquics_time_is_read_in_every_unit(
     transfer: Transfer, printed: str, seconds: float
 ) -> None:
-    write_download(transfer, None)
+    write_download(transfer)
     measurement = read("mpquic", transfer, TQUIC_CLIENT.replace("358.142741ms", printed))
     assert measurement.completion_s == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("printed", ["", TQUIC_CLIENT_WITHOUT_SERVER])
 def test_tquic_without_a_finished_request_is_a_failure(transfer: Transfer, printed: str) -> None:
-    write_download(transfer, None)
+    write_download(transfer)
     with pytest.raises(TransferFailed, match="tquic_client did not finish its request"):
         read("mpquic", transfer, printed)
 
 
-def test_tquics_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
+def test_tquic_without_a_downloaded_file_or_with_its_page_for_a_missing_one_is_a_failure(
+    transfer: Transfer,
+) -> None:
     write_download(transfer, b"Not Found!")  # what it serves then, with status 404
     with pytest.raises(TransferFailed, match="received 10 bytes, not those sent"):
         read("mpquic", transfer, TQUIC_CLIENT)
-
-
-def test_tquic_without_a_downloaded_file_is_a_failure(transfer: Transfer) -> None:
-    (transfer.directory / "download").mkdir()
+    (transfer.directory / "download" / str(SIZE)).unlink()
     with pytest.raises(TransferFailed, match="wrote 0 files"):
         read("mpquic", transfer, TQUIC_CLIENT)
-
-
-NGTCP2_HEAD = (
-    '\x1e{"qlog_format":"JSON-SEQ","qlog_version":"0.3","trace":{"vantage_point":'
-    '{"name":"ngtcp2","type":"client"},"common_fields":{"protocol_type":["QUIC"],'
-    '"time_format":"relative","reference_time":0,"group_id":"8595f496173b8acc"}}}\n'
-)
-NGTCP2_SENT = (
-    '\x1e{"time":2,"name":"transport:packet_sent","data":{"frames":[{"frame_type":"crypto",'
-    '"offset":0,"length":371},{"frame_type":"padding"}],"header":{"packet_type":"initial",'
-    '"packet_number":0},"raw":{"length":1200}}}\n'
-)
-NGTCP2_REQUEST = (
-    '\x1e{"time":40,"name":"transport:packet_sent","data":{"frames":[{"frame_type":"stream",'
-    '"stream_id":0,"offset":0,"length":40,"fin":true}],"header":{"packet_type":"1RTT",'
-    '"packet_number":1},"raw":{"length":90}}}\n'
-)
-NGTCP2_ANSWER = (
-    '\x1e{"time":%d,"name":"transport:packet_received","data":{"frames":[{"frame_type":"stream",'
-    '"stream_id":0,"offset":0,"length":577}],"header":{"packet_type":"1RTT","packet_number":3},'
-    '"raw":{"length":620}}}\n'
-)
-NGTCP2_CLOSED = (
-    '\x1e{"time":872,"name":"transport:packet_received","data":{"frames":[{"frame_type":"ack",'
-    '"ack_delay":0,"acked_ranges":[[3,9]]}],"header":{"packet_type":"1RTT","packet_number":665},'
-    '"raw":{"length":40}}}\n'
-)
-
-
-NGTCP2_CLIENT = (
-    '{"local_address": "10.83.1.2", "receive_buffer_bytes": 212992, "socket_drops": 12, '
-    '"started_ns": 71000000000}\n'
-)
-
-
-def read_ngtcp2(transfer: Transfer, *records: str, client: str = NGTCP2_CLIENT) -> Measurement:
-    qlog = transfer.directory / "qlog" / "client" / "client.sqlog"
-    qlog.parent.mkdir(parents=True)
-    qlog.write_text("".join(records), encoding="utf-8")
-    transfer.client_log.write_text("ngtcp2_conn_handle_expiry: ERR_HANDSHAKE_TIMEOUT\n")
-    return read("quic-ngtcp2", transfer, client)
-
-
-def test_ngtcp2s_time_is_from_its_first_packet_to_the_last_one_of_the_answer(
-    transfer: Transfer,
-) -> None:
-    write_download(transfer, None)
-    answers = (NGTCP2_ANSWER % 61, NGTCP2_ANSWER % 870)
-    measurement = read_ngtcp2(
-        transfer, NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_REQUEST, *answers, NGTCP2_CLOSED
-    )
-    assert measurement.bytes_received == SIZE
-    assert measurement.completion_s == pytest.approx(0.868)
-    assert measurement.details["first_byte_s"] == pytest.approx(0.059)
-    assert measurement.details["times_resolution_s"] == 0.001
-    assert measurement.details["socket_drops"] == 12
-    assert measurement.started_ns == 71_000_000_000
-
-
-def test_ngtcp2_from_another_address_is_a_failure(transfer: Transfer) -> None:
-    write_download(transfer, None)
-    records = (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER % 61)
-    with pytest.raises(TransferFailed, match=r"client used its address 10\.83\.2\.2"):
-        read_ngtcp2(transfer, *records, client=NGTCP2_CLIENT.replace("1.2", "2.2"))
-
-
-@pytest.mark.parametrize(
-    "records",
-    [
-        (),
-        (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_REQUEST, NGTCP2_CLOSED),
-        (NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER[:-30] % 61),
-        (NGTCP2_HEAD, NGTCP2_SENT.replace('"time":2,', ""), NGTCP2_ANSWER % 61),
-    ],
-)
-def test_a_qlog_of_ngtcp2_without_a_whole_answer_is_a_failure(
-    records: tuple[str, ...], transfer: Transfer
-) -> None:
-    write_download(transfer, None)
-    with pytest.raises(TransferFailed, match="client wrote no whole qlog with an answer"):
-        read_ngtcp2(transfer, *records)
-
-
-def test_ngtcp2_without_a_connection_says_what_its_client_said(transfer: Transfer) -> None:
-    (transfer.directory / "download").mkdir()
-    with pytest.raises(TransferFailed, match=r"wrote 0 files, not one: .* ERR_HANDSHAKE_TIMEOUT"):
-        read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT)
-
-
-def test_ngtcp2s_page_for_a_missing_file_is_a_failure(transfer: Transfer) -> None:
-    write_download(transfer, b"<html>404 Not Found</html>")
-    with pytest.raises(TransferFailed, match="received 26 bytes, not those sent"):
-        read_ngtcp2(transfer, NGTCP2_HEAD, NGTCP2_SENT, NGTCP2_ANSWER % 61)

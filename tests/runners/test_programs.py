@@ -6,17 +6,16 @@ import json
 import runpy
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.runners.aioquic.runner import ClientSettings
-from minitopo_dc.runners.base import Transfer, get_runner
-from minitopo_dc.runners.programs import ProgramSettings
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.workloads import RequestResponse
-from tests.runners.test_contract import TRANSFER
+from tests.runners.hosts import transfer_in
 from tests.runners.told import told
 
 PROGRAMS = (
@@ -25,28 +24,25 @@ PROGRAMS = (
 )
 
 
-@pytest.fixture
-def transfer(tmp_path: Path) -> Transfer:
-    return replace(TRANSFER, directory=tmp_path, workload=RequestResponse(), begin_ns=7)
-
-
-Refusal = Callable[[str, type[ProgramSettings]], str]
+Said = Callable[[Callable[[], object], str | None], str]
 
 
 @pytest.fixture
-def refusal(
+def said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Refusal:
-    """What a program says of its file before it ends; without the file's name."""
+) -> Said:
+    """What a program with this file, or without one, says before it ends; without its name."""
     file = tmp_path / "told.json"
     monkeypatch.setattr(sys, "argv", ["program", str(file)])
 
-    def error_text(content: str, kind: type[ProgramSettings]) -> str:
-        file.write_text(content, encoding="utf-8")
+    def error_text(program: Callable[[], object], content: str | None) -> str:
+        if content is not None:
+            file.write_text(content, encoding="utf-8")
         with pytest.raises(SystemExit) as ended:
-            kind.given()
+            program()
         assert ended.value.code == 2
-        return capsys.readouterr().err.removesuffix("\n").removeprefix(f"{file}:").strip()
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix(f"{file}:").strip()
 
     return error_text
 
@@ -62,49 +58,31 @@ def refusal(
     ],
 )
 def test_a_wrong_field_is_named(
-    change: dict[str, Any],
-    words: str,
-    transfer: Transfer,
-    refusal: Refusal,
+    change: dict[str, Any], words: str, said: Said, tmp_path: Path
 ) -> None:
+    transfer = transfer_in(tmp_path, RequestResponse(), begin_ns=7)
     values = told(get_runner("quic").client_command(transfer)) | change
-    said = refusal(json.dumps(values), ClientSettings)
-    assert said.startswith(words)
-    assert "\n" not in said
+    assert said(ClientSettings.given, json.dumps(values)).startswith(words)
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
 )
-def test_a_file_that_holds_no_settings_is_told(
-    content: str,
-    words: str,
-    refusal: Refusal,
-) -> None:
-    assert refusal(content, ClientSettings).startswith(words)
+def test_a_file_that_holds_no_settings_is_told(content: str, words: str, said: Said) -> None:
+    assert said(ClientSettings.given, content).startswith(words)
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"]])
 def test_a_program_takes_one_argument(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], said: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["program", *arguments])
-    with pytest.raises(SystemExit):
-        ClientSettings.given()
-    assert capsys.readouterr().err.startswith("give one argument: ")
+    assert said(ClientSettings.given, None).startswith("give one argument: ")
 
 
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_every_program_ends_at_a_file_that_is_not_there(
-    program: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["program", str(tmp_path / "none.json")])
-    with pytest.raises(SystemExit) as ended:
-        runpy.run_module(f"minitopo_dc.runners.{program}", run_name="__main__")
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == f"{tmp_path / 'none.json'}: No such file or directory\n"
+def test_every_program_ends_at_a_file_that_is_not_there(program: str, said: Said) -> None:
+    run = partial(runpy.run_module, f"minitopo_dc.runners.{program}", run_name="__main__")
+    assert said(run, None) == "No such file or directory"

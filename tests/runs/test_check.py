@@ -121,7 +121,7 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             COMMAND | {"mode": "multipath", "paths": {"initial": [1]}},
             "paths: transport command has a path on every leg from the beginning to the end; ",
         ),
-        ({"options": {"speed": 1}}, "options: runner quic: no option 'speed' (known: "),
+        ({"options": {"speed": 1}}, "options: runner quic: speed: unknown field; known: "),
         *(
             (
                 ICMP | fields,

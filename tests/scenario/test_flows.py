@@ -45,7 +45,7 @@ def test_what_a_flow_leaves_out_is_the_scenarios_but_options_of_another_transpor
             {"mode": "multipath"},
             "flows.1.mode multipath: .*quic allows sc, dc, dc-duplicate, atsss$",
         ),
-        ({"mode": "sc", "options": {"x": 1}}, "flows.1.options: runner quic: no option 'x'"),
+        ({"mode": "sc", "options": {"x": 1}}, "flows.1.options: runner quic: x: unknown field"),
         (
             {"mode": "multipath", "transport": "mpquic"},
             "flows.1.transport: mpquic does not tell .*; allowed .*: mptcp, mpquic-picoquic$",

@@ -25,10 +25,6 @@ def hosts() -> Iterator[TwoHosts]:
         assert processes_in(made.client) == []
 
 
-def started() -> None:
-    """What nothing here waits for."""
-
-
 def test_every_byte_arrives_over_sockets_and_both_programs_write_their_qlogs(
     hosts: TwoHosts, tmp_path: Path
 ) -> None:
@@ -38,7 +34,7 @@ def test_every_byte_arrives_over_sockets_and_both_programs_write_their_qlogs(
         options={"qlog": True},
     )
     runner = get_runner("quic-aioquic-2020")
-    measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+    measured = run_transfer(runner, transfer, hosts.server, hosts.client)
     assert measured.bytes_received == 1_000_000
     assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
     assert (transfer.directory / "qlog/client/1.qlog").exists()
@@ -51,6 +47,6 @@ def test_a_client_over_sockets_stops_when_its_time_is_over(hosts: TwoHosts, tmp_
     )
     runner = get_runner("quic-aioquic-2020")
     with hosts.limited("10mbit"):
-        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=started)
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client)
     assert measured.completion_s >= 1
     assert measured.bytes_received > 0

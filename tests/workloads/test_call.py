@@ -131,9 +131,9 @@ def test_a_report_that_does_not_come_is_an_error() -> None:
 
 def test_a_call_that_the_server_refuses_is_an_error() -> None:
     client = Calling(a_call()).client
-    with pytest.raises(WrongAnswer, match="the call got status 400, not 200"):
+    with pytest.raises(WrongAnswer, match="request 0 got status 400, not 200"):
         client.headers(0, 400, 0)
-    with pytest.raises(WrongAnswer, match="the server has reset the call"):
+    with pytest.raises(WrongAnswer, match="the server gave request 0 up"):
         client.reset(0, 0)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import RequestResponse
-from minitopo_dc.workloads.content import BLOCK_BYTES, Received, blocks, response_size
+from minitopo_dc.workloads.content import BLOCK_BYTES, Received, blocks
 from minitopo_dc.workloads.exchange import Content, ContentServer, Request, WrongAnswer
 from minitopo_dc.workloads.request_response import RequestClient
 from tests.workloads.wire import Answered, Wire, serve
@@ -171,11 +171,6 @@ def test_content_is_recognised_in_any_pieces(size: int, cuts: list[int]) -> None
         received.take(body[begin:end])
     assert received.is_content(size)
     assert not received.is_content(size + 1)
-
-
-@pytest.mark.parametrize("path", ["/respond/", "/respond/-1", "/respond/x", "/bytes/1", "", "/"])
-def test_other_paths_ask_for_no_response(path: str) -> None:
-    assert response_size(path) is None
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from minitopo_dc.workloads import (
 from minitopo_dc.workloads.base import workload_values
 from minitopo_dc.workloads.request_response import request_rows
 
+ASKING = {"kind": "request-response"}
 ANSWERED = request_rows([(0.0, 0.02), (0.4, 0.45), (0.8, None), (1.2, 1.21)])
 
 
@@ -44,21 +45,12 @@ def test_a_workload_is_written_by_its_name_or_its_parameters(given: Any, wanted:
     [
         ("film", "kind film; allowed: download, request-response, ping"),
         (3, "3; allowed: NAME, or kind: NAME with its parameters"),
-        (
-            {"size": 1},
-            "download: size: unknown field; did you mean size_mb.; known: size_mb",
-        ),
+        ({"size": 1}, "download: size: unknown field; did you mean size_mb.; known: size_mb"),
         ({"size_mb": 0}, "download: size_mb: .*allowed: 1e-06 to 1,000,000 MB"),
         ({"kind": "ping", "interval_s": 0.001}, "ping: interval_s: .* 0.002"),
-        (
-            {"kind": "request-response", "count": 1, "duration_s": 1},
-            "request-response: give count or duration_s, not both",
-        ),
-        ({"kind": "request-response", "interval_s": 1e-6}, "allowed: at most 1000000"),
-        (
-            {"kind": "request-response", "request_bytes": 10**10},
-            "allowed: 1 to 1,000,000,000",
-        ),
+        ({**ASKING, "count": 1, "duration_s": 1}, "response: give count or duration_s, not both"),
+        ({**ASKING, "interval_s": 1e-6}, "allowed: at most 1000000"),
+        ({**ASKING, "request_bytes": 10**10}, "allowed: 1 to 1,000,000,000"),
     ],
 )
 def test_a_wrong_workload_is_one_error_with_what_is_allowed(given: Any, words: str) -> None:
@@ -111,14 +103,8 @@ def test_requests_end_with_their_number_or_their_duration() -> None:
     assert RequestResponse(count=3, interval_s=2, patience_s=5).lasts_s == 9
 
 
-def test_rows_of_requests_have_the_delay_of_those_that_were_answered() -> None:
-    assert [row["request"] for row in ANSWERED] == [1, 2, 3, 4]
-    assert [row["delay_ms"] for row in ANSWERED] == [
-        *(pytest.approx(20), pytest.approx(50), None, pytest.approx(10))
-    ]
-
-
 def test_requests_are_summed_up_by_their_delays() -> None:
+    assert [row["request"] for row in ANSWERED] == [1, 2, 3, 4]
     wanted = RequestResponse(count=4)
     details = wanted.details(Measurement(2250, 1.21, rows=ANSWERED))
     assert {name: details[name] for name in ("requests", "answered", "unanswered")} == {
@@ -131,16 +117,6 @@ def test_requests_are_summed_up_by_their_delays() -> None:
     assert details["delay_mean_ms"] == pytest.approx(80 / 3)
 
 
-@given(st.lists(st.floats(0.001, 100), min_size=1, max_size=60))
-def test_the_percentiles_of_delays_are_delays_in_order(delays: list[float]) -> None:
-    rows = request_rows([(float(n), n + delay) for n, delay in enumerate(delays)])
-    details = RequestResponse(count=len(delays)).details(Measurement(0, 1.0, rows=rows))
-    known = [row["delay_ms"] for row in rows]
-    assert details["delay_p95_ms"] in known
-    assert min(x for x in known if x is not None) <= details["delay_median_ms"]
-    assert details["delay_median_ms"] <= details["delay_p95_ms"] <= details["delay_max_ms"]
-
-
 def test_requests_without_any_answer_have_failed() -> None:
     wanted = RequestResponse(count=2)
     silent = Measurement(0, 0.0, rows=request_rows([(0.0, None), (0.4, None)]))
@@ -150,10 +126,7 @@ def test_requests_without_any_answer_have_failed() -> None:
 
 
 def test_a_pair_of_addresses_without_an_echo_makes_a_ping_fail() -> None:
-    trips = [
-        {"leg": 1, "backhaul": 1, "sent": 5, "received": 5},
-        {"leg": 2, "backhaul": 1, "sent": 5, "received": 0},
-    ]
+    trips = [{"leg": leg, "backhaul": 1, "sent": 5, "received": 10 - 5 * leg} for leg in (1, 2)]
     failure = Ping().failure(Measurement(0, 5.0, {"round_trips": trips}))
     assert failure == "no echo came back on leg 2 and backhaul link 1"
 
@@ -172,7 +145,4 @@ def test_echoes_are_summed_up_over_all_pairs() -> None:
 
 def test_a_name_is_not_taken_twice() -> None:
     with pytest.raises(ValueError, match="there is a workload 'ping' already"):
-
-        @workload("ping")
-        class _Other(Download):
-            """Not ours."""
+        workload("ping")(Download)

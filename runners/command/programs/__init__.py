@@ -9,18 +9,7 @@ import socket
 import statistics
 from collections.abc import Sequence
 
-from minitopo_dc.runners.addresses import address_family
-from minitopo_dc.runners.processes.kernel_socket import PROTOCOLS
-
-
-def tcp_socket(address: str, *, multipath: bool) -> socket.socket:
-    """Return a socket of TCP or MPTCP that sends small packets at once (TCP_NODELAY)."""
-    protocol = PROTOCOLS["mptcp" if multipath else "tcp"]
-    family = address_family(address)
-    made = socket.socket(family, socket.SOCK_STREAM, protocol)
-    send_at_once(made)
-    # As asyncio resolves addresses for protocols that it knows only, MPTCP's is not named to it.
-    return socket.socket(family, socket.SOCK_STREAM, 0, fileno=made.detach())
+from minitopo_dc.runners.processes.kernel_socket import tcp_socket
 
 
 def send_at_once(made: socket.socket) -> None:
@@ -28,23 +17,23 @@ def send_at_once(made: socket.socket) -> None:
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
-def listening(address: str, port: int, backlog: int, *, multipath: bool) -> socket.socket:
+def listening(given: argparse.Namespace, port: float, backlog: int) -> socket.socket:
     """Return a socket that listens, with `backlog` connections waiting."""
-    made = tcp_socket(address, multipath=multipath)
+    made = tcp_socket(given.server, given.protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind((address, port))
+    made.bind((given.server, int(port)))
     made.listen(backlog)
     return made
 
 
 async def connect(
-    address: str, port: int, *, multipath: bool
+    given: argparse.Namespace, port: float
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Return the two ends of a connection to a server."""
-    made = tcp_socket(address, multipath=multipath)
+    """Return the two ends of a connection to the server."""
+    made = tcp_socket(given.server, given.protocol)
     made.setblocking(False)
     try:
-        await asyncio.get_running_loop().sock_connect(made, (address, port))
+        await asyncio.get_running_loop().sock_connect(made, (given.server, int(port)))
         return await asyncio.open_connection(sock=made)
     except BaseException:
         made.close()
@@ -72,11 +61,18 @@ def delays(prefix: str, seconds: Sequence[float]) -> dict[str, float]:
 
 
 def arguments(description: str, options: Sequence[str]) -> argparse.Namespace:
-    """Return the role, `server` or `client`, the server's address, `mptcp`, and these numbers."""
+    """Return the role, `server` or `client`, the server's address, the protocol, these numbers."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("role", choices=("server", "client"))
     parser.add_argument("--server", required=True, help="the server's address")
-    parser.add_argument("--mptcp", action="store_true", help="sockets of MPTCP")
+    parser.add_argument(
+        "--mptcp",
+        action="store_const",
+        const="mptcp",
+        default="tcp",
+        dest="protocol",
+        help="sockets of MPTCP",
+    )
     for option in options:
         parser.add_argument(option, type=float, required=True)
     return parser.parse_args()

@@ -49,41 +49,35 @@ def payloads(query: int, least: int, most: int, random: Random) -> Iterator[int]
     yield left
 
 
-class Server:
-    """Answer the queries and messages of one client."""
+async def serve(given: argparse.Namespace) -> None:
+    """Answer the queries and messages of clients until the process is ended."""
+    size = int(given.message_bytes)
 
-    def __init__(self, given: argparse.Namespace) -> None:
-        self._given = given
-
-    async def run(self) -> None:
-        """Serve until the process is ended."""
-        given = self._given
-        services = [(given.message_port, self._message), (given.port, self._query)]
-        for port, service in services:  # whoever waits for the queries' port finds both
-            made = listening(given.server, int(port), BACKLOG, multipath=given.mptcp)
-            await asyncio.start_server(service, sock=made, limit=LONGEST, backlog=BACKLOG)
-        await asyncio.Event().wait()
-
-    async def _query(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def query(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer each query, a line, with its number in so many bytes."""
         send_at_once(writer.get_extra_info("socket"))
         with suppress(ConnectionError):
             while line := await reader.readline():
                 number = line.split()[0]
-                await asyncio.sleep(self._given.response_delay)
-                writer.write(number.ljust(int(self._given.response_bytes) - 1) + b"\n")
+                await asyncio.sleep(given.response_delay)
+                writer.write(number.ljust(int(given.response_bytes) - 1) + b"\n")
         writer.close()
 
-    async def _message(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer each message with as many bytes."""
+    async def message(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer each message with itself."""
         send_at_once(writer.get_extra_info("socket"))
-        size = int(self._given.message_bytes)
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
-                message = await reader.readexactly(size)
-                await asyncio.sleep(self._given.message_delay)
-                writer.write(message)
+                data = await reader.readexactly(size)
+                await asyncio.sleep(given.message_delay)
+                writer.write(data)
         writer.close()
+
+    # Whoever waits for the queries' port finds both.
+    for port, service in ((given.message_port, message), (given.port, query)):
+        made = listening(given, port, BACKLOG)
+        await asyncio.start_server(service, sock=made, limit=LONGEST, backlog=BACKLOG)
+    await asyncio.Event().wait()
 
 
 class Client:
@@ -102,24 +96,20 @@ class Client:
     async def run(self) -> None:
         """Send both; return when the time of the queries is over."""
         messages = asyncio.create_task(self._send_messages())
-        reader, writer = await self._connect(self._given.port)
+        reader, writer = await connect(self._given, self._given.port)
         answers = asyncio.create_task(self._take_answers(reader))
         await self._send_queries(writer)
         writer.close()
         await end(answers, messages)
 
-    async def _connect(self, port: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await connect(self._given.server, int(port), multipath=self._given.mptcp)
-
     async def _send_queries(self, writer: asyncio.StreamWriter) -> None:
         given = self._given
         begun, in_burst = time.monotonic(), 0
         while True:
-            ends_burst = 0 < given.burst_queries <= in_burst
-            in_burst = 0 if ends_burst else in_burst
-            await asyncio.sleep(
-                (given.burst_interval_ms if ends_burst else given.interval_ms) / 1e3
-            )
+            pause_ms = given.interval_ms
+            if 0 < given.burst_queries <= in_burst:
+                in_burst, pause_ms = 0, given.burst_interval_ms
+            await asyncio.sleep(pause_ms / 1e3)
             if time.monotonic() - begun >= given.seconds:
                 return
             if len(self.sent) - len(self.answers) > given.buffer_queries:
@@ -130,12 +120,10 @@ class Client:
 
     def _send_query(self, writer: asyncio.StreamWriter) -> None:
         given = self._given
-        query = int(given.query_bytes)
+        query, least, most = map(int, (given.query_bytes, given.least_payload, given.most_payload))
         left = f"{len(self.sent)} ".encode().ljust(query - 1, b"0") + b"\n"
         self.sent.append(time.monotonic())
-        for size in payloads(
-            query, int(given.least_payload), int(given.most_payload), self._random
-        ):
+        for size in payloads(query, least, most, self._random):
             writer.write(left[:size])
             left = left[size:]
 
@@ -149,7 +137,7 @@ class Client:
     async def _send_messages(self) -> None:
         given = self._given
         size = int(given.message_bytes)
-        reader, writer = await self._connect(given.message_port)
+        reader, writer = await connect(given, given.message_port)
         for _ in range(int(given.messages)):
             await asyncio.sleep(given.message_pause)
             writer.write(bytes(size))
@@ -164,7 +152,7 @@ def client(given: argparse.Namespace) -> None:
     asyncio.run(ends.run())
     if not ends.answers:
         sys.exit(f"none of {len(ends.sent)} queries was answered")
-    found = {
+    report = {
         "queries": len(ends.sent),
         "answered_queries": len(ends.answers),
         "missed_queries": ends.missed,
@@ -173,9 +161,9 @@ def client(given: argparse.Namespace) -> None:
         "answered_messages": ends.answered_messages,
         "queries_s": ends.answers,
     }
-    print(json.dumps(found))  # noqa: T201
+    print(json.dumps(report))  # noqa: T201
 
 
 if __name__ == "__main__":
     options = arguments("Queries as Siri's beside slow messages", OPTIONS)
-    asyncio.run(Server(options).run()) if options.role == "server" else client(options)
+    asyncio.run(serve(options)) if options.role == "server" else client(options)

@@ -52,7 +52,7 @@ def serve(given: argparse.Namespace) -> None:
     address = (given.server, int(given.port))
     with socketserver.TCPServer(address, Handler, bind_and_activate=False) as server:
         server.socket.close()
-        server.socket = listening(*address, BACKLOG, multipath=given.mptcp)
+        server.socket = listening(given, given.port, BACKLOG)
         server.serve_forever()
 
 
@@ -89,7 +89,7 @@ class Load:
     async def _request(self) -> None:
         begun = time.monotonic()
         given = self._given
-        reader, writer = await connect(given.server, int(given.port), multipath=given.mptcp)
+        reader, writer = await connect(given, given.port)
         connected = time.monotonic()
         self.connects.append(connected - begun)
         try:
@@ -120,7 +120,7 @@ def client(given: argparse.Namespace) -> None:
     if not load.requests:
         last = f"; the last failure: {load.failures[-1]}" if load.failures else ""
         sys.exit(f"no request was complete after {took:.3f} s{last}")
-    found = {
+    report = {
         "complete_requests": len(load.requests),
         "failed_requests": len(load.failures),
         "requests_per_s": len(load.requests) / took,
@@ -129,7 +129,7 @@ def client(given: argparse.Namespace) -> None:
         **delays("request", load.requests),
         "requests_s": load.requests,
     }
-    print(json.dumps(found))  # noqa: T201
+    print(json.dumps(report))  # noqa: T201
 
 
 if __name__ == "__main__":

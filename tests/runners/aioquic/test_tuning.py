@@ -85,17 +85,16 @@ def test_an_option_takes_the_place_of_the_presets() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"preset": "v44"}, "must be 'modern' or 'v43' or 'bquic', not 'v44'"),
-        ({"slow_start_exit": False}, r"a number \(0 to 100 .*\) or 'off' or null, not False"),
-        ({"slow_start_exit": -0.1}, "0 to 100 of the least round-trip time"),
-        ({"loss_time_threshold": 0.9}, r"\(1 to 100 round-trip times\)"),
-        ({"loss_time_threshold": math.nan}, "not nan"),
-        ({"packet_threshold": 0}, r"a whole number \(1 to .* packets\)"),
-        ({"ack_every": 2.5}, "a whole number"),
-        ({"ack_delay_ms": 26}, r"\(0 to 25 ms\)"),
-        ({"pacing_avoidance": 0}, r"\(0.1 to 1,000 windows"),
+        ({"preset": "v44"}, "preset: v44; allowed: 'modern', 'v43' or 'bquic'"),
+        ({"slow_start_exit": False}, "False .*; allowed: 0 to 100 .*; or 'off'"),
+        (
+            {"loss_time_threshold": math.nan},
+            "nan is not finite; allowed: 1 to 100 round-trip times",
+        ),
+        ({"packet_threshold": 0}, "packet_threshold: 0; allowed: 1 to .* packets"),
+        ({"ack_delay_ms": 26}, "allowed: 0 to 25 ms"),
+        ({"pacing_avoidance": 0}, "allowed: 0.1 to 1,000 windows"),
         ({"ack_decimation_after": 5}, "ack_decimation_after needs ack_decimation"),
-        ({"hystart": 1}, "known: ack_decimation, .*slow_start_exit"),
     ],
 )
 def test_a_wrong_option_is_told_with_what_is_allowed(options: dict[str, Any], words: str) -> None:

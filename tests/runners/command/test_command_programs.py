@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.command.programs.messages import payloads
+from tests.runners.hosts import free_port
 
 PROGRAMS = "minitopo_dc.runners.command.programs"
 LOAD: dict[str, float] = {"--bytes": 1000, "--concurrent": 3, "--seconds": 0.5}
@@ -28,12 +28,6 @@ MESSAGES: dict[str, float] = {
     **{"--burst-interval-ms": 0, "--message-pause": 0.1, "--message-delay": 0.05},
     **{"--messages": 3, "--message-bytes": 1200},
 }
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as made:
-        port: int = made.getsockname()[1]
-    return port
 
 
 def words(program: str, role: str, **numbers: float) -> list[str]:

@@ -13,7 +13,7 @@ import pytest
 from minitopo_dc.runners.base import TransferFailed
 from minitopo_dc.runners.command import runner as module
 from minitopo_dc.runners.command.runner import default_control
-from tests.runners.hosts import SERVER_ADDRESS, NamespaceHost, TwoHosts, two_hosts
+from tests.runners.hosts import SERVER_ADDRESS, NamespaceHost, TwoHosts
 
 pytestmark = pytest.mark.root
 KINDS = {"tcp": 6, "mptcp": 262}
@@ -26,12 +26,6 @@ CLIENT = (
     "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_STREAM, {kind}); "
     "s.connect(('{address}', 4433)); print('up', flush=True); s.recv(1)"
 )
-
-
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[TwoHosts]:
-    with two_hosts() as made:
-        yield made
 
 
 @contextmanager

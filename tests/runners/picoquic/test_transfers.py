@@ -8,63 +8,37 @@ import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.picoquic.connection import Datagram
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
-from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.runner import ClientSettings
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests.picoquic.extension import needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
-    LocalHost,
     TwoHosts,
+    local_transfer,
     run_transfer,
     transfer_between,
-    two_hosts,
+    transfer_in,
 )
 from tests.runners.told import told
 
-HOST = LocalHost()
 LOOPBACK = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 SIZE = 2_000_000
 
 
-def nothing() -> None:
-    """What most runs do at their start."""
-
-
-def local(
-    directory: Path,
-    workload: Workload,
-    *,
-    server: str = "127.0.0.1",
-    clients: tuple[str, ...] = LOOPBACK[:1],
-    port: int = 4471,
-    **fields: object,
-) -> Transfer:
-    """Between addresses of this machine: it needs no root."""
-    made = make_certificate(directory, [server])
-    transfer = Transfer(
-        workload=workload,
-        congestion_control="cubic",
-        server_address=server,
-        port=port,
-        client_addresses=clients,
-        directory=directory / "run",
-        certificate=made.certificate,
-        key=made.key,
-        timeout_s=30.0,
-    )
-    return replace(transfer, **fields)  # type: ignore[arg-type]
+def local(directory: Path, workload: Workload, **fields: Any) -> Transfer:
+    return local_transfer(directory, workload, **{"client_addresses": LOOPBACK[:1], **fields})
 
 
 def done(name: str, transfer: Transfer) -> Measurement:
-    return run_transfer(get_runner(name), transfer, HOST, HOST, on_start=nothing)
+    return run_transfer(get_runner(name), transfer)
 
 
 @needs_picoquic
@@ -94,7 +68,7 @@ def test_the_congestion_control_is_the_one_asked_for(tmp_path: Path, name: str) 
 @needs_picoquic
 @pytest.mark.parametrize("legs", [2, 3])
 def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> None:
-    wanted = local(tmp_path, Download(size_mb=8), clients=LOOPBACK[:legs])
+    wanted = local(tmp_path, Download(size_mb=8), client_addresses=LOOPBACK[:legs])
     measured = done("mpquic-picoquic", wanted)
     paths = measured.details["paths"]
     assert sorted(path["leg"] for path in paths) == list(range(1, legs + 1))
@@ -108,14 +82,6 @@ def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> N
     last = {sample.path: sample.bytes_sent for sample in measured.path_samples}
     assert sorted(last.values(), key=str) == sorted((path["bytes_sent"] for path in paths), key=str)
     assert all(sample.state == "open" for sample in measured.path_samples)
-
-
-@needs_picoquic
-def test_a_duration_stops_the_client(tmp_path: Path) -> None:
-    wanted = local(tmp_path, Download(duration_s=0.5), clients=LOOPBACK[:2])
-    measured = done("mpquic-picoquic", wanted)
-    assert measured.completion_s == pytest.approx(0.5, abs=0.1)
-    assert measured.bytes_received > 100_000
 
 
 @needs_picoquic
@@ -156,20 +122,13 @@ def _dscps(udp: socket.socket, level: int, tells: int, count: int) -> list[int]:
 
 
 @needs_picoquic
-def test_qlog_of_both_ends_is_kept(tmp_path: Path) -> None:
-    wanted = local(tmp_path, Download(size_mb=0.1), options={"qlog": True})
-    done("quic-picoquic", wanted)
-    for role in ("server", "client"):
-        (log,) = (wanted.directory / "qlog" / role).iterdir()
-        assert "packet_received" in log.read_text(encoding="utf-8")
-
-
-@needs_picoquic
-def test_datagrams_have_the_size_asked_for(tmp_path: Path) -> None:
+def test_qlog_of_both_ends_is_kept_and_has_datagrams_of_the_size_asked_for(tmp_path: Path) -> None:
     size = 1472
     options = {"max_datagram_bytes": size, "qlog": True}
     wanted = local(tmp_path, Download(size_mb=0.3), options=options)
     done("quic-picoquic", wanted)
+    (log,) = (wanted.directory / "qlog" / "client").iterdir()
+    assert "packet_received" in log.read_text(encoding="utf-8")
     (log,) = (wanted.directory / "qlog" / "server").iterdir()
     events = json.loads(log.read_text(encoding="utf-8"))["traces"][0]["events"]
     sent = [each[3]["byte_length"] for each in events if each[2] == "datagram_sent"]
@@ -178,14 +137,13 @@ def test_datagrams_have_the_size_asked_for(tmp_path: Path) -> None:
 
 
 def test_one_path_uses_the_first_address_and_the_paths_their_plan(tmp_path: Path) -> None:
-    transfer = local(tmp_path, Download(size_mb=1), clients=LOOPBACK[:2])
-    transfer.directory.mkdir()
+    transfer = transfer_in(tmp_path)
     one = told(get_runner("quic-picoquic").client_command(transfer))
-    assert (one["clients"], one["paths"]["initial"]) == (["127.0.0.2"], [1])
+    assert (one["clients"], one["paths"]["initial"]) == ([CLIENT_ADDRESSES[0]], [1])
     plan = PathPlan((2,), (PathEvent(1.5, "open", 1),))
     several = told(get_runner("mpquic-picoquic").client_command(replace(transfer, paths=plan)))
     read = ClientSettings.model_validate(several)
-    assert read.clients == ("127.0.0.2", "127.0.0.3")
+    assert read.clients == CLIENT_ADDRESSES
     assert read.paths == plan
 
 
@@ -254,9 +212,8 @@ CLIENT = {
 
 
 def read(directory: Path, client: dict[str, object], server: dict[str, object]) -> Measurement:
-    transfer = local(directory, Download(size_mb=1), clients=LOOPBACK[:2])
-    transfer = replace(transfer, begin_ns=100_000_000_000)
-    transfer.directory.mkdir()
+    workload = Download(size_mb=1)
+    transfer = transfer_in(directory, workload, begin_ns=100_000_000_000)
     transfer.client_output.write_text(json.dumps(client))
     transfer.server_output.write_text(json.dumps(server))
     return get_runner("mpquic-picoquic").read(transfer)
@@ -286,12 +243,6 @@ def test_what_was_not_asked_for_is_a_failure(
         accepted(Download(size_mb=1), read(tmp_path, CLIENT | client, SERVER | server))
 
 
-@pytest.fixture(scope="module")
-def hosts() -> Iterator[TwoHosts]:
-    with two_hosts() as made:
-        yield made
-
-
 @pytest.mark.alone
 @needs_picoquic
 @pytest.mark.long
@@ -303,7 +254,7 @@ def test_a_schedule_opens_abandons_and_reopens_a_path(hosts: TwoHosts, tmp_path:
     transfer = replace(transfer_between(tmp_path, Download(duration_s=4.0)), paths=plan)
     runner = get_runner("mpquic-picoquic")
     with hosts.limited("10mbit"):
-        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client)
     second = [path for path in measured.details["paths"] if path["leg"] == 2]
     assert [path["opened_s"] for path in second] == [
         pytest.approx(1.0, abs=0.4),
@@ -324,36 +275,3 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
         if sample.leg == leg and begin_s <= sample.time_s <= end_s and sample.bytes_sent:
             by_path.setdefault(sample.path, []).append(sample.bytes_sent)
     return sum(max(each) - min(each) for each in by_path.values())
-
-
-@pytest.mark.long
-@pytest.mark.alone
-@needs_picoquic
-@pytest.mark.root
-def test_a_backup_path_is_silent_until_it_is_needed(hosts: TwoHosts, tmp_path: Path) -> None:
-    plan = PathPlan((1, 2), (PathEvent(1.0, "backup", 2), PathEvent(2.0, "available", 2)))
-    transfer = replace(transfer_between(tmp_path, Download(duration_s=3.0)), paths=plan)
-    runner = get_runner("mpquic-picoquic")
-    with hosts.limited("10mbit"):
-        measured = run_transfer(runner, transfer, hosts.server, hosts.client, on_start=nothing)
-    assert bytes_between(measured, 2, 1.4, 2.0) < 20_000
-    assert bytes_between(measured, 2, 2.3, 3.0) > 300_000
-    states = {sample.state for sample in measured.path_samples if sample.leg == 2}
-    assert states == {"open", "backup"}
-
-
-@needs_picoquic
-@pytest.mark.root
-def test_the_connection_begins_on_the_first_leg_of_its_plan(
-    hosts: TwoHosts, tmp_path: Path
-) -> None:
-    transfer = replace(transfer_between(tmp_path, Download(size_mb=1)), paths=PathPlan((2,), ()))
-    before = hosts.received_bytes()
-    measured = run_transfer(
-        get_runner("mpquic-picoquic"), transfer, hosts.server, hosts.client, on_start=nothing
-    )
-    received = [now - then for then, now in zip(before, hosts.received_bytes(), strict=True)]
-    assert received[0] < 10_000
-    assert received[1] > 1_000_000
-    assert [path["leg"] for path in measured.details["paths"]] == [2]
-    assert CLIENT_ADDRESSES[1] == transfer.first_address

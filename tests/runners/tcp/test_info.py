@@ -55,23 +55,18 @@ def test_samples_come_back_with_what_is_not_known_missing(
     with TcpInfoFile(tmp_path / FILE) as file:
         file.write(1, [flow])
         file.write(2, [replace(flow, ssthresh_bytes=9000), replace(flow, remote_port=1)])
+    assert READ == FILE
+    header, *_ = csv.reader((tmp_path / FILE).read_text().splitlines())
+    assert set(header) == {"time_ns", *FIELDS} == {*NUMBERS, "state"}
     table = tcp_info(tmp_path)
     assert list(table["time_ns"]) == [1, 2]  # of the first connection
     assert table["ssthresh_bytes"].isna().tolist() == [True, False]
     assert table["cwnd_bytes"].iloc[0] == flow.cwnd_bytes
 
 
-def test_reader_and_writer_have_the_same_columns(tmp_path: Path) -> None:
-    assert READ == FILE
-    with TcpInfoFile(tmp_path / FILE):
-        pass
-    (header,) = csv.reader((tmp_path / FILE).read_text().splitlines())
-    assert set(header) == {"time_ns", *FIELDS} == {*NUMBERS, "state"}
-
-
 def test_connections_have_the_segment_size_that_was_asked_for() -> None:
     with (
-        listen("127.0.0.1", 0, socket.IPPROTO_TCP, "reno", 1280) as listener,
+        listen("127.0.0.1", 0, "tcp", "reno", 1280) as listener,
         socket.create_connection(listener.getsockname()),
         listener.accept()[0] as server,
     ):
@@ -101,37 +96,34 @@ FIRST = Subflow(
 SECOND = replace(FIRST, remote="10.2.2.2", remote_port=40002)
 
 
-def test_a_subflow_that_has_gone_keeps_its_last_counters() -> None:
+GONE, HALF_CLOSED = replace(SECOND, bytes_sent=5000), replace(FIRST, is_open=False)
+AGAIN = replace(FIRST, remote_port=40003)
+
+
+@pytest.mark.parametrize(
+    ("steps", "opened", "closed", "sent"),
+    [
+        # One that has gone keeps its last counters.
+        ([[FIRST, SECOND], [GONE]], [1, 1], [2, None], [1000, 5000]),
+        # One that one end closes counts on.
+        ([[FIRST], [HALF_CLOSED], [replace(HALF_CLOSED, bytes_sent=1500)]], [1], [2], [1500]),
+        # One from the same address again is another.
+        ([[FIRST], [SECOND], [SECOND, AGAIN]], [1, 2, 3], [2, None, None], 3 * [1000]),
+    ],
+)
+def test_subflows_come_and_go(
+    steps: list[list[Subflow]], opened: list[int], closed: list[int | None], sent: list[int]
+) -> None:
     history = SubflowHistory(samples=False)
-    history.take(1, [FIRST, SECOND], ended=False)
-    history.take(2, [replace(SECOND, bytes_sent=5000)], ended=False)
-    first, second = history.report()
-    assert (first["bytes_sent"], first["opened_ns"], first["closed_ns"]) == (1000, 1, 2)
-    assert (second["bytes_sent"], second["opened_ns"], second["closed_ns"]) == (5000, 1, None)
-
-
-def test_a_subflow_that_one_end_closes_is_closed_and_counts_on() -> None:
-    history = SubflowHistory(samples=False)
-    history.take(1, [FIRST], ended=False)
-    history.take(2, [replace(FIRST, is_open=False)], ended=False)
-    history.take(3, [replace(FIRST, is_open=False, bytes_sent=1500)], ended=False)
-    (only,) = history.report()
-    assert (only["closed_ns"], only["bytes_sent"]) == (2, 1500)
-
-
-def test_the_end_of_the_connection_closes_no_path() -> None:
-    history = SubflowHistory(samples=False)
-    history.take(1, [FIRST, SECOND], ended=False)
-    history.take(2, [], ended=True)
-    assert [each["closed_ns"] for each in history.report()] == [None, None]
-
-
-def test_a_subflow_from_the_same_address_again_is_another() -> None:
-    history = SubflowHistory(samples=False)
-    history.take(1, [FIRST], ended=False)
-    history.take(2, [SECOND], ended=False)
-    history.take(3, [SECOND, replace(FIRST, remote_port=40003)], ended=False)
-    assert [each["opened_ns"] for each in history.report()] == [1, 2, 3]
+    for number, step in enumerate(steps, start=1):
+        history.take(number, step, ended=False)
+    report = history.report()
+    assert [flow["opened_ns"] for flow in report] == opened
+    assert [flow["closed_ns"] for flow in report] == closed
+    assert [flow["bytes_sent"] for flow in report] == sent
+    assert "samples" not in report[0]
+    history.take(9, [], ended=True)  # the end of the connection closes no path
+    assert [flow["closed_ns"] for flow in history.report()] == closed
 
 
 def times(history: SubflowHistory) -> list[list[int]]:
@@ -153,9 +145,3 @@ def test_a_subflow_has_a_sample_when_it_opens_and_a_last_one_when_it_closes() ->
     history.take(20, [FIRST], ended=False)
     history.take(SAMPLE_NS, [FIRST], ended=False)
     assert times(history) == [[0, SAMPLE_NS], [10, 20]]
-
-
-def test_a_tcp_connection_has_no_samples() -> None:
-    history = SubflowHistory(samples=False)
-    history.take(0, [FIRST], ended=False)
-    assert "samples" not in history.report()[0]
