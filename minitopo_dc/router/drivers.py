@@ -57,7 +57,7 @@ class Held(Protocol):
         """Discard the packet for good."""
 
 
-class PduOnLeg(ABC):
+class PduOnLeg:
     """A bearer's PDU in a leg's queue, which data recovery may take back."""
 
     __slots__ = ("bearer", "number")
@@ -71,14 +71,6 @@ class PduOnLeg(ABC):
     def flow_id(self) -> bytes:
         """Return the same for all PDUs of a bearer, which a leg cannot tell apart."""
         return b"bearer %d" % self.bearer
-
-    @abstractmethod
-    def accept(self) -> None:
-        """Let the PDU go on."""
-
-    @abstractmethod
-    def drop(self) -> None:
-        """Discard the PDU for good."""
 
 
 Packet = TypeVar("Packet", bound=Held)

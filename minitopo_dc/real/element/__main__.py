@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     """Run the elements of these settings' files, each with a process of its host."""
     settings = [_load(Path(file)) for file in hosts]
-    why = _python_reason(settings)
+    why = python_reason(settings)
     loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
     kind = NativeElement if why is None else Element
     elements: list[Element] = []
@@ -70,7 +70,7 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     run(elements, loop)
 
 
-def _python_reason(settings: Sequence[ElementSettings]) -> str | None:
+def python_reason(settings: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process run in Python, None if they are native.
 
     Raises:

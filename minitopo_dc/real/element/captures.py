@@ -19,7 +19,7 @@ from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
+from minitopo_dc.real.element.drivers import Held, Holder, LegDriver, Outlet, ReceiveDriver
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
@@ -114,7 +114,7 @@ class Captures:
         return lambda now, datagram: write(now, frame(datagram))
 
 
-class _Captured:
+class _Captured(Holder):
     """A packet on a leg that is captured when the leg lets it go."""
 
     __slots__ = ("_datagram", "_record", "held")
@@ -135,9 +135,6 @@ class _Captured:
         now = clock()
         self.held.accept()  # first, so that the file delays no packet that is due
         self._record(now, self._datagram)
-
-    def drop(self) -> None:
-        self.held.drop()
 
 
 class _CapturedOutlet(Outlet):

@@ -80,7 +80,30 @@ class Outlet:
         """Do nothing, as no packet waits here."""
 
 
-class Markable:
+class Holder:
+    """Holds a packet on its leg; subclasses say what else happens to it there."""
+
+    __slots__ = ()
+    held: Held
+
+    def get_payload(self) -> bytes:
+        """Return the IP datagram."""
+        return self.held.get_payload()
+
+    def set_payload(self, payload: bytes) -> None:
+        """Replace the datagram by other bytes."""
+        self.held.set_payload(payload)
+
+    def accept(self) -> None:
+        """Let the packet go on."""
+        self.held.accept()
+
+    def drop(self) -> None:
+        """Discard the packet for good."""
+        self.held.drop()
+
+
+class Markable(Holder):
     """A packet on a leg whose queue discipline may mark it, which is done when it goes on."""
 
     __slots__ = ("_datagram", "ecn", "held")
@@ -105,10 +128,6 @@ class Markable:
         if self.ecn != code_point(self._datagram):
             self.held.set_payload(marked(self._datagram))
         self.held.accept()
-
-    def drop(self) -> None:
-        """Discard the packet for good."""
-        self.held.drop()
 
 
 class LegDriver(drivers.LegDriver[Any], Outlet):
@@ -180,14 +199,16 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
         self.push(packet, size, now)
 
 
-class Wire:
+class Wire(Outlet):
     """A leg that is not emulated here: whether its interface is up, and what was given to it.
 
     In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay
     come behind the element.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        super().__init__(number, Injector(number))
+        self.leg = self
         self.is_up = True
         self._packets = self._bytes = 0
 
@@ -198,40 +219,16 @@ class Wire:
         """Remember whether the interface is up."""
         self.is_up = up
 
-    def count(self, size: int) -> None:
-        """Count a packet of `size` bytes that went on."""
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Let the packet go on to the interface, and count it."""
         self._packets += 1
         self._bytes += size
+        super().push(packet, size, now)
 
     def statistics(self) -> LegStatistics:
         """Return the counters; what went on counts as delivered, as its fate is not seen here."""
-        return LegStatistics(
-            pushed_packets=self._packets,
-            pushed_bytes=self._bytes,
-            delivered_packets=self._packets,
-            delivered_bytes=self._bytes,
-            dropped_queue=0,
-            dropped_loss=0,
-            dropped_stop=0,
-            dropped_flush=0,
-            queue_packets=0,
-            queue_bytes=0,
-            queue_max=0,
-            air_packets=0,
-        )
-
-
-class WireDriver(Outlet):
-    """A wire as the element sees it: a packet goes on at once."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number, Injector(number))
-        self.leg = Wire()
-
-    def push(self, packet: Held, size: int, now: int) -> None:
-        """Let the packet go on to the interface, and count it."""
-        self.leg.count(size)
-        super().push(packet, size, now)
+        went_on = (self._packets, self._bytes)
+        return LegStatistics(*went_on, *went_on, *[0] * 8)
 
 
 @dataclass(slots=True)
@@ -264,30 +261,14 @@ class Sdu:
             packet.drop()
 
 
-class OnLeg(drivers.PduOnLeg):
+class OnLeg(Holder, drivers.PduOnLeg):
     """A PDU in a leg's queue, which data recovery may take back."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
     def __init__(self, held: Held, bearer: int, sn: int) -> None:
         super().__init__(bearer, sn)
-        self._held = held
-
-    def get_payload(self) -> bytes:
-        """Return the datagram of the PDU."""
-        return self._held.get_payload()
-
-    def set_payload(self, payload: bytes) -> None:
-        """Replace the datagram by other bytes."""
-        self._held.set_payload(payload)
-
-    def accept(self) -> None:
-        """Let the PDU go on."""
-        self._held.accept()
-
-    def drop(self) -> None:
-        """Discard the PDU for good."""
-        self._held.drop()
+        self.held = held
 
 
 def pdu_in(packet: object) -> OnLeg | None:
@@ -309,9 +290,8 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
         loop: Loop,
     ) -> None:
         super().__init__(bearer, entity, legs, loop)
-        self.malformed = 0
-        self.refused_options = 0
-        self.handed_back = 0
+        self.unnumbered = dict.fromkeys(("malformed", "refused_options", "handed_back"), 0)
+        """The packets that got no number, by the reason."""
         self._encode = sn_format.encode
         self._blank = bytes(sn_format.size)
         self._marked = [(leg, leg_mark(leg.number)) for leg in legs]
@@ -331,14 +311,6 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
             facts = classify_datagram(sdu) if self.entity.needs_facts else None
             self.push(Sdu(packet, unnumbered), len(sdu), now, facts)
 
-    def unnumbered(self) -> dict[str, int]:
-        """Count the packets that got no number, by the reason."""
-        return {
-            "malformed": self.malformed,
-            "refused_options": self.refused_options,
-            "handed_back": self.handed_back,
-        }
-
     def _prepare(self, sdu: bytes, packet: KernelPacket) -> bytes | None:
         """Return the datagram of a PDU without its number; None if the packet is no SDU.
 
@@ -348,16 +320,16 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
         """
         try:
             if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-                self.handed_back += 1
+                self.unnumbered["handed_back"] += 1
                 packet.accept()
                 return None
             unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
         except (IndexError, PduError):
-            self.malformed += 1
+            self.unnumbered["malformed"] += 1
             packet.drop()
             return None
         if not may_be_forwarded(sdu):
-            self.refused_options += 1
+            self.unnumbered["refused_options"] += 1
             packet.drop()
             return None
         return unnumbered

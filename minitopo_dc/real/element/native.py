@@ -246,6 +246,7 @@ class NativeTransmitDriver(native.NativeTransmitDriver):
         )
         entity.disown()
 
+    @property
     def unnumbered(self) -> dict[str, int]:
         """Count the packets that got no number, by the reason."""
         names = ("malformed", "refused_options", "handed_back")

@@ -26,7 +26,7 @@ from minitopo_dc.real.element.drivers import (
     LegDriver,
     ReceiveDriver,
     TransmitDriver,
-    WireDriver,
+    Wire,
 )
 from minitopo_dc.real.element.kernel import rules
 from minitopo_dc.real.element.kernel.loop import Loop, clock
@@ -60,7 +60,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 
-AnyDriver = LegDriver | KernelLegDriver | WireDriver
+AnyDriver = LegDriver | KernelLegDriver | Wire
 
 
 class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
@@ -109,7 +109,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         self._user_legs: dict[int, LegDriver] = {}
         for leg in settings.legs:
             self._add_leg(leg)
-        wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
+        wires = {wire.leg: Wire(wire.leg) for wire in settings.wires}
         self._next_hops = self._watched()
         self._assemble(
             {**self._kernel_legs, **self._user_legs, **wires},
@@ -294,7 +294,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         for number, leg in self._user_legs.items():
             counters["legs"][number]["malformed"] = leg.malformed
         for sender in self._transmit:
-            counters["transmit"][sender.bearer] |= sender.unnumbered()
+            counters["transmit"][sender.bearer] |= sender.unnumbered
         for driver in self._receive:
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
         summary = {
