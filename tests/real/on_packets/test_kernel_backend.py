@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ import pytest
 from minitopo_dc.fields import IpVersion, SettingsError
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError
-from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.probe import Arrivals
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.topologies.two_path import client_address
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest
-from tests.real.testbed import INSTANT, running_testbed, scenario, start_with_traffic
+from tests.real.testbed import INSTANT, running_testbed, scenario
 
 INSIDE = "MINITOPO_DC_IN_UML"
 PACKET = 1200
@@ -45,20 +43,9 @@ def probe(
 ) -> tuple[Arrivals, dict[str, Any]]:
     """What met legs of the kernel's, and gnb's summary."""
     wanted = scenario(mode, INSTANT | downlink, real={"backend": "kernel"}, ip_version=version)
-    with running_testbed(wanted, directory) as bed, ThreadPoolExecutor() as pool:
-        started = pool.submit(start_with_traffic, bed)
-        arrivals = send_through(
-            bed.hosts.server,
-            bed.hosts.client,
-            client_address(1, version),
-            rate=rate,
-            seconds=seconds,
-            size=PACKET,
-            scratch=directory / "arrivals",
-        )
-        started.result()
-        bed.ue.stop()
-        return arrivals, bed.gnb.stop()
+    with running_testbed(wanted, directory) as bed:
+        arrivals = bed.probe(rate, seconds, version=version, starts=True)
+        return arrivals, bed.stop()[0]
 
 
 def test_a_capture_of_legs_needs_them_in_user_space() -> None:
