@@ -90,7 +90,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             ElementError, OSError: the host has not what the settings name.
         """
         super().__init__(settings)
-        self.name = settings.host
+        self.name, self.realtime = settings.host, settings.realtime
         self._loop = loop
         self._paths = paths
         self._host = host
@@ -122,11 +122,6 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             queue = self._departures(driver, WHOLE_PACKET if reads else HEADER_ONLY)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
-
-    @property
-    def wants_realtime(self) -> bool:
-        """Return whether its settings ask for real-time scheduling."""
-        return self._settings.realtime
 
     @contextmanager
     def serving(self, refused: list[str]) -> Iterator[None]:
@@ -243,7 +238,13 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _indices(self, bearer: ReceiveBearer) -> list[int]:
         """Return the kernel's indices of the interfaces by which a bearer's PDUs enter."""
-        return [_index(self._settings.interface(number)) for number in bearer.legs]
+        indices = []
+        for interface in (self._settings.interface(number) for number in bearer.legs):
+            try:
+                indices.append(socket.if_nametoindex(interface))
+            except OSError:
+                raise ElementError(f"no interface {interface} on this host") from None
+        return indices
 
     def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
         """Let a bearer get its PDUs by their queue."""
@@ -324,7 +325,7 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
     Raises:
         ElementError, RuleError: one of them cannot, or an order is none.
     """
-    refused = configure_realtime(realtime=any(element.wants_realtime for element in elements))
+    refused = configure_realtime(realtime=any(element.realtime for element in elements))
     heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)
 
     def order(line: str) -> None:
@@ -340,10 +341,3 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
             stack.enter_context(element.serving(refused))
         print(READY, flush=True)  # noqa: T201 - who started us waits for this line
         loop.run(order)
-
-
-def _index(interface: str) -> int:
-    try:
-        return socket.if_nametoindex(interface)
-    except OSError:
-        raise ElementError(f"no interface {interface} on this host") from None
