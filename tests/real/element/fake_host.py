@@ -109,7 +109,7 @@ class Host:
         self.directory = directory
         self.queues: list[Any] = []
         self.loops: list[NativeLoop] = []
-        self._native = native
+        self.is_native = native
         self.kernel_legs: list[FakeKernelLeg] = []
         self.rules: list[list[str]] = []
         self.handlers: dict[int, Callable[..., None]] = {}
@@ -120,7 +120,7 @@ class Host:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
         settings = ElementSettings.check(values | fields, "test")
         kind, loop = Element, Loop()
-        if self._native and lacking([settings]) is None:
+        if self.is_native and lacking([settings]) is None:
             kind, loop = NativeElement, NativeLoop()
             assert isinstance(loop.queues, FakeNetlinkQueues)
             loop.queues.opens_into(self.queues, loop)

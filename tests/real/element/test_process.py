@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.capture import read_capture
-from minitopo_dc.pdcp import append_trailer, sn_format
+from minitopo_dc.pdcp import LegReception, append_trailer, decode_report, sn_format
 from minitopo_dc.real.element import drivers, kernel_leg, native, process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.process import ElementError
@@ -136,6 +136,25 @@ def test_an_sdu_gets_a_number_and_takes_the_leg_of_its_policy(host: Host) -> Non
     host.run(element, until=decided(packet))
     assert [packet.verdict, packet.mark, packet.payload] == ["accept", leg_mark(2), pdu(0)]
     assert host.summary()["transmit"]["1"]["pdus_2"] == 1
+
+
+def test_a_report_crosses_the_leg_that_is_up_to_its_other_end_and_is_in_its_capture(
+    host: Host,
+) -> None:
+    NoInjector.made.clear()
+    ends = [{"leg": n, "source": f"10.1.{n}.1", "destination": f"10.1.{n}.2"} for n in (1, 2)]
+    receiver = RECEIVER | {"pdcp": {"report_ms": 20}, "report": {"legs": ends, "port": 9}}
+    host.is_native = False  # what C sends goes to the kernel
+    element = host.element(pcap="downlink", receive=[receiver])
+    packet = host.queues[0].put(pdu(0), 11)
+    host.run(element, "start\ndown 1\n", lambda: bool(NoInjector.made[1].sent))
+    [sent, *_] = NoInjector.made[1].sent
+    assert NoInjector.made[0].sent == []
+    assert [packet.verdict, sent[12:20]] == ["accept", bytes((10, 1, 2, 1, 10, 1, 2, 2))]
+    report = decode_report(sent[28:], 2)
+    assert report.legs == (LegReception(1, 1, 1000, 0, 0), LegReception(0, 0, 0, 0, 0))
+    with (host.directory / "gnb-leg2.pcap").open("rb") as file:
+        assert sent in [captured for _, captured in read_capture(file)]
 
 
 def test_a_pdu_comes_up_as_its_sdu_and_counts_for_the_leg_it_came_by(host: Host) -> None:
