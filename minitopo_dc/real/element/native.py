@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
 from minitopo_dc.fields import Direction
@@ -165,15 +165,6 @@ def _start(leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Directio
     )
 
 
-class _Queue(NamedTuple):
-    """A kernel queue that the loop owns."""
-
-    number: int
-
-    def close(self) -> None:
-        """Do nothing, as the loop closes it."""
-
-
 class _Injector:
     """The sockets for what is sent on a leg besides the kernel's packets."""
 
@@ -293,10 +284,8 @@ class NativeElement(Element):
         return queue
 
     def _opened(self, copy: int) -> int:
-        number = self._loop.queues.add(copy)
-        queue: Any = _Queue(number)
-        self._queues.append(queue)
-        return number
+        self._queues.append(self._loop.queues.add(copy))
+        return self._queues[-1]
 
     def _transmitting(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number].leg for number in bearer.legs]
