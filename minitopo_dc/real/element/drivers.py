@@ -87,7 +87,7 @@ class Holder:
     held: Held
 
     def get_payload(self) -> bytes:
-        """Return the IP datagram."""
+        """Return the IP datagram of the packet."""
         return self.held.get_payload()
 
     def set_payload(self, payload: bytes) -> None:
@@ -318,21 +318,23 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
         kernel, which answers that. It is dropped when it is no whole IP datagram or too long, and
         when the kernel would drop it for its options.
         """
+        unnumbered, reason = b"", ""
         try:
             if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-                self.unnumbered["handed_back"] += 1
-                packet.accept()
-                return None
-            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+                reason = "handed_back"
+            else:
+                unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+                reason = "" if may_be_forwarded(sdu) else "refused_options"
         except (IndexError, PduError):
-            self.unnumbered["malformed"] += 1
+            reason = "malformed"
+        if not reason:
+            return unnumbered
+        self.unnumbered[reason] += 1
+        if reason == "handed_back":
+            packet.accept()
+        else:
             packet.drop()
-            return None
-        if not may_be_forwarded(sdu):
-            self.unnumbered["refused_options"] += 1
-            packet.drop()
-            return None
-        return unnumbered
+        return None
 
     def use(self, present: Sequence[bool]) -> None:
         """Send what is meant for an absent leg on the next one that is present, from now on.

@@ -229,7 +229,7 @@ class NativeTransmitDriver(native.NativeTransmitDriver):
 
     @property
     def unnumbered(self) -> dict[str, int]:
-        """Count the packets that got no number, by the reason."""
+        """Return how many packets got no number, by the reason."""
         names = ("malformed", "refused_options", "handed_back")
         return {name: getattr(self._counters, name) for name in names}
 
