@@ -14,7 +14,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
@@ -149,9 +149,5 @@ class _CapturedOutlet(Outlet):
     def push(self, packet: Held, size: int, now: int) -> None:
         self._leg.push(_Captured(packet, self._record), size, now)
 
-    def flush(self, which: Callable[[Held], bool], now: int) -> list[Held]:
-        def is_captured(held: Held) -> bool:
-            return isinstance(held, _Captured) and which(held.held)
-
-        flushed = self._leg.flush(is_captured, now)
-        return [captured.held for captured in flushed if isinstance(captured, _Captured)]
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+        return self._leg.flush(which, now)

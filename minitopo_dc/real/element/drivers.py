@@ -36,13 +36,13 @@ from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
+from minitopo_dc.router.drivers import pdu_in
 from minitopo_dc.router.icmp import too_big
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
-# An IPv4 header's total length; an IPv6 header's payload length and next header. The header must be
-# whole.
+# Of whole headers: IPv4's total length; IPv6's payload length and next header.
 _total_length = struct.Struct("!2xH16x").unpack_from
 _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
@@ -86,6 +86,11 @@ class Holder:
     __slots__ = ()
     held: Held
 
+    @property
+    def pdu(self) -> drivers.PduOnLeg | None:
+        """Return the PDU that is held, None if it is none."""
+        return pdu_in(self.held)
+
     def get_payload(self) -> bytes:
         """Return the IP datagram of the packet."""
         return self.held.get_payload()
@@ -116,8 +121,7 @@ class Markable(Holder):
     @property
     def flow_id(self) -> bytes:
         """Return the same for all packets from one socket to another, or of a bearer."""
-        pdu = pdu_in(self.held)
-        return flow_id(self._datagram) if pdu is None else pdu.flow_id
+        return flow_id(self._datagram) if self.pdu is None else self.pdu.flow_id
 
     def mark(self) -> None:
         """Set its code point to Congestion Experienced."""
@@ -169,12 +173,6 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
             of_bearer = pdu_in(packet) is not None
             self.errors.send(too_big(packet.get_payload(), self._mtu, of_bearer=of_bearer))
         super().push(Markable(packet) if self._marks else packet, size, now)
-
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
-        """Take packets out of the leg's queue; the caller has to drop them."""
-        if not self._marks:
-            return super().flush(which, now)
-        return [packet.held for packet in super().flush(lambda packet: which(packet.held), now)]
 
     def on_packet(self, packet: Held) -> None:
         """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
@@ -261,7 +259,7 @@ class Sdu:
             packet.drop()
 
 
-class OnLeg(Holder, drivers.PduOnLeg):
+class OnLeg(drivers.PduOnLeg, Holder):
     """A PDU in a leg's queue, which data recovery may take back."""
 
     __slots__ = ("held",)
@@ -269,13 +267,6 @@ class OnLeg(Holder, drivers.PduOnLeg):
     def __init__(self, held: Held, bearer: int, sn: int) -> None:
         super().__init__(bearer, sn)
         self.held = held
-
-
-def pdu_in(packet: object) -> OnLeg | None:
-    """Return the PDU that a packet on a leg is or holds; None if no bearer has it."""
-    while packet is not None and not isinstance(packet, OnLeg):
-        packet = getattr(packet, "held", None)
-    return packet
 
 
 class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
