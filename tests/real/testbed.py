@@ -15,6 +15,8 @@ from minitopo_dc.real.network.elements import ElementProcess
 from minitopo_dc.real.network.hosts import EmulatedHost, Network
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.real import run_real
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 
@@ -88,6 +90,13 @@ def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     with testbed(wanted, directory) as bed:
         gnb, ue = bed.elements
         yield Bed(bed.hosts, gnb, ue, directory)
+
+
+def ok(directory: Path, **fields: Any) -> RunResult:
+    """The result of a scenario on the real clock, which must do what it should."""
+    result = run_real(Scenario.check(fields, "test"), directory)
+    assert (result.status, result.reason) == ("ok", "")
+    return result
 
 
 def output(host: EmulatedHost, *command: str) -> str:

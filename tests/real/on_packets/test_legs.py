@@ -22,12 +22,11 @@ from minitopo_dc.real.network.hosts import EmulatedHost
 from minitopo_dc.real.run.probe import Arrivals
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.runners.processes.udp_socket import receive_with_ecn, set_receive_buffer, use_ecn
-from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
 from minitopo_dc.virtual import run as virtual
 from tests import long
 from tests.native.extension import needs_native
-from tests.real.testbed import INSTANT, output, running_testbed, scenario
+from tests.real.testbed import INSTANT, ok, output, running_testbed, scenario
 from tests.virtual.scenarios import leg
 from tests.virtual.scenarios import scenario as whole_scenario
 
@@ -118,8 +117,7 @@ def test_a_transfer_over_two_of_three_legs_goes_on_when_one_of_them_goes_down(
         "workload": {"size_mb": 6},
         "timeout_s": 60,
     }
-    result = run_real(Scenario.check(values, "test"), tmp_path)
-    assert result.status == "ok", result.reason
+    result = ok(tmp_path, **values)
     assert result.completion_s is not None
     assert result.completion_s > down_from_s
     ends = (json.loads((tmp_path / f"{end}-summary.json").read_text()) for end in ("gnb", "ue"))
