@@ -109,7 +109,15 @@ class BearerEnd:
                 if radio is not None
             ],
             "wires": [entry for _, entry, radio in entries if radio is None],
-            "next_hops": [self._next_hop(leg) for leg in self.legs],
+            "next_hops": [
+                {
+                    "leg": leg.number,
+                    "gateway": _address("ue" if self.role == "gnb" else "gnb", leg),
+                    "link_layer": _link_layer(self._far_interface(leg)),
+                    "table": FIRST_TABLE + leg.number,
+                }
+                for leg in self.legs
+            ],
             "transmit": [{**sent, "interface": LOOP_IN}],
             "receive": [received],
         }
@@ -207,14 +215,6 @@ class BearerEnd:
             "pdcp": dict(pdcp),
             "report": {"legs": path, "port": REPORT_PORT + number},
             "echo": {"legs": path, "port": ECHO_PORT + number},
-        }
-
-    def _next_hop(self, leg: Leg) -> dict[str, Any]:
-        return {
-            "leg": leg.number,
-            "gateway": _address("ue" if self.role == "gnb" else "gnb", leg),
-            "link_layer": _link_layer(self._far_interface(leg)),
-            "table": FIRST_TABLE + leg.number,
         }
 
     def _near_interface(self, leg: Leg) -> Intf:

@@ -137,7 +137,9 @@ def set_up(
 def _enable_ipv6(node: Node, forward: bool) -> None:
     """Set the IPv6 addresses at once and for good, without any traffic that is not needed."""
     for name in node.nameToIntf:
-        run(node, "sysctl", "-qw", *_quiet(name))
+        # No duplicate address detection, router solicitations, routers' news.
+        quiet = ("accept_dad", "router_solicitations", "accept_ra", "autoconf")
+        run(node, "sysctl", "-qw", *(f"net.ipv6.conf.{name}.{setting}=0" for setting in quiet))
     all_interfaces = "net.ipv6.conf.all"
     forwarding = f"{all_interfaces}.forwarding={int(forward)}"
     run(node, "sysctl", "-qw", forwarding, f"{all_interfaces}.disable_ipv6=0")
@@ -145,12 +147,6 @@ def _enable_ipv6(node: Node, forward: bool) -> None:
         if interface.ip is not None:
             address = in_ipv6(f"{interface.ip}/{interface.prefixLen}")
             run(node, "ip", "-6", "address", "add", address, "dev", interface.name, "nodad")
-
-
-def _quiet(interface: str) -> Iterator[str]:
-    """Yield settings without duplicate address detection, router solicitations, routers' news."""
-    for name in ("accept_dad", "router_solicitations", "accept_ra", "autoconf"):
-        yield f"net.ipv6.conf.{interface}.{name}=0"
 
 
 def in_ipv6(word: str) -> str:

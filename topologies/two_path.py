@@ -40,15 +40,13 @@ if not __package__:  # mn runs this file outside its package, and compiles it by
     sys.path.append(str(Path(sys._getframe().f_code.co_filename).resolve().parents[1]))
     __package__ = "topologies"
 
+from .bearer_end import LEG_MARK_MASK, LEG_MTU
 from .dual_connectivity import Gnb, Ue
 from .host import Command, TestbedHost, in_ipv6, words
 from .parameter_values import number, plain, truth, whole
 
-LEG_MTU = 1600
-"""Bytes: room for a 1,500-byte SDU and its PDCP header (TS 38.323, 6.2.2), unfragmented."""
 FIRST_TABLE = 100
 """Routing table of leg `i` is this plus `i`."""
-LEG_MARK_MASK = 0xFF
 LEG_PARAMETERS = ("bw", "delay", "jitter", "loss", "max_queue_size", "jitter_model", "trace", "end")
 """What `mn` may say of the legs, one value for all or `A:B` for each."""
 
@@ -193,10 +191,14 @@ def _mode(mode: str | None, legs: int, ip: int, options: dict[str, Any]) -> dict
             raise ValueError(f"{name}: {len(values)} values; allowed are 1 and {legs}")
         for leg, value in zip(parameters, values * legs):  # noqa: B905 - the first of them
             leg[name] = value
-    if options.get("ratio") is not None:
-        options["ratio"] = _shares(options["ratio"])
-    if (split := options.pop("split_uplink", None)) is not None:
-        options["split_uplink"] = _split_uplink(split)
+    if (ratio := options.get("ratio")) is not None:
+        options["ratio"] = [number(share) for share in _values(ratio)]
+        if not all(0 <= share < math.inf for share in options["ratio"]):
+            raise ValueError(f"ratio={ratio!r:.80}: allowed are numbers from 0, as A:B")
+    if (given := options.pop("split_uplink", None)) is not None:
+        options["split_uplink"] = truth(given)
+        if options["split_uplink"] is None:
+            raise ValueError(f"split_uplink={given!r:.80}: allowed are True and False")
     return {"legs": parameters if any(parameters) else None, **options}
 
 
@@ -206,19 +208,6 @@ def _values(given: Any) -> list[Any]:
     if isinstance(given, str):
         return given.split(":")
     return list(given) if isinstance(given, (list, tuple)) else [] if given is None else [given]
-
-
-def _shares(given: Any) -> list[float]:
-    shares = [number(share) for share in _values(given)]
-    if not all(0 <= share < math.inf for share in shares):
-        raise ValueError(f"ratio={given!r:.80}: allowed are numbers from 0, as A:B")
-    return shares
-
-
-def _split_uplink(given: Any) -> bool:
-    if (split := truth(given)) is None:
-        raise ValueError(f"split_uplink={given!r:.80}: allowed are True and False")
-    return split
 
 
 def table_of_leg(leg: int) -> str:

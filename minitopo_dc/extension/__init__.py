@@ -90,15 +90,12 @@ class Extension:
 def build_directory(name: str) -> Path:
     """Return where a thing is to be: in a writable checkout its `.cache`, else the user's."""
     root = checkout()
-    if root is not None and _is_writable(_of_checkout(root, name)):
-        return _of_checkout(root, name)
+    if root is not None:
+        own = _of_checkout(root, name)
+        existing = next(path for path in (own, *own.parents) if path.exists())
+        if os.access(existing, os.W_OK):
+            return own
     return _of_user(name)
-
-
-def _is_writable(directory: Path) -> bool:
-    """Return whether this user may write there; of a new one its nearest existing parent counts."""
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
-    return os.access(existing, os.W_OK)
 
 
 def find_file(name: str, file: str) -> Path | None:

@@ -55,27 +55,18 @@ def make(
     if here is not None and loading_error(extension.module, here) is None:
         return here
     with build_lock(extension.build_directory()) as cache:
-        return _make(extension, cache, compile_into, kept)
-
-
-def _make(
-    extension: Extension,
-    cache: Path,
-    compile_into: Callable[[Path, Path], Path],
-    kept: Iterable[str],
-) -> Path:
-    target = cache / extension.file_name()
-    if target.exists() and loading_error(extension.module, target) is None:
-        return target  # made by another while we waited
-    with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
-        made = compile_into(cache, Path(scratch))
-        reason = loading_error(extension.module, made)
-        if reason is not None:
-            raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
-        target.parent.mkdir(exist_ok=True)
-        made.replace(target)
-    remove_others(cache, {target.parent, cache / LOCK, *(cache / name for name in kept)})
-    return target
+        target = cache / extension.file_name()
+        if target.exists() and loading_error(extension.module, target) is None:
+            return target  # made by another while we waited
+        with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
+            made = compile_into(cache, Path(scratch))
+            reason = loading_error(extension.module, made)
+            if reason is not None:
+                raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
+            target.parent.mkdir(exist_ok=True)
+            made.replace(target)
+        remove_others(cache, {target.parent, cache / LOCK, *(cache / name for name in kept)})
+        return target
 
 
 LOCK = "lock"
@@ -256,7 +247,26 @@ class SourceDistribution:
         kept = cache / self.archive
         if not kept.exists():
             say(f"getting the sources ({self.requirement}, by pip)")
-            self._download(cache)
+            # The files that describe a package have no hash, so they are not kept.
+            requirements = cache / "requirements.txt"
+            requirements.write_text(
+                f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
+            )
+            command = [
+                *(
+                    sys.executable,
+                    "-m",
+                    "pip",
+                    "download",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                ),
+                *("--no-deps", "--ignore-requires-python", "--no-binary", ":all:"),
+                *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
+                *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
+            ]
+            run(command, f"pip could not get {self.title}'s sources, once (is there a network?)")
+            requirements.unlink()
         if not kept.exists():
             raise BuildError(f"pip has left no {kept}")
         if hashlib.sha256(kept.read_bytes()).hexdigest() != self.sha256:
@@ -270,21 +280,3 @@ class SourceDistribution:
             tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
             tar.extractall(directory)
         return directory / self.archive.removesuffix(".tar.gz")
-
-    def _download(self, cache: Path) -> None:
-        """Download the sources by pip, which checks the hash.
-
-        The files that describe a package have no hash, so they are not kept.
-        """
-        requirements = cache / "requirements.txt"
-        requirements.write_text(
-            f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
-        )
-        command = [
-            *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
-            *("--no-deps", "--ignore-requires-python", "--no-binary", ":all:"),
-            *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
-            *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
-        ]
-        run(command, f"pip could not get {self.title}'s sources, once (is there a network?)")
-        requirements.unlink()

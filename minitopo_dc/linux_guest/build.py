@@ -15,6 +15,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory
@@ -82,38 +83,24 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
         return Source(INSTALLED, f"{PACKAGE}, installed")
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise BuildError(f"no apt-get here that could get {PACKAGE}: {ADVICE}")
-    return _downloaded(scratch, say)
-
-
-def _downloaded(scratch: Path, say: Callable[[str], None]) -> Source:
-    packages = _packages(scratch)
-    if not packages:
-        say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
-        what = f"apt-get could not get {PACKAGE} (apt-get update, or {ADVICE})"
-        run(["apt-get", "--quiet", "download", PACKAGE], what, directory=scratch)
-        packages = _packages(scratch)
-    if not packages:
+    say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
+    what = f"apt-get could not get {PACKAGE} (apt-get update, or {ADVICE})"
+    run(["apt-get", "--quiet", "download", PACKAGE], what, directory=scratch)
+    package = next(scratch.glob(f"{PACKAGE}_*.deb"), None)
+    if package is None:
         raise BuildError(f"apt-get has left no package of {PACKAGE}: {ADVICE}")
     unpacked = scratch / "package"
-    run(
-        ["dpkg-deb", "--extract", str(packages[0]), str(unpacked)],
-        f"dpkg-deb cannot unpack {packages[0].name}",
-    )
-    return Source(unpacked / INSTALLED.relative_to("/"), packages[0].name)
-
-
-def _packages(directory: Path) -> list[Path]:
-    return sorted(directory.glob(f"{PACKAGE}_*.deb"))
+    command = ["dpkg-deb", "--extract", str(package), str(unpacked)]
+    run(command, f"dpkg-deb cannot unpack {package.name}")
+    return Source(unpacked / INSTALLED.relative_to("/"), package.name)
 
 
 def unpack(source: Source, tree: Path) -> str:
-    """Copy the needed sources into a new tree; return their hash, or that of their Makefile.
+    """Copy the needed sources into an empty tree; return their hash, or that of their Makefile.
 
     Raises:
         BuildError: it is no source of this kernel.
     """
-    shutil.rmtree(tree, ignore_errors=True)
-    tree.mkdir()
     if source.path.is_dir():
         _copy(source.path, tree)
         hashed = source.path / "Makefile"
@@ -151,23 +138,18 @@ def is_needed(path: PurePosixPath) -> bool:
 
 
 def _copy(source: Path, tree: Path) -> None:
-    folders = [source]
-    while folders:
-        for entry in folders.pop().iterdir():
-            path = entry.relative_to(source)
-            if entry.is_dir() and not entry.is_symlink():
-                folders.append(entry)
-            elif is_needed(PurePosixPath(path)):
-                (tree / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(entry, tree / path, follow_symlinks=False)
+    for entry in source.rglob("*"):
+        path = entry.relative_to(source)
+        if (entry.is_symlink() or not entry.is_dir()) and is_needed(PurePosixPath(path)):
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(entry, tree / path, follow_symlinks=False)
 
 
 def _extract(archive: Path, tree: Path) -> None:
     try:
         with tarfile.open(archive, "r|*") as tar:
             # Python 3.11.4 and newer; before, links may lead out of the tree.
-            safe = getattr(tarfile, "tar_filter", lambda member, _path: member)
-            tar.extraction_filter = safe
+            tar.extraction_filter = getattr(tarfile, "tar_filter", lambda member, _path: member)
             for member in tar:
                 parts = PurePosixPath(member.name).parts
                 path = PurePosixPath(*parts[1:]) if len(parts) > 1 else None
@@ -193,7 +175,6 @@ TOOLS = {
 C_FLAGS = ("-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall")
 WORK = f"{SCRATCH}kernel"
 """Sources and objects of a kernel that is not finished: kept, so that an ended build goes on."""
-UNPACKED = "unpacked.json"
 COMPILED_FILES = 630
 """So many files are compiled for Linux 6.12.117, for the progress that is shown."""
 CONSTANT = {
@@ -262,15 +243,19 @@ def _make_programs(cache: Path, say: Say) -> None:
     if made.exists():
         return
     say("compiling agent and controller")
-    scratch = _empty(cache / f"{SCRATCH}programs")
     agent = [str(file) for file in agent_sources() if file.suffix == ".c"]
     controller = [str(file) for file in controller_sources() if file.suffix == ".c"]
-    static = ["cc", *C_FLAGS, "-static", "-o", str(scratch / AGENT), *agent]
-    run(static, "the agent does not compile (is there a static C library? libc6-dev has it)")
-    run(["strip", str(scratch / AGENT)], "strip")
-    shared = ["cc", *C_FLAGS, "-include", "stdint.h", "-fPIC", "-shared"]
-    run([*shared, "-o", str(scratch / CONTROLLER), *controller], "the controller does not compile")
-    scratch.rename(made)
+    with TemporaryDirectory(prefix=SCRATCH, dir=cache) as name:
+        ready = Path(name) / "ready"
+        ready.mkdir()
+        static = ["cc", *C_FLAGS, "-static", "-o", str(ready / AGENT), *agent]
+        run(static, "the agent does not compile (is there a static C library? libc6-dev has it)")
+        run(["strip", str(ready / AGENT)], "strip")
+        shared = ["cc", *C_FLAGS, "-include", "stdint.h", "-fPIC", "-shared"]
+        run(
+            [*shared, "-o", str(ready / CONTROLLER), *controller], "the controller does not compile"
+        )
+        ready.rename(made)
 
 
 def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
@@ -278,12 +263,16 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
     if made.exists():
         return
     work = cache / WORK
-    record = _unpacked(work, given, say)
-    tree, objects = work / "tree", work / "objects"
-    _configure(tree, objects)
-    _compile(tree, objects, say)
+    note, purpose = work / "unpacked.json", {"for": kernel_name(), "given": str(given)}
+    record = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    if not purpose.items() <= record.items():
+        shutil.rmtree(work, ignore_errors=True)
+        record = purpose | _unpacked(work, given, say)
+        note.write_text(json.dumps(record), encoding="utf-8")
+    objects, ready = work / "objects", work / "ready"
+    _compile(work / "tree", objects, say)
     run(["strip", str(objects / KERNEL)], "strip")
-    ready = _empty(work / "ready")
+    ready.mkdir(exist_ok=True)
     (objects / KERNEL).rename(ready / KERNEL)
     record = {name: record[name] for name in ("version", "source", "source_sha256")}
     record["kernel_sha256"] = hashlib.sha256((ready / KERNEL).read_bytes()).hexdigest()
@@ -292,56 +281,30 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
 
 
 def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
-    """Make a patched tree, or go on with the one there is; return what it was made of."""
-    work.mkdir(exist_ok=True)
-    note = work / UNPACKED
-    purpose = {"for": kernel_name(), "given": str(given)}
-    if note.exists():
-        record: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
-        if purpose.items() <= record.items():
-            return record
-        note.unlink()
-        _empty(work / "objects")
+    """Make a patched tree; return what it was made of."""
+    tree = work / "tree"
+    tree.mkdir(parents=True)
     source = find_source(given, work, say)
     say(f"unpacking what is needed of {source.origin}")
-    record = {**purpose, **_patched(source, work / "tree")}
-    shutil.rmtree(work / "package", ignore_errors=True)
-    note.write_text(json.dumps(record), encoding="utf-8")
-    return record
-
-
-def _patched(source: Source, tree: Path) -> dict[str, str]:
     digest = unpack(source, tree)
-    run(
-        ["patch", "--strip=1", "--batch", "--input", str(PATCH)],
-        f"{PATCH.name} does not fit these sources",
-        directory=tree,
-    )
+    patch = ["patch", "--strip=1", "--batch", "--input", str(PATCH)]
+    run(patch, f"{PATCH.name} does not fit these sources", directory=tree)
+    shutil.rmtree(work / "package", ignore_errors=True)
     return {"version": version_of(tree), "source": source.origin, "source_sha256": digest}
 
 
-def _configure(tree: Path, objects: Path) -> None:
-    objects.mkdir(exist_ok=True)
-    run(
-        [*_make(tree, objects), "allnoconfig"],
-        "the kernel cannot be configured",
-        environment={**CONSTANT, "KCONFIG_ALLCONFIG": str(CONFIGURATION)},
-    )
-
-
-def _make(tree: Path, objects: Path) -> list[str]:
-    return ["make", "--directory", str(tree), "ARCH=um", f"O={objects}"]
-
-
 def _compile(tree: Path, objects: Path, say: Say) -> None:
-    """Compile on all processors, and tell how far it is."""
+    """Configure, compile on all processors, and tell how far it is."""
+    objects.mkdir(exist_ok=True)
+    command = ["make", "--directory", str(tree), "ARCH=um", f"O={objects}"]
+    environment = {**CONSTANT, "KCONFIG_ALLCONFIG": str(CONFIGURATION)}
+    run([*command, "allnoconfig"], "the kernel cannot be configured", environment=environment)
     say("compiling the kernel (5 minutes of one processor)")
     log = objects / "build.log"
-    jobs = len(os.sched_getaffinity(0))
     with (
         log.open("w", encoding="utf-8") as errors,
         subprocess.Popen(
-            [*_make(tree, objects), f"--jobs={jobs}", KERNEL],
+            [*command, f"--jobs={len(os.sched_getaffinity(0))}", KERNEL],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -351,7 +314,7 @@ def _compile(tree: Path, objects: Path, say: Say) -> None:
     ):
         assert make.stdout is not None
         try:
-            _tell(make.stdout, say)
+            tell(make.stdout, say)
         except BaseException:
             make.terminate()
             raise
@@ -361,14 +324,9 @@ def _compile(tree: Path, objects: Path, say: Say) -> None:
         raise BuildError(f"the kernel does not compile: {' | '.join(said)}")
 
 
-def _tell(lines: Iterable[str], say: Say) -> None:
+def tell(lines: Iterable[str], say: Say) -> None:
+    """Tell ten times how far make is, by the lines that it prints."""
     compiled = (line for line in lines if line.startswith("  CC "))
     for count, _ in enumerate(compiled, start=1):
         if count % (COMPILED_FILES // 10) == 0 and count < COMPILED_FILES:
             say(f"compiled {100 * count // COMPILED_FILES} %")
-
-
-def _empty(directory: Path) -> Path:
-    shutil.rmtree(directory, ignore_errors=True)
-    directory.mkdir(parents=True)
-    return directory

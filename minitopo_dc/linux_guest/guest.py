@@ -26,22 +26,20 @@ DIRECTORY, PROGRAM = 0o040755, 0o100755
 
 def archive(files: Mapping[str, bytes], directories: tuple[str, ...] = ()) -> bytes:
     """Pack directories and files, by their names below the root, in this order."""
-    entries = [(name, DIRECTORY, b"") for name in directories]
-    entries += [(name, PROGRAM, data) for name, data in files.items()]
-    packed = [_entry(number, *entry) for number, entry in enumerate(entries, start=1)]
-    return b"".join([*packed, _entry(0, "TRAILER!!!", 0, b"")])
-
-
-def _entry(number: int, name: str, mode: int, data: bytes) -> bytes:
-    path = name.encode() + b"\0"
-    # inode, mode, user, group, links, time, size, devices (4), length of the name, checksum
-    fields = (number, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(path), 0)
-    head = b"070701" + b"".join(b"%08X" % field for field in fields)
-    return _padded(head + path) + _padded(data)
-
-
-def _padded(data: bytes) -> bytes:
-    return data + bytes(-len(data) % 4)
+    entries = [
+        *((name, DIRECTORY, b"") for name in directories),
+        *((name, PROGRAM, data) for name, data in files.items()),
+        ("TRAILER!!!", 0, b""),
+    ]
+    packed = b""
+    for number, (name, mode, data) in enumerate(entries, start=1):
+        inode = number if mode else 0
+        # inode, mode, user, group, links, time, size, devices (4), length of the name, checksum
+        fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, 0, 0, len(name) + 1, 0)
+        packed += b"070701" + b"".join(b"%08X" % field for field in fields) + name.encode() + b"\0"
+        packed += bytes(-len(packed) % 4) + data
+        packed += bytes(-len(packed) % 4)
+    return packed
 
 
 MEMORY = "512M"
@@ -138,7 +136,7 @@ class Guest:
         self._is_up = False
         directory.mkdir(parents=True, exist_ok=True)
         self._console = os.memfd_create("console")
-        self._files = [directory / name for name in ("initrd", "clock", *_cards(cards))]
+        self._files = [directory / name for name in ("initrd", "clock", *_card_names(cards))]
         packed = archive({"init": parts().agent.read_bytes(), **files}, ("proc", "host"))
         self._files[0].write_bytes(packed)
         place = os.open(directory, os.O_PATH | os.O_DIRECTORY)
@@ -208,15 +206,20 @@ class Guest:
             self._remove_files()
 
     def _start(self, cards: int, seed: int) -> None:
+        new, null = self._ffi.new, self._ffi.NULL
+        # What glibc registers there for itself disturbs the processes of a static program.
+        variables = [f"UML_SEED={seed}", "GLIBC_TUNABLES=glibc.pthread.rseq=0"]
+        words, environment = (
+            [new("char[]", word.encode()) for word in words]
+            for words in (_command(cards), variables)
+        )
         program = os.open(parts().kernel, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            arguments = [self._text(word) for word in _command(cards)]
-            environment = [self._text(f"{name}={value}") for name, value in _environment(seed)]
             self.pid = self._lib.guest_start(
                 self._guest,
                 program,
-                self._ffi.new("char *[]", [*arguments, self._ffi.NULL]),
-                self._ffi.new("char *[]", [*environment, self._ffi.NULL]),
+                new("char *[]", [*words, null]),
+                new("char *[]", [*environment, null]),
                 self._console,
             )
         finally:
@@ -225,9 +228,6 @@ class Guest:
             self.pid = 0
             why = self._reason() or os.strerror(self._ffi.errno)
             raise self._failure("cannot be started", why, GuestUnavailableError)
-
-    def _text(self, word: str) -> Any:
-        return self._ffi.new("char[]", word.encode())
 
     def _wait(self, ended: int) -> None:
         lib = self._lib
@@ -240,14 +240,12 @@ class Guest:
             why = NO_PTRACE if forbidden else self._reason() + self._end()
             raise self._failure("has ended", why, kind)
         if ended == lib.GUEST_SILENT:
-            why = BUSY.format(seconds=self._patience_s) if self._computes() else "it did not answer"
+            # A process of it runs, or waits for a processor.
+            computes = any(fields[0] == "R" for fields in processes_of(self.pid))
+            why = BUSY.format(seconds=self._patience_s) if computes else "it did not answer"
             raise self._failure("hangs", why)
         if ended == lib.GUEST_RESTLESS:
             raise self._failure("hangs", "its time does not go on")
-
-    def _computes(self) -> bool:
-        """Return whether a process of it runs, or waits for a processor."""
-        return any(fields[0] == "R" for fields in processes_of(self.pid))
 
     def _reason(self) -> str:
         return str(self._ffi.string(self._lib.guest_reason(self._guest)).decode())
@@ -305,8 +303,8 @@ def _controller() -> tuple[Any, Any]:
         raise NotBuiltError(f"{path}: {error} (remove it, then: {COMMAND})") from error
 
 
-def _cards(count: int) -> Iterator[str]:
-    return (f"card{number}" for number in range(count))
+def _card_names(count: int) -> list[str]:
+    return [f"card{number}" for number in range(count)]
 
 
 def _command(cards: int) -> list[str]:
@@ -315,7 +313,7 @@ def _command(cards: int) -> list[str]:
         "linux",
         f"mem={MEMORY}",
         "time-travel=ext:clock",
-        *(f"virtio_uml.device={name}:1:{number}" for number, name in enumerate(_cards(cards))),
+        *(f"virtio_uml.device={name}:1:{n}" for n, name in enumerate(_card_names(cards))),
         "initrd=initrd",
         "virtio_net.napi_tx=0",  # nothing is to be told of sent frames
         "con=null",
@@ -326,9 +324,3 @@ def _command(cards: int) -> list[str]:
         f"umid={NOTES}",
         "quiet",
     ]
-
-
-def _environment(seed: int) -> Iterator[tuple[str, str]]:
-    yield "UML_SEED", str(seed)
-    # What glibc registers there for itself disturbs the processes of a static program.
-    yield "GLIBC_TUNABLES", "glibc.pthread.rseq=0"

@@ -74,12 +74,10 @@ def find() -> Parts | None:
 
 def missing() -> str | None:
     """Return why there is no guest here and what to do, None when there is one."""
-    if find():
-        return None
     if find_file(CACHE, f"{kernel_name()}/{KERNEL}") is None:
         return f"the guest kernel is not built (get it: {COMMAND})"
     programs = "the guest's programs beside its kernel are not those of this version"
-    return f"{programs} (get them: {COMMAND}, under a minute)"
+    return None if find() else f"{programs} (get them: {COMMAND}, under a minute)"
 
 
 def parts() -> Parts:

@@ -123,14 +123,13 @@ def proxy_orders(proxy: str, server: tuple[str, int], congestion_control: str, s
         congestion_control: of what it sends the client, as the kernel names it.
         sample: how often it reports of the client's connection.
     """
-    lines = (
-        f"ip {6 if ':' in proxy else 4}",
-        f"congestion-control {congestion_control}",
-        f"sample {sample}",
-        "server {} {}".format(*server),
-        f"proxy {proxy}",
+    return (
+        f"ip {6 if ':' in proxy else 4}\n"
+        f"congestion-control {congestion_control}\n"
+        f"sample {sample}\n"
+        f"server {server[0]} {server[1]}\n"
+        f"proxy {proxy}\n"
     )
-    return "".join(f"{line}\n" for line in lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,31 +177,19 @@ class Orders:
 
     def files(self) -> dict[str, bytes]:
         """Return all files that the agent reads."""
-        text = "".join(f"{line}\n" for line in self._lines())
-        return {"orders": text.encode(), **self.does.files()}
-
-    def _lines(self) -> Iterator[str]:
-        yield f"ip {6 if ':' in self.server[0] else 4}"
-        yield f"multipath {int(self.multipath)}"
+        lines = [f"ip {6 if ':' in self.server[0] else 4}", f"multipath {int(self.multipath)}"]
         if self.congestion_control:
-            yield f"congestion-control {self.congestion_control}"
-        yield f"begin {self.begin}"
-        yield f"sample {self.sample}"
-        yield f"server {self.server[0]} {self.server[1]}"
+            lines.append(f"congestion-control {self.congestion_control}")
+        lines += [f"begin {self.begin}", f"sample {self.sample}"]
+        lines.append(f"server {self.server[0]} {self.server[1]}")
         if self.proxy is not None:
-            yield f"proxy {self.proxy}"
-        for card, address in enumerate(self.clients, start=1):
-            yield f"client {card} {address}"
-        yield f"first {self.first} {self.client_port}"
-        for card in self.attempts:
-            yield f"attempt {card} {self.attempt_delay}"
-        yield f"subflows {self.subflows}"
-        for change in self.changes:
-            yield f"change {change.at} {change.name} {change.card}"
-        for name, value in self.sysctl.items():
-            yield f"sysctl {name} {value}"
-        if self.mss:
-            yield f"mss {self.mss}"
-        if self.earlier:
-            yield f"earlier {self.earlier}"
-        yield from self.does.lines()
+            lines.append(f"proxy {self.proxy}")
+        lines += [f"client {card} {address}" for card, address in enumerate(self.clients, start=1)]
+        lines.append(f"first {self.first} {self.client_port}")
+        lines += [f"attempt {card} {self.attempt_delay}" for card in self.attempts]
+        lines.append(f"subflows {self.subflows}")
+        lines += [f"change {change.at} {change.name} {change.card}" for change in self.changes]
+        lines += [f"sysctl {name} {value}" for name, value in self.sysctl.items()]
+        lines += [f"{name} {n}" for name, n in (("mss", self.mss), ("earlier", self.earlier)) if n]
+        text = "".join(f"{line}\n" for line in [*lines, *self.does.lines()])
+        return {"orders": text.encode(), **self.does.files()}

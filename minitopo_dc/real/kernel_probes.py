@@ -29,34 +29,20 @@ THROUGH = 0x100
 """The firewall mark's bit of a packet that has been through the queue, as the element sets it."""
 
 
-def _main() -> None:
-    _run("ip", "link", "set", "dev", "lo", "up")
-    json.dump({name: _outcome(probe) for name, probe in PROBES.items()}, sys.stdout)
-
-
 def _outcome(probe: Callable[[], None]) -> str:
+    """Return why a probe failed, in one line: the last one of a command, or the error's own."""
     try:
         probe()
     except (OSError, subprocess.SubprocessError, RuntimeError) as error:
-        return _words(error)
+        written = getattr(error, "stderr", None)
+        return str(written or error).strip().splitlines()[-1]
     return ""
-
-
-def _words(error: Exception) -> str:
-    """Return why a probe failed, in one line: the last one of a command, or the error's own."""
-    written = getattr(error, "stderr", None)
-    return str(written or error).strip().splitlines()[-1]
 
 
 def _run(*command: str) -> None:
     subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=True
     )
-
-
-def _namespaces() -> None:
-    """Make a host as Mininet does: a network and a mount namespace."""
-    _run("mnexec", "-n", "true")
 
 
 def _links() -> None:
@@ -77,7 +63,17 @@ def _packet_queue(program: str, family: socket.AddressFamily, address: str) -> N
     queue = NetfilterQueue()
     queue.bind(QUEUE, _release)
     try:
-        _send_through(queue, family, address)
+        with (
+            socket.socket(family, socket.SOCK_DGRAM) as receiver,
+            socket.socket(family, socket.SOCK_DGRAM) as sender,
+        ):
+            receiver.bind((address, 0))
+            receiver.settimeout(1)
+            sender.sendto(b"probe", receiver.getsockname())
+            if not select.select([queue.get_fd()], (), (), 1)[0]:
+                raise RuntimeError("the packet did not reach the queue")
+            queue.run(block=False)
+            receiver.recv(16)
     finally:
         queue.unbind()
 
@@ -86,20 +82,6 @@ def _release(packet: Packet) -> None:
     packet.set_payload(packet.get_payload())
     packet.set_mark(THROUGH)
     packet.accept()
-
-
-def _send_through(queue: NetfilterQueue, family: socket.AddressFamily, address: str) -> None:
-    with (
-        socket.socket(family, socket.SOCK_DGRAM) as receiver,
-        socket.socket(family, socket.SOCK_DGRAM) as sender,
-    ):
-        receiver.bind((address, 0))
-        receiver.settimeout(1)
-        sender.sendto(b"probe", receiver.getsockname())
-        if not select.select([queue.get_fd()], (), (), 1)[0]:
-            raise RuntimeError("the packet did not reach the queue")
-        queue.run(block=False)
-        receiver.recv(16)
 
 
 def _exact_timers() -> None:
@@ -128,12 +110,9 @@ def _congestion_control(name: str) -> None:
         set_congestion_control(connection, name)
 
 
-def _queue_discipline(*discipline: str) -> None:
-    _run("tc", "qdisc", "replace", "dev", "lo", "root", *discipline)
-
-
+_queue_discipline = functools.partial(_run, "tc", "qdisc", "replace", "dev", "lo", "root")
 PROBES: dict[str, Callable[[], None]] = {
-    "namespaces": _namespaces,
+    "namespaces": functools.partial(_run, "mnexec", "-n", "true"),  # as Mininet makes a host
     "links": _links,
     "routing by mark": functools.partial(
         _run, "ip", "rule", "add", "fwmark", "1/0xff", "table", "101"
@@ -152,4 +131,5 @@ PROBES: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    _main()
+    _run("ip", "link", "set", "dev", "lo", "up")
+    json.dump({name: _outcome(probe) for name, probe in PROBES.items()}, sys.stdout)

@@ -68,10 +68,13 @@ def save_facts(directory: Path) -> None:
 @functools.cache
 def tool_version(tool: Tool) -> str | None:
     """Return the version of a program or its Debian package, else its path, None if missing."""
-    path = tool.find()
-    if path is None or tool.version_option is None:
-        return path and (_debian_version(tool.package) or path)
-    return _output(path, tool.version_option).partition("\n")[0] or path
+    path, query, version = tool.find(), Tool("dpkg-query").find(), ""
+    if path is not None and tool.version_option is not None:
+        version = _output(path, tool.version_option).partition("\n")[0]
+    elif path is not None and tool.package is not None and query is not None:
+        known = _output(query, "--show", "--showformat=${Version}", tool.package)
+        version = known and f"{tool.package} {known}"
+    return version or path
 
 
 @functools.cache
@@ -105,13 +108,6 @@ def _output(*command: str) -> str:
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False
     )
     return done.stdout.strip()
-
-
-def _debian_version(package: str | None) -> str | None:
-    if package is None or (query := Tool("dpkg-query").find()) is None:
-        return None
-    version = _output(query, "--show", "--showformat=${Version}", package)
-    return f"{package} {version}" if version else None
 
 
 def _distribution() -> str:
@@ -192,12 +188,7 @@ class Finding:
 
 def check() -> list[Finding]:
     """Look for everything that the testbed uses; the kernel's features are tried, not guessed."""
-    return [
-        *_check_tools(),
-        *_check_modules(),
-        *_check_kernel(),
-        *_check_transports(),
-    ]
+    return [*_check_tools(), *_check_modules(), *_check_kernel(), *_check_transports()]
 
 
 def exit_status(findings: Iterable[Finding]) -> int:
@@ -228,18 +219,14 @@ def _check_tools() -> Iterator[Finding]:
 def _check_modules() -> Iterator[Finding]:
     remedy = SET_UP_AGAIN if checkout() else SET_UP
     for name in MODULES:
-        yield as_finding(name, ELEMENT, _import_failure(name), remedy, found="importable")
-
-
-def _import_failure(module: str) -> str:
-    """Return why a module cannot be imported, empty text when it can."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Mininet's own, of which its user can do nothing
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            return str(error)
-    return ""
+        reason = ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Mininet's own, of which its user can do nothing
+            try:
+                importlib.import_module(name)
+            except ImportError as error:
+                reason = str(error)
+        yield as_finding(name, ELEMENT, reason, remedy, found="importable")
 
 
 def _check_kernel() -> Iterator[Finding]:

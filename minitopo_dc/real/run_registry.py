@@ -78,12 +78,12 @@ def clean() -> list[Removed]:
 
 def processes_of(run: str) -> list[int]:
     """Return the processes, other than this one, that carry this run's id."""
-    mark = f"{VARIABLE}={run}".encode()
-    return [
-        int(process.name)
-        for process in Path("/proc").glob("[0-9]*")
-        if int(process.name) != os.getpid() and mark in _environment(process)
-    ]
+    mark, processes = f"{VARIABLE}={run}".encode(), []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
+            if mark in (process / "environ").read_bytes().split(b"\0"):
+                processes.append(int(process.name))
+    return [process for process in processes if process != os.getpid()]
 
 
 def _end(run: str) -> list[int]:
@@ -112,14 +112,6 @@ def signal_all(
         signalled |= left
         time.sleep(POLL_S)
     return signalled
-
-
-def _environment(process: Path) -> list[bytes]:
-    """Return a process' environment, empty if it has ended or belongs to another user."""
-    try:
-        return (process / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return []
 
 
 def _owner_is_gone(entry: Path) -> bool:

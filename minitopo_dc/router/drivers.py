@@ -57,7 +57,7 @@ class Held(Protocol):
         """Discard the packet for good."""
 
 
-class PduOnLeg(ABC):
+class PduOnLeg:
     """A bearer's PDU in a leg's queue, which data recovery may take back."""
 
     __slots__ = ("bearer", "number")
@@ -68,17 +68,20 @@ class PduOnLeg(ABC):
         """Its COUNT, or its SN where nobody knows more of it."""
 
     @property
+    def pdu(self) -> PduOnLeg:
+        """Return this PDU, as what holds it on its way through a leg does."""
+        return self
+
+    @property
     def flow_id(self) -> bytes:
         """Return the same for all PDUs of a bearer, which a leg cannot tell apart."""
         return b"bearer %d" % self.bearer
 
-    @abstractmethod
-    def accept(self) -> None:
-        """Let the PDU go on."""
 
-    @abstractmethod
-    def drop(self) -> None:
-        """Discard the PDU for good."""
+def pdu_in(packet: object) -> PduOnLeg | None:
+    """Return the PDU that a packet on a leg is or holds; None if no bearer has it."""
+    pdu: PduOnLeg | None = getattr(packet, "pdu", None)
+    return pdu
 
 
 Packet = TypeVar("Packet", bound=Held)
@@ -177,9 +180,10 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
         """Put on the legs as many PDUs as they take now; first take back what lost legs hold."""
         for position in self.entity.lost_legs(now):
             flushed = self._legs[position].flush(self._is_own, now)
-            for pdu in flushed:
-                pdu.drop()
-            self.entity.leg_lost(position, [pdu.number for pdu in flushed], now)
+            for packet in flushed:
+                packet.drop()
+            numbers = [packet.pdu.number for packet in flushed]
+            self.entity.leg_lost(position, numbers, now)
         while pdus := self.entity.poll(now):
             self._put(pdus, now)
         for sdu in self.entity.dropped():
@@ -195,8 +199,9 @@ class TransmitDriver(ABC, Generic[Sdu, AnyOutlet]):
         if self._alarm is not None:
             self._alarm.rearm()
 
-    def _is_own(self, packet: Held) -> bool:
-        return isinstance(packet, PduOnLeg) and packet.bearer == self.bearer
+    def _is_own(self, packet: object) -> bool:
+        pdu = pdu_in(packet)
+        return pdu is not None and pdu.bearer == self.bearer
 
     @abstractmethod
     def _put(self, pdus: Sequence[Pdu[Sdu]], now: int) -> None:

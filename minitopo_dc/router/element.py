@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from minitopo_dc.link import AnyLeg, Bernoulli, WifiPath, make_leg
 from minitopo_dc.pdcp import ReceivingEntity, ReportMaker, TransmittingEntity
-from minitopo_dc.router.drivers import DeliveryStatistics, Loop, ReportSender, Way
+from minitopo_dc.router.drivers import Loop, ReceiveDriver, ReportSender, TransmitDriver, Way
 from minitopo_dc.router.echoes import EchoSender, Measures, Send, answering
 from minitopo_dc.router.recorder import Counters, Series
 from minitopo_dc.scenario import LegSettings
@@ -110,29 +110,9 @@ class HasLeg(Protocol):
         """Find the leg's next moment anew, after it was changed from outside."""
 
 
-class Transmits(Protocol):
-    """The driver of a bearer's transmitting entity."""
-
-    bearer: int
-    entity: TransmittingEntity[Any]
-
-    def legs_changed(self, now: int) -> None:
-        """React to legs that went down or up, or got another rate."""
-
-
-class Receives(Protocol):
-    """The driver of a bearer's receiving entity."""
-
-    bearer: int
-    reports: ReportMaker | None
-
-    def statistics(self) -> DeliveryStatistics:
-        """Return the counters up to now."""
-
-
 Leg = TypeVar("Leg", bound=HasLeg)
-Transmit = TypeVar("Transmit", bound=Transmits)
-Receive = TypeVar("Receive", bound=Receives)
+Transmit = TypeVar("Transmit", bound=TransmitDriver[Any, Any])
+Receive = TypeVar("Receive", bound=ReceiveDriver[Any])
 
 
 class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
@@ -272,7 +252,7 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
                 self._listen(leg.source, path.port, answering(self._report_way(leg, path.port)[1]))
 
 
-def _reported(driver: Transmits, data: bytes, now: int) -> None:
+def _reported(driver: TransmitDriver[Any, Any], data: bytes, now: int) -> None:
     """Take in a report of a bearer's receiver, which changes what is known of the legs."""
     if driver.entity.feedback is not None:
         driver.entity.feedback.push(data, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -72,11 +72,19 @@ class Counters:
         cells: Sequence[Statistics] = (),
     ) -> None:
         self._settings = settings
-        self._sources = {
-            "legs": {number: _snapshot(source, ()) for number, source in legs.items()},
-            "transmit": _of_bearers(settings.transmit, transmit),
-            "receive": _of_bearers(settings.receive, receive),
-        }
+        self._sources = {"legs": {number: _snapshot(source, ()) for number, source in legs.items()}}
+        bearers: Iterable[
+            tuple[str, Sequence[TransmitBearer | ReceiveBearer], Sequence[Statistics]]
+        ]
+        bearers = (
+            ("transmit", settings.transmit, transmit),
+            ("receive", settings.receive, receive),
+        )
+        for name, own, statistics in bearers:
+            self._sources[name] = {
+                bearer.bearer: _snapshot(source, bearer.legs)
+                for bearer, source in zip(own, statistics, strict=True)
+            }
         if cells:
             self._sources["cells"] = {
                 number: _snapshot(source, None) for number, source in enumerate(cells, start=1)
@@ -95,13 +103,6 @@ class Counters:
             name: {number: source() for number, source in sources.items()}
             for name, sources in self._sources.items()
         }
-
-
-def _of_bearers(
-    bearers: Sequence[TransmitBearer | ReceiveBearer], statistics: Sequence[Statistics]
-) -> dict[int, Snapshot]:
-    pairs = zip(bearers, statistics, strict=True)
-    return {bearer.bearer: _snapshot(source, bearer.legs) for bearer, source in pairs}
 
 
 def _snapshot(statistics: Statistics, legs: Sequence[int] | None) -> Snapshot:

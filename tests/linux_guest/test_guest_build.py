@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -85,44 +84,56 @@ def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed:
     tree = tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12))
     given = archive_of(tree) if packed else tree
     taken = tmp_path / "taken"
+    taken.mkdir()
     assert len(build.unpack(build.Source(given, "mine"), taken)) == 64
     found = {path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()}
     assert found == {"Makefile", "net/ipv4/tcp.c", "drivers/gpu/Kconfig"}
     assert build.version_of(taken) == "6.12.7"
 
 
-@pytest.mark.parametrize("makefile", [MAKEFILE.format(8), "all:\n"])
-def test_other_sources_are_refused(tmp_path: Path, makefile: str) -> None:
-    tree = tree_of(tmp_path / "other", makefile)
-    with pytest.raises(BuildError, match=r"(is Linux 6\.8\.7|no sources of Linux).*6\.12"):
-        build.unpack(build.Source(tree, "mine"), tmp_path / "taken")
+@pytest.mark.parametrize(
+    ("makefile", "words"),
+    [
+        (MAKEFILE.format(8), r"is Linux 6\.8\.7.*6\.12"),
+        ("all:\n", r"no sources of Linux.*6\.12"),
+        (None, "cannot be unpacked"),
+    ],
+)
+def test_other_sources_are_refused(tmp_path: Path, makefile: str | None, words: str) -> None:
+    given = tmp_path / "linux.tar.xz"
+    given.write_bytes(b"nothing")
+    if makefile is not None:
+        given = tree_of(tmp_path / "other", makefile)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(BuildError, match=words):
+        build.unpack(build.Source(given, "mine"), tmp_path / "taken")
 
 
-def test_a_broken_archive_is_an_error(tmp_path: Path) -> None:
-    broken = tmp_path / "linux.tar.xz"
-    broken.write_bytes(b"nothing")
-    with pytest.raises(BuildError, match="cannot be unpacked"):
-        build.unpack(build.Source(broken, "mine"), tmp_path / "taken")
-
-
-def test_an_interrupted_build_goes_on_with_its_tree(tmp_path: Path) -> None:
-    note = {"for": library.kernel_name(), "given": "None", "version": "6.12.7"}
-    (tmp_path / build.UNPACKED).write_text(json.dumps(note))
-    assert build._unpacked(tmp_path, None, print) == note
-
-
-def test_a_tree_for_another_patch_is_unpacked_anew(
+def test_an_interrupted_build_goes_on_with_its_tree_unless_that_is_for_another_patch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / build.UNPACKED).write_text(json.dumps({"for": "kernel-0", "given": "None"}))
-    monkeypatch.setattr(build, "find_source", lambda *_: build.Source(Path("x"), "mine"))
-    monkeypatch.setattr(build, "_patched", lambda *_: {"version": "6.12.9"})
-    assert build._unpacked(tmp_path, None, lambda _: None)["version"] == "6.12.9"
+    unpacked: list[Path] = []
+
+    def unpack(work: Path, *_: object) -> dict[str, str]:
+        work.mkdir()
+        unpacked.append(work)
+        return {}
+
+    def fail(*_: object) -> None:
+        raise BuildError("interrupted")
+
+    monkeypatch.setattr(build, "_unpacked", unpack)
+    monkeypatch.setattr(build, "_compile", fail)
+    for name in ("one", "one", "two"):
+        monkeypatch.setattr(build, "kernel_name", lambda name=name: name)
+        with pytest.raises(BuildError):
+            build._make_kernel(tmp_path, None, print)
+    assert len(unpacked) == 2
 
 
 def test_progress_is_told_ten_times_at_most() -> None:
     said: list[str] = []
-    build._tell((f"  CC      {n}.o" for n in range(build.COMPILED_FILES + 50)), said.append)
+    build.tell((f"  CC      {n}.o" for n in range(build.COMPILED_FILES + 50)), said.append)
     assert said[0] == "compiled 10 %"
     assert len(said) <= 10
 

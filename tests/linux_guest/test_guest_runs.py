@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,7 @@ def test_two_runs_in_different_directories_have_the_same_packets(tmp_path: Path)
     lossy = {"downlink": {**LEG["downlink"], "loss_percent": 1}, "uplink": LEG["uplink"]}
     wanted = multipath(legs=[LEG, lossy], virtual=TRACED, seed=7)
     run(wanted, tmp_path / "a")
-    with busy_programs(1):
+    with busy_program():
         run(wanted, tmp_path / "b" / "in" / "another")
     names = ("packets.csv", "paths.csv", "connections.csv", "gnb-legs.csv")
     for name in names:
@@ -284,22 +285,13 @@ def test_two_runs_in_different_directories_have_the_same_packets(tmp_path: Path)
     assert len(rows(tmp_path / "a" / "packets.csv")) > 1000
 
 
-class busy_programs:  # noqa: N801 (a context manager)
-    """Programs that compute for nothing."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._programs: list[subprocess.Popen[bytes]] = []
-
-    def __enter__(self) -> None:
-        command = [sys.executable, "-c", "while True: pass"]
-        self._programs = [subprocess.Popen(command) for _ in range(self._count)]
+@contextmanager
+def busy_program() -> Iterator[None]:
+    """A program that computes for nothing, for a block."""
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as program:
         time.sleep(0.05)
-
-    def __exit__(self, *_: object) -> None:
-        for program in self._programs:
-            program.kill()
-            program.wait()
+        yield
+        program.kill()
 
 
 def legs_of(result: RunResult) -> list[int]:

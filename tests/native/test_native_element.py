@@ -45,7 +45,7 @@ def compare(python: InPython, native: InC) -> None:
     assert [each.verdict for each in native.packets] == [each.verdict for each in python.packets]
     assert native.log == python.log
     assert native.copies() == python.copies()
-    assert native.transmit.unnumbered() == python.transmit.unnumbered()
+    assert native.transmit.unnumbered == python.transmit.unnumbered
     assert native.receive.malformed == python.receive.malformed
     assert native.receive.statistics() == python.receive.statistics()
     assert native.transmit.entity.statistics() == python.transmit.entity.statistics()

@@ -52,20 +52,16 @@ def test_every_probe_of_the_kernel_says_what_it_enables() -> None:
     assert [name for name, _, _ in machine.KERNEL_NEEDS] == list(PROBES)
 
 
+@pytest.mark.parametrize(
+    ("feature", "status"), [("NFQUEUE", "missing"), ("sch_netem", "optional-missing")]
+)
 def test_what_the_kernel_refuses_is_missing_with_its_words_and_a_remedy(
-    monkeypatch: pytest.MonkeyPatch,
+    feature: str, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_kernel(monkeypatch, NFQUEUE="No such file or directory")
-    found = finding("kernel: NFQUEUE", check())
-    assert (found.status, found.detail) == ("missing", "No such file or directory")
+    with_kernel(monkeypatch, **{feature: "No such file or directory"})
+    found = finding(f"kernel: {feature}", check())
+    assert (found.status, found.detail) == (status, "No such file or directory")
     assert "modprobe" in found.remedy
-
-
-def test_what_the_main_job_can_do_without_is_only_optional(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with_kernel(monkeypatch, sch_netem="Specified qdisc kind is unknown.")
-    assert finding("kernel: sch_netem", check()).status == "optional-missing"
 
 
 def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
@@ -134,16 +130,6 @@ def test_a_program_without_such_an_option_has_the_version_of_its_package(
     assert machine.tool_version(Tool("gtlsclient")) == str(tmp_path / "gtlsclient")
 
 
-def test_the_facts_hold_what_the_testbed_and_every_runner_use() -> None:
-    found = facts()
-    runners = [get_runner(name) for name in runner_names()]
-    tools = [tool.name for runner in runners for tool in runner.tools]
-    assert {"ip", "tc", "iptables", "curl", "mptcpize", "tquic_client", *tools} <= set(
-        found["tools"]
-    )
-    assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(found["packages"])
-
-
 def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -153,22 +139,18 @@ def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
     assert all("unshare" in outcomes[name] for name in PROBES)
 
 
-def test_a_module_that_cannot_be_imported_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_mininet(monkeypatch)
-    found = finding("mininet.net", check())
-    assert (found.status, found.detail) == ("missing", "No module named 'mininet.net'")
-
-
 @pytest.mark.parametrize(
     ("root", "remedy"),
     [(Path("/checkout"), "make setup-again"), (None, "make setup, as root in a checkout")],
 )
-def test_only_in_a_checkout_the_set_up_is_the_remedy_on_the_spot(
+def test_a_module_that_cannot_be_imported_is_missing_with_the_set_up_as_its_remedy(
     root: Path | None, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_mininet(monkeypatch)
     monkeypatch.setattr(machine, "checkout", lambda: root)
-    assert finding("mininet.net", check()).remedy.startswith(remedy)
+    found = finding("mininet.net", check())
+    assert (found.status, found.detail) == ("missing", "No module named 'mininet.net'")
+    assert found.remedy.startswith(remedy)
 
 
 def without_mininet(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,9 +199,15 @@ def test_the_exit_status_is_0_only_when_the_main_job_can_run(
     assert exit_status(Finding("x", status, "", "tcp", "") for status in statuses) == expected
 
 
-def test_facts_and_findings_can_be_written_as_json() -> None:
+def test_the_facts_hold_what_every_runner_uses_and_can_be_written_with_findings_as_json() -> None:
     written = json.loads(json.dumps({"facts": facts(), "check": [asdict(f) for f in check()]}))
-    assert written["facts"]["kernel"] == os.uname().release
+    told = written["facts"]
+    assert told["kernel"] == os.uname().release
+    tools = {tool.name for name in runner_names() for tool in get_runner(name).tools}
+    assert {"ip", "tc", "iptables", "curl", "mptcpize", "tquic_client", *tools} <= set(
+        told["tools"]
+    )
+    assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(told["packages"])
 
 
 @pytest.mark.root

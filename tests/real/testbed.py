@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementProcess
-from minitopo_dc.real.network.hosts import Network
+from minitopo_dc.real.network.hosts import EmulatedHost, Network
 from minitopo_dc.real.network.testbed import testbed
+from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.real import run_real
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scenario.addresses import client_address
 
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
 SOME_BYTES = 12_000
@@ -24,6 +31,51 @@ class Bed(NamedTuple):
     hosts: Network
     gnb: ElementProcess
     ue: ElementProcess
+    directory: Path
+
+    def start(self) -> None:
+        """Start the elements' time."""
+        for element in (self.gnb, self.ue):
+            element.order("start")
+
+    def probe(
+        self,
+        rate: float,
+        seconds: float,
+        *,
+        size: int = 1200,
+        version: IpVersion = 4,
+        leg: int = 1,
+        starts: bool = False,
+    ) -> Arrivals:
+        """Send from the server to the client.
+
+        `starts`: the elements' time begins once packets arrive; a program's start may take seconds.
+        """
+        with ThreadPoolExecutor() as pool:
+            started = pool.submit(self._start_with_traffic) if starts else None
+            arrivals = send_through(
+                self.hosts.server,
+                self.hosts.client,
+                client_address(leg, version),
+                rate=rate,
+                seconds=seconds,
+                size=size,
+                scratch=self.directory / f"arrivals-{leg}",
+            )
+            if started is not None:
+                started.result()
+        return arrivals
+
+    def _start_with_traffic(self) -> None:
+        deadline = time.monotonic() + 60
+        while self.hosts.client.received_bytes() < SOME_BYTES and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.start()
+
+    def stop(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """End both elements; return the summaries of gnb and ue."""
+        return self.gnb.stop(), self.ue.stop()
 
 
 def scenario(mode: str, downlink: dict[str, Any] | None = None, **more: Any) -> Scenario:
@@ -36,13 +88,18 @@ def scenario(mode: str, downlink: dict[str, Any] | None = None, **more: Any) -> 
 def running_testbed(wanted: Scenario, directory: Path) -> Iterator[Bed]:
     """Hosts with running elements."""
     with testbed(wanted, directory) as bed:
-        yield Bed(bed.hosts, *bed.elements)
+        gnb, ue = bed.elements
+        yield Bed(bed.hosts, gnb, ue, directory)
 
 
-def start_with_traffic(bed: Bed) -> None:
-    """Start the elements' time once packets arrive: a program's start may take seconds."""
-    deadline = time.monotonic() + 60
-    while bed.hosts.client.received_bytes() < SOME_BYTES and time.monotonic() < deadline:
-        time.sleep(0.05)
-    for element in (bed.gnb, bed.ue):
-        element.order("start")
+def ok(directory: Path, **fields: Any) -> RunResult:
+    """The result of a scenario on the real clock, which must do what it should."""
+    result = run_real(Scenario.check(fields, "test"), directory)
+    assert (result.status, result.reason) == ("ok", "")
+    return result
+
+
+def output(host: EmulatedHost, *command: str) -> str:
+    """What a command prints on a host, errors too."""
+    done = host.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return done.communicate()[0].decode()

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from minitopo_dc.router.recorder import Counters, Recorder, Series, flatten, write_summary
 from minitopo_dc.scenario.element import ElementSettings
 
@@ -27,17 +29,19 @@ class Statistics:
     waiting: Inner
 
 
-INNER = {"waiting_maximum": 4, "waiting_histogram_1": 0, "waiting_histogram_2": 1}
-
-
-def test_counts_a_leg_and_nested_statistics_become_columns() -> None:
-    flat = flatten(Statistics(1, (2, 3), Inner(4)), (1, 2))
-    assert flat == {"packets": 1, "pdus_1": 2, "pdus_2": 3} | INNER
-
-
-def test_a_count_has_the_number_of_its_leg_not_of_its_place() -> None:
-    assert flatten(Statistics(1, (5,), Inner(4)), (2,)) == {"packets": 1, "pdus_2": 5} | INNER
-    assert flatten(Statistics(1, (2, 3), Inner(4)), (3, 1))["pdus_3"] == 2
+@pytest.mark.parametrize(
+    ("pdus", "legs", "columns"),
+    [
+        ((2, 3), (1, 2), {"pdus_1": 2, "pdus_2": 3}),
+        ((5,), (2,), {"pdus_2": 5}),
+        ((2, 3), (3, 1), {"pdus_3": 2, "pdus_1": 3}),
+    ],
+)
+def test_counts_have_the_number_of_their_leg_and_nested_statistics_are_columns(
+    pdus: tuple[int, ...], legs: tuple[int, ...], columns: dict[str, int]
+) -> None:
+    inner = {"waiting_maximum": 4, "waiting_histogram_1": 0, "waiting_histogram_2": 1}
+    assert flatten(Statistics(1, pdus, Inner(4)), legs) == {"packets": 1} | columns | inner
 
 
 def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
@@ -45,12 +49,13 @@ def test_a_row_a_source_and_interval_is_written(tmp_path: Path) -> None:
     sources = {n: lambda n=n: {"packets": n} for n in (1, 2)}
     recorder = Recorder([Series(path, "leg", sources)], 100, 0)
     recorder.handle(0)
-    recorder.handle(100 * MS)
-    recorder.close(150 * MS)
+    recorder.handle(250 * MS)  # a late row does not move the grid
+    assert recorder.next_timeout() == 300 * MS
+    recorder.close(350 * MS)
     with path.open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["time_ns"], row["leg"], row["packets"]) for row in rows] == [
-        (str(moment * MS), leg, leg) for moment in (0, 100, 150) for leg in ("1", "2")
+        (str(moment * MS), leg, leg) for moment in (0, 250, 350) for leg in ("1", "2")
     ]
 
 
@@ -78,14 +83,6 @@ def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> 
     ]
     assert counters.now()["receive"][3]["pdus_2"] == 9
     assert "pdus_1" not in counters.now()["receive"][3]
-
-
-def test_a_late_row_does_not_move_the_grid(tmp_path: Path) -> None:
-    series = Series(tmp_path / "s.csv", "leg", {1: lambda: {"packets": 0}})
-    recorder = Recorder([series], 100, 0)
-    recorder.handle(250 * MS)
-    assert recorder.next_timeout() == 300 * MS
-    recorder.close(300 * MS)
 
 
 def test_a_summary_appears_whole(tmp_path: Path) -> None:

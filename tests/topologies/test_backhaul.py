@@ -35,10 +35,9 @@ def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_pa
 
 
 def test_the_virtual_clock_refuses_a_network_that_only_the_real_one_has() -> None:
-    plain = {"transport": "quic", "mode": "sc", "legs": [LINK]}
-    check_virtual(Scenario.check(plain, "test"))
+    values = {"transport": "quic", "mode": "sc", "legs": [LINK], "real": {"backhaul": [LINK]}}
     with pytest.raises(SettingsError, match=r"^real\.backhaul: needs clock: real"):
-        check_virtual(Scenario.check(plain | {"real": {"backhaul": [LINK]}}, "test"))
+        check_virtual(Scenario.check(values, "test"))
 
 
 @pytest.mark.parametrize("name", ["kernel.panic", "net.ipv4.x y", "-w"])

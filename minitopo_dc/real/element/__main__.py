@@ -36,15 +36,10 @@ def main(arguments: list[str]) -> int:
     try:
         with ExitStack() as stack:
             _run(stack, dict(zip(files, [None, *map(int, pids)], strict=True)))
-    except (PolicyError, SchedulerError) as error:  # of one's own, while it runs
-        print(f"{' '.join(files)}: {error}", file=sys.stderr)  # noqa: T201
-        return 2
-    except SettingsError as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        return 2
-    except (ElementError, RuleError) as error:
-        print(error, file=sys.stderr)  # noqa: T201
-        return 1
+    except (SettingsError, PolicyError, SchedulerError, ElementError, RuleError) as error:
+        of_ones_own = isinstance(error, (PolicyError, SchedulerError))  # while it runs
+        print(f"{' '.join(files)}: {error}" if of_ones_own else error, file=sys.stderr)  # noqa: T201
+        return 1 if isinstance(error, (ElementError, RuleError)) else 2
     except OSError as error:
         if error.filename is None:
             raise
@@ -55,8 +50,12 @@ def main(arguments: list[str]) -> int:
 
 def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     """Run the elements of these settings' files, each with a process of its host."""
-    settings = [_load(Path(file)) for file in hosts]
-    why = _python_reason(settings)
+    settings = [ElementSettings.load(Path(file)) for file in hosts]
+    for file, host_settings in zip(hosts, settings, strict=True):
+        if not os.path.isdir(host_settings.directory):  # noqa: PTH112 (of any name)
+            named = quoted(str(host_settings.directory))
+            raise SettingsError(f"{file}: directory: {named}: no such directory; make it before")
+    why = python_reason(settings)
     loop, paths = NativeLoop() if why is None else Loop(), wifi_paths(settings)
     kind = NativeElement if why is None else Element
     elements: list[Element] = []
@@ -70,7 +69,7 @@ def _run(stack: ExitStack, hosts: Mapping[str, int | None]) -> None:
     run(elements, loop)
 
 
-def _python_reason(settings: Sequence[ElementSettings]) -> str | None:
+def python_reason(settings: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process run in Python, None if they are native.
 
     Raises:
@@ -83,15 +82,6 @@ def _python_reason(settings: Sequence[ElementSettings]) -> str | None:
     if why is not None and "native" in cores:
         raise SettingsError(f"core: native: {why}; allowed: auto, python")
     return why
-
-
-def _load(file: Path) -> ElementSettings:
-    """Read settings, and check that the directory exists into which the element writes."""
-    settings = ElementSettings.load(file)
-    if not os.path.isdir(settings.directory):  # noqa: PTH112 (of any name)
-        named = quoted(str(settings.directory))
-        raise SettingsError(f"{file}: directory: {named}: no such directory; make it before")
-    return settings
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 
 from minitopo_dc.capture import CaptureFile, pdu_framing
 from minitopo_dc.fields import Direction
-from minitopo_dc.real.element.drivers import Held, LegDriver, Outlet, ReceiveDriver
+from minitopo_dc.real.element.drivers import Held, Holder, LegDriver, Outlet, ReceiveDriver
 from minitopo_dc.real.element.kernel.loop import clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.scenario.element import ElementSettings, ReceiveBearer, TransmitBearer
@@ -114,7 +114,7 @@ class Captures:
         return lambda now, datagram: write(now, frame(datagram))
 
 
-class _Captured:
+class _Captured(Holder):
     """A packet on a leg that is captured when the leg lets it go."""
 
     __slots__ = ("_datagram", "_record", "held")
@@ -136,9 +136,6 @@ class _Captured:
         self.held.accept()  # first, so that the file delays no packet that is due
         self._record(now, self._datagram)
 
-    def drop(self) -> None:
-        self.held.drop()
-
 
 class _CapturedOutlet(Outlet):
     """A leg as one bearer sees it, with a capture of its PDUs."""
@@ -152,9 +149,5 @@ class _CapturedOutlet(Outlet):
     def push(self, packet: Held, size: int, now: int) -> None:
         self._leg.push(_Captured(packet, self._record), size, now)
 
-    def flush(self, which: Callable[[Held], bool], now: int) -> list[Held]:
-        def is_captured(held: Held) -> bool:
-            return isinstance(held, _Captured) and which(held.held)
-
-        flushed = self._leg.flush(is_captured, now)
-        return [captured.held for captured in flushed if isinstance(captured, _Captured)]
+    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
+        return self._leg.flush(which, now)

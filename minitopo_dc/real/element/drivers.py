@@ -36,13 +36,13 @@ from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.queues import KernelPacket
 from minitopo_dc.real.element.kernel.rules import leg_mark
 from minitopo_dc.router import drivers
+from minitopo_dc.router.drivers import pdu_in
 from minitopo_dc.router.icmp import too_big
 
 IPV6 = 0x60
 """From here on the first byte is IPv6's (RFC 8200, section 3), below it IPv4's (RFC 791)."""
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
-# An IPv4 header's total length; an IPv6 header's payload length and next header. The header must be
-# whole.
+# Of whole headers: IPv4's total length; IPv6's payload length and next header.
 _total_length = struct.Struct("!2xH16x").unpack_from
 _ipv6_fields = struct.Struct("!4xHB33x").unpack_from
 
@@ -80,7 +80,35 @@ class Outlet:
         """Do nothing, as no packet waits here."""
 
 
-class Markable:
+class Holder:
+    """Holds a packet on its leg; subclasses say what else happens to it there."""
+
+    __slots__ = ()
+    held: Held
+
+    @property
+    def pdu(self) -> drivers.PduOnLeg | None:
+        """Return the PDU that is held, None if it is none."""
+        return pdu_in(self.held)
+
+    def get_payload(self) -> bytes:
+        """Return the IP datagram of the packet."""
+        return self.held.get_payload()
+
+    def set_payload(self, payload: bytes) -> None:
+        """Replace the datagram by other bytes."""
+        self.held.set_payload(payload)
+
+    def accept(self) -> None:
+        """Let the packet go on."""
+        self.held.accept()
+
+    def drop(self) -> None:
+        """Discard the packet for good."""
+        self.held.drop()
+
+
+class Markable(Holder):
     """A packet on a leg whose queue discipline may mark it, which is done when it goes on."""
 
     __slots__ = ("_datagram", "ecn", "held")
@@ -93,8 +121,7 @@ class Markable:
     @property
     def flow_id(self) -> bytes:
         """Return the same for all packets from one socket to another, or of a bearer."""
-        pdu = pdu_in(self.held)
-        return flow_id(self._datagram) if pdu is None else pdu.flow_id
+        return flow_id(self._datagram) if self.pdu is None else self.pdu.flow_id
 
     def mark(self) -> None:
         """Set its code point to Congestion Experienced."""
@@ -105,10 +132,6 @@ class Markable:
         if self.ecn != code_point(self._datagram):
             self.held.set_payload(marked(self._datagram))
         self.held.accept()
-
-    def drop(self) -> None:
-        """Discard the packet for good."""
-        self.held.drop()
 
 
 class LegDriver(drivers.LegDriver[Any], Outlet):
@@ -151,12 +174,6 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
             self.errors.send(too_big(packet.get_payload(), self._mtu, of_bearer=of_bearer))
         super().push(Markable(packet) if self._marks else packet, size, now)
 
-    def flush(self, which: Callable[[Held], bool], now: int) -> Sequence[Held]:
-        """Take packets out of the leg's queue; the caller has to drop them."""
-        if not self._marks:
-            return super().flush(which, now)
-        return [packet.held for packet in super().flush(lambda packet: which(packet.held), now)]
-
     def on_packet(self, packet: Held) -> None:
         """Put a packet that leaves on this leg without a bearer on the leg (queue callback).
 
@@ -180,14 +197,16 @@ class LegDriver(drivers.LegDriver[Any], Outlet):
         self.push(packet, size, now)
 
 
-class Wire:
+class Wire(Outlet):
     """A leg that is not emulated here: whether its interface is up, and what was given to it.
 
     In a user's Mininet script the legs may be links of any class, whose own queue, rate and delay
     come behind the element.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int) -> None:
+        super().__init__(number, Injector(number))
+        self.leg = self
         self.is_up = True
         self._packets = self._bytes = 0
 
@@ -198,40 +217,16 @@ class Wire:
         """Remember whether the interface is up."""
         self.is_up = up
 
-    def count(self, size: int) -> None:
-        """Count a packet of `size` bytes that went on."""
+    def push(self, packet: Held, size: int, now: int) -> None:
+        """Let the packet go on to the interface, and count it."""
         self._packets += 1
         self._bytes += size
+        super().push(packet, size, now)
 
     def statistics(self) -> LegStatistics:
         """Return the counters; what went on counts as delivered, as its fate is not seen here."""
-        return LegStatistics(
-            pushed_packets=self._packets,
-            pushed_bytes=self._bytes,
-            delivered_packets=self._packets,
-            delivered_bytes=self._bytes,
-            dropped_queue=0,
-            dropped_loss=0,
-            dropped_stop=0,
-            dropped_flush=0,
-            queue_packets=0,
-            queue_bytes=0,
-            queue_max=0,
-            air_packets=0,
-        )
-
-
-class WireDriver(Outlet):
-    """A wire as the element sees it: a packet goes on at once."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number, Injector(number))
-        self.leg = Wire()
-
-    def push(self, packet: Held, size: int, now: int) -> None:
-        """Let the packet go on to the interface, and count it."""
-        self.leg.count(size)
-        super().push(packet, size, now)
+        went_on = (self._packets, self._bytes)
+        return LegStatistics(*went_on, *went_on, *[0] * 8)
 
 
 @dataclass(slots=True)
@@ -264,37 +259,14 @@ class Sdu:
             packet.drop()
 
 
-class OnLeg(drivers.PduOnLeg):
+class OnLeg(drivers.PduOnLeg, Holder):
     """A PDU in a leg's queue, which data recovery may take back."""
 
-    __slots__ = ("_held",)
+    __slots__ = ("held",)
 
     def __init__(self, held: Held, bearer: int, sn: int) -> None:
         super().__init__(bearer, sn)
-        self._held = held
-
-    def get_payload(self) -> bytes:
-        """Return the datagram of the PDU."""
-        return self._held.get_payload()
-
-    def set_payload(self, payload: bytes) -> None:
-        """Replace the datagram by other bytes."""
-        self._held.set_payload(payload)
-
-    def accept(self) -> None:
-        """Let the PDU go on."""
-        self._held.accept()
-
-    def drop(self) -> None:
-        """Discard the PDU for good."""
-        self._held.drop()
-
-
-def pdu_in(packet: object) -> OnLeg | None:
-    """Return the PDU that a packet on a leg is or holds; None if no bearer has it."""
-    while packet is not None and not isinstance(packet, OnLeg):
-        packet = getattr(packet, "held", None)
-    return packet
+        self.held = held
 
 
 class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
@@ -309,9 +281,8 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
         loop: Loop,
     ) -> None:
         super().__init__(bearer, entity, legs, loop)
-        self.malformed = 0
-        self.refused_options = 0
-        self.handed_back = 0
+        self.unnumbered = dict.fromkeys(("malformed", "refused_options", "handed_back"), 0)
+        """The packets that got no number, by the reason."""
         self._encode = sn_format.encode
         self._blank = bytes(sn_format.size)
         self._marked = [(leg, leg_mark(leg.number)) for leg in legs]
@@ -331,14 +302,6 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
             facts = classify_datagram(sdu) if self.entity.needs_facts else None
             self.push(Sdu(packet, unnumbered), len(sdu), now, facts)
 
-    def unnumbered(self) -> dict[str, int]:
-        """Count the packets that got no number, by the reason."""
-        return {
-            "malformed": self.malformed,
-            "refused_options": self.refused_options,
-            "handed_back": self.handed_back,
-        }
-
     def _prepare(self, sdu: bytes, packet: KernelPacket) -> bytes | None:
         """Return the datagram of a PDU without its number; None if the packet is no SDU.
 
@@ -346,21 +309,23 @@ class TransmitDriver(drivers.TransmitDriver[Sdu, Outlet]):
         kernel, which answers that. It is dropped when it is no whole IP datagram or too long, and
         when the kernel would drop it for its options.
         """
+        unnumbered, reason = b"", ""
         try:
             if sdu[TTL_OFFSET if sdu[0] < IPV6 else HOP_LIMIT_OFFSET] < 2:
-                self.handed_back += 1
-                packet.accept()
-                return None
-            unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+                reason = "handed_back"
+            else:
+                unnumbered = append_trailer(sdu, self._blank)[: -len(self._blank)]
+                reason = "" if may_be_forwarded(sdu) else "refused_options"
         except (IndexError, PduError):
-            self.malformed += 1
+            reason = "malformed"
+        if not reason:
+            return unnumbered
+        self.unnumbered[reason] += 1
+        if reason == "handed_back":
+            packet.accept()
+        else:
             packet.drop()
-            return None
-        if not may_be_forwarded(sdu):
-            self.refused_options += 1
-            packet.drop()
-            return None
-        return unnumbered
+        return None
 
     def use(self, present: Sequence[bool]) -> None:
         """Send what is meant for an absent leg on the next one that is present, from now on.

@@ -39,45 +39,51 @@ SLOWEST = 1000
 FULL_PACKET = 1500
 ROOM = 1_000_000
 """netem's own limit, which includes packets in propagation: only the pfifo's is to be reached."""
-CALLS_PER_COLLECTION = 50
-"""Each call leaves 10 to 24 KiB of reference cycles."""
 NETEM, TBF, FIFO = (number << 16 for number in (1, 2, 3))
 """Handles of the three disciplines."""
-FIRST_CLASS = 1
-
+ROOT, FIRST_CLASS = 0xFFFFFFFF, 1
 
 Change = tuple[int, int, LegSettings | int]
 """When (ns after the start), 0 or 1 to tell equal times apart, and what holds from then on: the
 settings of delay and loss, or a rate in bit/s."""
 
 
-class Qdiscs:
-    """The three queueing disciplines (netem, tbf, pfifo) on one interface.
+class KernelLeg:
+    """One direction of a leg by three disciplines of the kernel's, changed over time; a timed part.
 
     Raises:
         ElementError: the kernel lacks one of them.
     """
 
-    def __init__(self, interface: str, limit: int) -> None:
-        self._limit = limit
-        self._rate = -1
-        self._calls = 0
+    is_up: Final = True
+
+    def __init__(self, interface: str, radio: LegSettings) -> None:
         # Here: it takes 0.2 s, which an element without such legs need not wait for.
         from pyroute2 import IPRoute, NetlinkError  # noqa: PLC0415
 
+        steps = kernel_rates(radio).steps()
         self._netlink = IPRoute()
         self._index = socket.if_nametoindex(interface)
+        self._limit = radio.queue_packets or ROOM
+        self._rate = -1
         try:
-            self._tc("add", "netem", NETEM, parent=0xFFFFFFFF, limit=ROOM)
+            self._tc("add", "netem", NETEM, parent=ROOT, limit=ROOM)
             self._tc("add", "tbf", TBF, parent=NETEM | FIRST_CLASS, **self._tbf(SLOWEST))
-            self._tc("add", "pfifo", FIFO, parent=TBF | FIRST_CLASS, limit=limit)
+            self._tc("add", "pfifo", FIFO, parent=TBF | FIRST_CLASS, limit=self._limit)
         except NetlinkError as error:
             raise ElementError(
                 f"backend kernel: {interface}: this kernel refuses netem, tbf or pfifo ({error}); "
                 "see minitopo-dc check, or use backend: user"
             ) from None
+        self._set_air(radio)
+        self._set_rate(next(steps)[1])
+        self._changes = timeline(radio, steps)
+        self._next = next(self._changes, None)
+        self._start: int | None = None
+        self._queue_max = 0
+        self._lateness: list[int] = []
 
-    def set_rate(self, rate: int) -> bool:
+    def _set_rate(self, rate: int) -> bool:
         """Set the rate in bit/s of IP packets; return whether it is another than before."""
         if rate == self._rate:
             return False  # tbf would refill its bucket
@@ -86,23 +92,10 @@ class Qdiscs:
         self._tc("change", "tbf", TBF, parent=NETEM | FIRST_CLASS, **self._tbf(round(wire)))
         return True
 
-    def set_air(self, radio: LegSettings) -> None:
-        """Set delay, jitter and loss from now on."""
+    def _set_air(self, radio: LegSettings) -> None:
         times = {"delay": round(radio.delay_ms * 1e3), "jitter": round(radio.jitter_ms * 1e3)}
         loss = radio.loss_percent
-        self._tc("change", "netem", NETEM, parent=0xFFFFFFFF, limit=ROOM, loss=loss, **times)
-
-    def statistics(self) -> dict[int, Any]:
-        """Return the kernel's counters of each discipline, by its handle."""
-        disciplines = self._netlink.get_qdiscs(index=self._index)
-        self._tidy()
-        return {
-            discipline["handle"]: discipline.get_attr("TCA_STATS2") for discipline in disciplines
-        }
-
-    def close(self) -> None:
-        """Close the netlink socket; the disciplines stay on their interface."""
-        self._netlink.close()
+        self._tc("change", "netem", NETEM, parent=ROOT, limit=ROOM, loss=loss, **times)
 
     def _tbf(self, rate: int) -> dict[str, int]:
         rate = max(rate, SLOWEST)
@@ -112,30 +105,7 @@ class Qdiscs:
 
     def _tc(self, action: str, kind: str, handle: int, **options: Any) -> None:
         self._netlink.tc(action, kind, self._index, handle, **options)
-        self._tidy()
-
-    def _tidy(self) -> None:
-        """Collect netlink's garbage now and then, as the element's collector is off."""
-        self._calls += 1
-        if self._calls % CALLS_PER_COLLECTION == 0:
-            gc.collect()
-
-
-class KernelLeg:
-    """One direction of a leg by the kernel's disciplines, changed over time; a timed part."""
-
-    is_up: Final = True
-
-    def __init__(self, interface: str, radio: LegSettings) -> None:
-        steps = kernel_rates(radio).steps()
-        self._qdiscs = Qdiscs(interface, radio.queue_packets or ROOM)
-        self._qdiscs.set_air(radio)
-        self._qdiscs.set_rate(next(steps)[1])
-        self._changes = _timeline(radio, steps)
-        self._next = next(self._changes, None)
-        self._start: int | None = None
-        self._queue_max = 0
-        self._lateness: list[int] = []
+        gc.collect(0)  # of 10 to 24 KiB of reference cycles; the element's collector is off
 
     def start(self, now: int) -> None:
         """Start the time of the trace and of the changes at `now` (ns)."""
@@ -154,9 +124,9 @@ class KernelLeg:
         moment, _, what = self._next
         changed = True
         if isinstance(what, LegSettings):
-            self._qdiscs.set_air(what)
+            self._set_air(what)
         else:
-            changed = self._qdiscs.set_rate(what)
+            changed = self._set_rate(what)
         if changed:
             self._lateness.append(clock() - self._start - moment)
         self._next = next(self._changes, None)
@@ -176,7 +146,11 @@ class KernelLeg:
 
         `queue_max` is the largest queue seen at these calls.
         """
-        counters = self._qdiscs.statistics()
+        counters = {
+            discipline["handle"]: discipline.get_attr("TCA_STATS2")
+            for discipline in self._netlink.get_qdiscs(index=self._index)
+        }
+        gc.collect(0)
         air, queue = counters[NETEM], counters[FIFO]
         waiting, on_the_way = _queued(queue, "qlen"), _queued(air, "qlen") - _queued(queue, "qlen")
         refused = _queued(queue, "drops")
@@ -201,8 +175,8 @@ class KernelLeg:
         )
 
     def close(self) -> None:
-        """Let go of the interface."""
-        self._qdiscs.close()
+        """Close the netlink socket; the disciplines stay on their interface."""
+        self._netlink.close()
 
 
 class KernelLegDriver(Outlet):
@@ -214,7 +188,7 @@ class KernelLegDriver(Outlet):
         loop.add_timed(leg)
 
 
-def _timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:
+def timeline(radio: LegSettings, steps: Iterator[tuple[int, int]]) -> Iterator[Change]:
     """Return all changes in order of time, where those of the rate come later by the delay."""
     air = [
         (round(change.at_s * NS_PER_S), 0, stage)

@@ -8,10 +8,9 @@ that C reads in one turn, or lets go in one turn, have its time in common.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from minitopo_dc.capture import CaptureFile, frame_start
 from minitopo_dc.fields import Direction
@@ -87,36 +86,27 @@ class NativeLoop(Loop):
         for descriptor in self._descriptors():
             self.lib.element_watch(self.pointer, descriptor)
         ready = self._ffi.new("int[]", ROOM)
-        with self._counting():
-            while not self._stopping:
-                count = self.lib.element_run(self.pointer, ready, ROOM)
-                if count < 0:
-                    self._fail(-count)
-                now = clock()
-                if now >= self.due:
-                    self.serve(now)
-                self._read(ready[0:count], order)
-
-    def _fail(self, error: int) -> None:
-        file = self._files.get(self.lib.element_failed(self.pointer))
-        if file is not None:
-            raise OSError(error, os.strerror(error), str(file))
-        raise ElementError(f"packets: {os.strerror(error)}")
-
-    def close(self) -> None:
-        """Unbind the queues of the kernel."""
-        self.queues.close()
-
-    @contextmanager
-    def _counting(self) -> Iterator[None]:
-        """Add what C has counted when the block ends."""
-        yield
+        while not self._stopping:
+            count = self.lib.element_run(self.pointer, ready, ROOM)
+            if count < 0:
+                words, file = os.strerror(-count), self.lib.element_failed(self.pointer)
+                if file in self._files:
+                    raise OSError(-count, words, str(self._files[file]))
+                raise ElementError(f"packets: {words}")
+            now = clock()
+            if now >= self.due:
+                self.serve(now)
+            self._read(ready[0:count], order)
         counted = self.lib.element_loop_counters(self.pointer)
         for bits, count in enumerate(counted.lateness):
             self.lateness[bits] += count
         several = range(counted.stalls)
         stalls = [(counted.stalled_at[i], counted.stalled_for[i]) for i in several]
         self.stalls = sorted([*self.stalls, *stalls])[:MAX_STALLS]
+
+    def close(self) -> None:
+        """Unbind the queues of the kernel."""
+        self.queues.close()
 
 
 class NativeCaptures:
@@ -173,15 +163,6 @@ def _start(leg: int, bearer: TransmitBearer | ReceiveBearer, direction: Directio
     return frame_start(
         leg=leg, bearer=bearer.bearer, direction=direction, sn_bits=bearer.pdcp.sn_bits
     )
-
-
-class _Queue(NamedTuple):
-    """A kernel queue that the loop owns."""
-
-    number: int
-
-    def close(self) -> None:
-        """Do nothing, as the loop closes it."""
 
 
 class _Injector:
@@ -246,8 +227,9 @@ class NativeTransmitDriver(native.NativeTransmitDriver):
         )
         entity.disown()
 
+    @property
     def unnumbered(self) -> dict[str, int]:
-        """Count the packets that got no number, by the reason."""
+        """Return how many packets got no number, by the reason."""
         names = ("malformed", "refused_options", "handed_back")
         return {name: getattr(self._counters, name) for name in names}
 
@@ -302,10 +284,8 @@ class NativeElement(Element):
         return queue
 
     def _opened(self, copy: int) -> int:
-        number = self._loop.queues.add(copy)
-        queue: Any = _Queue(number)
-        self._queues.append(queue)
-        return number
+        self._queues.append(self._loop.queues.add(copy))
+        return self._queues[-1]
 
     def _transmitting(self, bearer: TransmitBearer) -> Any:
         legs = [self._legs[number].leg for number in bearer.legs]
@@ -334,20 +314,14 @@ class NativeElement(Element):
 
 def lacking(hosts: Sequence[ElementSettings]) -> str | None:
     """Return why the elements of one process cannot be native, None if they can."""
-    reasons = (
-        reason(settings)
-        for settings in hosts
-        for reason in (_unsupported_setting, native.native_core_obstacle)
-    )
-    return next((why for why in reasons if why is not None), None)
-
-
-def _unsupported_setting(settings: ElementSettings) -> str | None:
-    """Return what the settings need that the element in C lacks, beside the cores; or None."""
-    lacks: dict[str, Callable[[], object]] = {
-        "backend: kernel": lambda: settings.backend == "kernel",
-        "wires": lambda: settings.wires,
-        "mtu_icmp": lambda: any(leg.radio.mtu_icmp for leg in settings.legs),
-        "next_hops": lambda: settings.next_hops,
-    }
-    return next((f"it has {name}" for name, has in lacks.items() if has()), None)
+    for settings in hosts:
+        lacks = {
+            "backend: kernel": settings.backend == "kernel",
+            "wires": settings.wires,
+            "mtu_icmp": any(leg.radio.mtu_icmp for leg in settings.legs),
+            "next_hops": settings.next_hops,
+        }
+        setting = next((f"it has {name}" for name, has in lacks.items() if has), None)
+        if (why := setting or native.native_core_obstacle(settings)) is not None:
+            return why
+    return None

@@ -26,7 +26,7 @@ from minitopo_dc.real.element.drivers import (
     LegDriver,
     ReceiveDriver,
     TransmitDriver,
-    WireDriver,
+    Wire,
 )
 from minitopo_dc.real.element.kernel import rules
 from minitopo_dc.real.element.kernel.loop import Loop, clock
@@ -60,7 +60,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 
-AnyDriver = LegDriver | KernelLegDriver | WireDriver
+AnyDriver = LegDriver | KernelLegDriver | Wire
 
 
 class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
@@ -90,7 +90,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             ElementError, OSError: the host has not what the settings name.
         """
         super().__init__(settings)
-        self.name = settings.host
+        self.name, self.realtime = settings.host, settings.realtime
         self._loop = loop
         self._paths = paths
         self._host = host
@@ -100,33 +100,29 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     def _make(self) -> None:
         settings = self._settings
         self._rules: list[rules.Rule] = []
-        self._queues: list[KernelQueue] = []
-        self._report_receivers: list[ReportReceiver] = []
+        self._queues: list[int] = []
+        self._open = ExitStack()
         self._started: int | None = None
         self._wall_clock_offset = wall_clock_offset()
         self._captures = self._open_captures()
+        self._open.callback(self._close_captures)
         self._kernel_legs: dict[int, KernelLegDriver] = {}
         self._user_legs: dict[int, LegDriver] = {}
         for leg in settings.legs:
             self._add_leg(leg)
-        wires = {wire.leg: WireDriver(wire.leg) for wire in settings.wires}
+        wires = {wire.leg: Wire(wire.leg) for wire in settings.wires}
+        legs: dict[int, AnyDriver] = {**self._kernel_legs, **self._user_legs, **wires}
+        for driver in legs.values():
+            self._open.callback(driver.injector.close)
         self._next_hops = self._watched()
-        self._assemble(
-            {**self._kernel_legs, **self._user_legs, **wires},
-            {number: driver.leg for number, driver in self._user_legs.items()},
-            self._loop,
-        )
+        seen = {number: driver.leg for number, driver in self._user_legs.items()}
+        self._assemble(legs, seen, self._loop)
         for number, driver in self._user_legs.items():
             radio = settings.leg(number).radio
             reads = settings.pcap or radio.discipline() or radio.mtu_icmp
             queue = self._departures(driver, WHOLE_PACKET if reads else HEADER_ONLY)
             interface = settings.leg(number).interface
             self._rules += (rules.outgoing(interface, queue, v) for v in settings.ip_versions)
-
-    @property
-    def wants_realtime(self) -> bool:
-        """Return whether its settings ask for real-time scheduling."""
-        return self._settings.realtime
 
     @contextmanager
     def serving(self, refused: list[str]) -> Iterator[None]:
@@ -149,18 +145,9 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def close(self) -> None:
         """Unbind the queues; the kernel drops what the cores still hold."""
-        for queue in self._queues:
-            queue.close()
-        for leg in self._legs.values():
-            leg.injector.close()
-            if isinstance(leg, LegDriver) and leg.errors is not None:
-                leg.errors.close()
-        for receiver in self._report_receivers:
-            receiver.close()
-        for kernel_leg in self._kernel_legs.values():
-            kernel_leg.leg.close()
-        if self._next_hops is not None:
-            self._next_hops.close()
+        self._open.close()
+
+    def _close_captures(self) -> None:
         with suppress(OSError):  # `serving` has closed them, unless something has failed already
             self._captures.close()
 
@@ -170,17 +157,20 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
     def _add_leg(self, leg: ElementLeg) -> None:
         if self._settings.backend == "kernel":
             made = KernelLeg(leg.interface, leg.radio)
+            self._open.callback(made.close)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
-        else:
-            core: AnyLeg[Held] = self._built(leg, self._paths)
-            self._user_legs[leg.leg] = LegDriver(
-                leg.leg,
-                core,
-                self._loop,
-                host=self._host,
-                marks=leg.radio.discipline() is not None,
-                mtu=leg.radio.mtu_bytes if leg.radio.mtu_icmp else None,
-            )
+            return
+        core: AnyLeg[Held] = self._built(leg, self._paths)
+        self._user_legs[leg.leg] = driver = LegDriver(
+            leg.leg,
+            core,
+            self._loop,
+            host=self._host,
+            marks=leg.radio.discipline() is not None,
+            mtu=leg.radio.mtu_bytes if leg.radio.mtu_icmp else None,
+        )
+        if driver.errors is not None:
+            self._open.callback(driver.errors.close)
 
     def _watched(self) -> NextHops | None:
         """Return the watcher of legs whose interfaces may go down, None if there are none."""
@@ -190,6 +180,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         interfaces = [self._settings.interface(hop.leg) for hop in hops]
         watch = NextHops(hops, interfaces, self._interfaces_changed)
         self._loop.add_source(watch)
+        self._open.callback(watch.close)
         return watch
 
     def _departures(self, driver: LegDriver, copy: int) -> int:
@@ -198,7 +189,8 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _queue(self, callback: Callable[[KernelPacket], None], copy: int) -> int:
         queue = KernelQueue(len(self._queues), callback, copy)
-        self._queues.append(queue)
+        self._queues.append(queue.number)
+        self._open.callback(queue.close)
         self._loop.add_source(queue)
         return queue.number
 
@@ -220,7 +212,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _listen(self, address: IPv4Address | IPv6Address, port: int, take: Send) -> None:
         receiver = ReportReceiver(address, port, take)
-        self._report_receivers.append(receiver)
+        self._open.callback(receiver.close)
         self._loop.add_source(receiver)
 
     def _receiver(
@@ -243,7 +235,13 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
 
     def _indices(self, bearer: ReceiveBearer) -> list[int]:
         """Return the kernel's indices of the interfaces by which a bearer's PDUs enter."""
-        return [_index(self._settings.interface(number)) for number in bearer.legs]
+        indices = []
+        for interface in (self._settings.interface(number) for number in bearer.legs):
+            try:
+                indices.append(socket.if_nametoindex(interface))
+            except OSError:
+                raise ElementError(f"no interface {interface} on this host") from None
+        return indices
 
     def _admit_pdus(self, bearer: ReceiveBearer, queue: int) -> None:
         """Let a bearer get its PDUs by their queue."""
@@ -294,7 +292,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
         for number, leg in self._user_legs.items():
             counters["legs"][number]["malformed"] = leg.malformed
         for sender in self._transmit:
-            counters["transmit"][sender.bearer] |= sender.unnumbered()
+            counters["transmit"][sender.bearer] |= sender.unnumbered
         for driver in self._receive:
             counters["receive"][driver.bearer]["malformed"] = driver.malformed
         summary = {
@@ -304,7 +302,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             "start_ns": self._started,
             "wall_clock_offset_ns": self._wall_clock_offset,
             **counters,
-            "kernel_drops": {queue.number: drops[queue.number]._asdict() for queue in self._queues},
+            "kernel_drops": {queue: drops[queue]._asdict() for queue in self._queues},
             "ip_refusals": ip_refusals,
             "copies_refused": sum(driver.injector.refused for driver in self._legs.values()),
             "kernel_changes": {n: d.leg.lateness_ms() for n, d in self._kernel_legs.items()},
@@ -324,7 +322,7 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
     Raises:
         ElementError, RuleError: one of them cannot, or an order is none.
     """
-    refused = configure_realtime(realtime=any(element.wants_realtime for element in elements))
+    refused = configure_realtime(realtime=any(element.realtime for element in elements))
     heed(lambda *_: loop.stop(), signal.SIGTERM, signal.SIGINT)
 
     def order(line: str) -> None:
@@ -340,10 +338,3 @@ def run(elements: Sequence[Element], loop: Loop) -> None:
             stack.enter_context(element.serving(refused))
         print(READY, flush=True)  # noqa: T201 - who started us waits for this line
         loop.run(order)
-
-
-def _index(interface: str) -> int:
-    try:
-        return socket.if_nametoindex(interface)
-    except OSError:
-        raise ElementError(f"no interface {interface} on this host") from None

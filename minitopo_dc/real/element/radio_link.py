@@ -41,7 +41,7 @@ from minitopo_dc.link import AnyLeg, Bernoulli
 from minitopo_dc.real.element.kernel.loop import Loop, clock
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
 from minitopo_dc.router.recorder import flatten
-from minitopo_dc.scenario import LegSettings, RlcSettings
+from minitopo_dc.scenario import LegSettings
 from minitopo_dc.scenario.element import READY
 from minitopo_dc.units import ETHERNET_HEADER_BYTES
 
@@ -88,10 +88,12 @@ class Tap:
         try:
             with inside(end.pid):
                 self._descriptor = os.open(DEVICE, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-                self._request(TUNSETIFF, name, struct.pack("H", IFF_TAP | IFF_NO_PI))
+                flags = struct.pack("H", IFF_TAP | IFF_NO_PI)
+                fcntl.ioctl(self._descriptor, TUNSETIFF, REQUEST.pack(name, flags))
                 if end.mac:
-                    address = bytes.fromhex(end.mac.replace(":", ""))
-                    self._request(SIOCSIFHWADDR, name, struct.pack("=H6s", ARPHRD_ETHER, address))
+                    mac = bytes.fromhex(end.mac.replace(":", ""))
+                    address = REQUEST.pack(name, struct.pack("=H6s", ARPHRD_ETHER, mac))
+                    fcntl.ioctl(self._descriptor, SIOCSIFHWADDR, address)
                 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                     length = REQUEST.pack(name, struct.pack("i", KERNEL_QUEUE))
                     fcntl.ioctl(control, SIOCSIFTXQLEN, length)
@@ -99,8 +101,6 @@ class Tap:
             raise ElementError(
                 f"interface {end.interface}: {error.strerror} (it needs root and {DEVICE})"
             ) from None
-        self._buffer = bytearray(LARGEST_FRAME)
-        self._view = memoryview(self._buffer)
 
     def fileno(self) -> int:
         """Return the descriptor to wait on."""
@@ -109,10 +109,9 @@ class Tap:
     def receive(self) -> bytes | None:
         """Return the next Ethernet frame that the host has sent, None if there is none."""
         try:
-            size = os.readv(self._descriptor, (self._buffer,))
+            return os.read(self._descriptor, LARGEST_FRAME)
         except BlockingIOError:
             return None
-        return bytes(self._view[:size])
 
     def send(self, frame: bytes) -> bool:
         """Let the host receive a frame; return False when its interface is down."""
@@ -124,17 +123,13 @@ class Tap:
 
     def dropped(self) -> int:
         """Return how many frames the kernel dropped because they were not read in time."""
-        table = Path(f"/proc/{self._pid}/net/dev").read_text(encoding="ascii")
-        rows = dict(line.split(":", 1) for line in table.splitlines() if ":" in line)
-        counts = {name.strip(): row.split() for name, row in rows.items()}
-        return int(counts[self.interface][TRANSMIT_DROPS])
+        table = Path(f"/proc/{self._pid}/net/dev").read_text(encoding="ascii").splitlines()
+        row = next(row for row in table if row.split(":")[0].strip() == self.interface)
+        return int(row.split(":")[1].split()[TRANSMIT_DROPS])
 
     def close(self) -> None:
         """Remove the TAP interface from its host."""
         os.close(self._descriptor)
-
-    def _request(self, number: int, name: bytes, value: bytes) -> None:
-        fcntl.ioctl(self._descriptor, number, REQUEST.pack(name, value))
 
 
 BUDGET = 64
@@ -142,15 +137,13 @@ BUDGET = 64
 UNLIMITED = LegSettings(rate_mbps=1e6, delay_ms=0, jitter_ms=0, queue_packets=None)
 """12 ns for the longest usual packet: below what can be measured here."""
 OK = "ok"
-_CAPACITY = (
+CAPACITY = (
     *("rate_mbps", "trace", "trace_column", "trace_time_column", "trace_mean_mbps"),
     *("end", "offset_s"),
 )
-_DELAY = ("delay_ms", "jitter_ms", "jitter")
-_LOSS = ("loss_percent", "burst_loss")
-_RLC = "rlc"
-_ENDS = 2
-_END = re.compile(r"([^,/\s]{1,15}),([0-9]{1,10}),((?:[0-9A-Fa-f]{2}:?){6})?")
+DELAY = ("delay_ms", "jitter_ms", "jitter")
+LOSS = ("loss_percent", "burst_loss")
+END = re.compile(r"([^,/\s]{1,15}),([0-9]{1,10}),((?:[0-9A-Fa-f]{2}:?){6})?")
 """NAME,PID,MAC; a name of an interface has 15 bytes at most (IFNAMSIZ of linux/if.h)."""
 
 
@@ -173,33 +166,26 @@ class OneWay:
     """One direction of the cable: what one interface sends, on its way to the other."""
 
     def __init__(self, source: Tap, sink: Tap, loop: Loop) -> None:
-        self._source = source
-        self._receive = source.receive
-        self._send = sink.send
-        self._loop = loop
+        self.fileno = source.fileno
+        self._source, self._sink, self._loop = source, sink, loop
         self._settings: LegSettings | None = None
         self._leg: AnyLeg[bytes] = UNLIMITED.build("")
         self._refused = self._malformed = 0
         loop.add_source(self)
         loop.add_timed(self)
 
-    def fileno(self) -> int:
-        """Return the descriptor to wait on."""
-        return self._source.fileno()
-
     def read(self) -> None:
         """Put what was sent on the leg, at most `BUDGET` frames."""
-        loop, receive = self._loop, self._receive
         for _ in range(BUDGET):
-            frame = receive()
+            frame = self._source.receive()
             if frame is None:
                 return
-            now = loop.catch_up(clock())
+            now = self._loop.catch_up(clock())
             size = len(frame) - ETHERNET_HEADER_BYTES
             if size < 1:
                 self._malformed += 1
             elif self._leg.push(frame, size, now):
-                loop.wake_at(self._leg.next_timeout())
+                self._loop.wake_at(self._leg.next_timeout())
 
     def next_timeout(self) -> int | None:
         """Return when the next frame arrives (ns), None if there is none."""
@@ -208,7 +194,7 @@ class OneWay:
     def handle(self, now: int) -> None:
         """Hand over the frames that have crossed the leg."""
         for frame in self._leg.poll(now):
-            if not self._send(frame):
+            if not self._sink.send(frame):
                 self._refused += 1
         self._leg.dropped()  # the leg counts them; nobody waits for a frame
 
@@ -222,29 +208,8 @@ class OneWay:
             self._leg = settings.build(seed)
             self._leg.start(now)
         else:
-            self._retune(self._settings, settings, now)
+            self._leg.retune(now, **_changes(self._settings, settings))
         self._settings = settings
-
-    def _retune(self, old: LegSettings, new: LegSettings, now: int) -> None:
-        changed = {
-            name for name in type(new).model_fields if getattr(old, name) != getattr(new, name)
-        }
-        fixed = changed.difference(_CAPACITY, _DELAY, _LOSS)
-        errors: dict[str, Any] = {}
-        if _RLC in changed and old.rlc and new.rlc and _same_but_errors(old.rlc, new.rlc):
-            fixed.remove(_RLC)
-            errors["block_error"] = new.rlc.block_error_percent / 100
-        if fixed:
-            raise SettingsError(
-                f"{', '.join(sorted(fixed))}: cannot change while the link is there"
-            )
-        self._leg.retune(
-            now,
-            capacity=new.capacity() if changed.intersection(_CAPACITY) else None,
-            delay=new.delay_model() if changed.intersection(_DELAY) else None,
-            loss=(new.loss_model() or Bernoulli(0.0)) if changed.intersection(_LOSS) else None,
-            **errors,
-        )
 
     def statistics(self) -> dict[str, Any]:
         """Return the counters of the leg and the interface, and frames refused or malformed."""
@@ -252,81 +217,90 @@ class OneWay:
         return flatten(self._leg.statistics()) | own | {"malformed": self._malformed}
 
 
+def _changes(old: LegSettings, new: LegSettings) -> dict[str, Any]:
+    """Return the models of a leg that differ; raise SettingsError for what cannot change."""
+    changed = {name for name in type(new).model_fields if getattr(old, name) != getattr(new, name)}
+    fixed = changed.difference(CAPACITY, DELAY, LOSS)
+    models: dict[str, Any] = {}
+    if "rlc" in changed and old.rlc and new.rlc:
+        percent = new.rlc.block_error_percent
+        if old.rlc.model_copy(update={"block_error_percent": percent}) == new.rlc:
+            fixed.remove("rlc")
+            models["block_error"] = percent / 100
+    if fixed:
+        raise SettingsError(f"{', '.join(sorted(fixed))}: cannot change while the link is there")
+    if changed.intersection(CAPACITY):
+        models["capacity"] = new.capacity()
+    if changed.intersection(DELAY):
+        models["delay"] = new.delay_model()
+    if changed.intersection(LOSS):
+        models["loss"] = new.loss_model() or Bernoulli(0.0)
+    return models
+
+
 class Cable:
     """Both directions of the cable between two interfaces."""
 
     def __init__(self, ends: list[End]) -> None:
-        self._loop = Loop()
+        self.loop = Loop()
         left, right = self._taps = [Tap(end) for end in ends]
-        self._directions = {
-            left.interface: OneWay(left, right, self._loop),
-            right.interface: OneWay(right, left, self._loop),
+        self.directions = {
+            left.interface: OneWay(left, right, self.loop),
+            right.interface: OneWay(right, left, self.loop),
         }
 
     def run(self, answer: Callable[[str], None]) -> None:
         """Work on orders until the end of standard input."""
         configure_realtime(realtime=True)
         answer(READY)
-        self._loop.run(lambda line: answer(self._order(line)))
+        self.loop.run(lambda line: answer(self.order(line)))
         for tap in self._taps:
             tap.close()
 
-    def _order(self, line: str) -> str:
+    def order(self, line: str) -> str:
+        """Carry an order out, and return its answer in one line."""
         now = clock()
         try:
             return self._carry_out(line, now)
         except (ValueError, OverflowError) as error:  # SettingsError, TraceError, a leg's own
-            return _one_line(str(error))
+            return one_line(str(error))
         finally:
-            self._loop.serve(now)
+            self.loop.serve(now)
 
     def _carry_out(self, line: str, now: int) -> str:
         if line == "statistics":
-            return json.dumps(
-                {name: direction.statistics() for name, direction in self._directions.items()}
-            )
+            return json.dumps({name: way.statistics() for name, way in self.directions.items()})
         if line == "start":
-            for direction in self._directions.values():
+            for direction in self.directions.values():
                 direction.start(now)
             return OK
-        values = _values(line)
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            raise SettingsError(
+                f"unknown order {line[:80]!r}: must be start, statistics or "
+                "a JSON object with interface, seed and radio"
+            )
         order = Order.check(values, str(values.get("interface", "order")))
-        if order.interface not in self._directions:
-            known = ", ".join(self._directions)
+        if order.interface not in self.directions:
+            known = ", ".join(self.directions)
             raise SettingsError(f"interface {order.interface!r}: must be one of {known}")
-        self._directions[order.interface].configure(order.radio, order.seed, now)
+        self.directions[order.interface].configure(order.radio, order.seed, now)
         return OK
 
 
-def _same_but_errors(old: RlcSettings, new: RlcSettings) -> bool:
-    errors = {"block_error_percent": new.block_error_percent}
-    return old.model_copy(update=errors) == new
-
-
-def _values(line: str) -> dict[str, Any]:
-    """Return the fields of an order; SettingsError for a line that is none."""
-    try:
-        values = json.loads(line)
-    except (ValueError, RecursionError):
-        values = None
-    if not isinstance(values, dict):
-        raise SettingsError(
-            f"unknown order {line[:80]!r}: must be start, statistics or "
-            "a JSON object with interface, seed and radio"
-        )
-    return values
-
-
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return the text in one line of printable ASCII."""
     return "; ".join(text.splitlines()).encode("ascii", "backslashreplace").decode()
 
 
-def _ends(arguments: list[str]) -> list[End]:
+def read_ends(arguments: list[str]) -> list[End]:
     """Return both ends of the cable; ElementError says what an argument must be."""
-    matches = [_END.fullmatch(argument) for argument in arguments]
+    matches = [END.fullmatch(argument) for argument in arguments]
     ends = [End(match[1], int(match[2]), match[3] or "") for match in matches if match]
-    if len(matches) != _ENDS or len({end.interface for end in ends}) != _ENDS:
+    if len(matches) != 2 or len({end.interface for end in ends}) != 2:
         raise ElementError(
             f"{' '.join(arguments) or 'no arguments'}: must be NAME,PID,MAC NAME,PID,MAC: two "
             "names of interfaces (up to 15 bytes), each with a process and an address or none"
@@ -340,7 +314,7 @@ def _answer(line: str) -> None:
 
 if __name__ == "__main__":
     try:
-        Cable(_ends(sys.argv[1:])).run(_answer)
+        Cable(read_ends(sys.argv[1:])).run(_answer)
     except ElementError as problem:
-        _answer(_one_line(str(problem)))
+        _answer(one_line(str(problem)))
         raise SystemExit(1) from None

@@ -10,7 +10,6 @@ import contextlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -22,25 +21,9 @@ PREFIX = "minitopo-dc-cpu-"
 """Of the groups' names, before the process that made them."""
 
 
-@dataclass(frozen=True)
-class Hierarchy:
-    """The place where control groups with the controller `cpu` are made."""
-
-    root: Path
-    is_version_2: bool
-
-    def limit(self, group: Path, percent: float) -> None:
-        """Give a group its share of one CPU, in percent.
-
-        Raises:
-            OSError: the kernel does not allow it.
-        """
-        quota, period = quota_us(percent)
-        if self.is_version_2:
-            _write(group / "cpu.max", f"{quota} {period}")
-            return
-        _write(group / "cpu.cfs_period_us", str(period))
-        _write(group / "cpu.cfs_quota_us", str(quota))
+Hierarchy = tuple[Path, int]
+"""The place where control groups with the controller `cpu` are made, and the version, 1 or 2."""
+_MISSING = "no control group has the controller cpu here (cgroups(7)): no CPU time can be limited"
 
 
 class CpuLimit:
@@ -52,7 +35,7 @@ class CpuLimit:
     def add(self, pid: int) -> None:
         """Add a process from now on; one that has ended is ignored."""
         with contextlib.suppress(ProcessLookupError):
-            _write(self._group / "cgroup.procs", str(pid))
+            (self._group / "cgroup.procs").write_text(str(pid))
 
 
 @contextmanager
@@ -62,14 +45,20 @@ def cpu_limit(percent: float) -> Iterator[CpuLimit]:
     Raises:
         OSError: the kernel does not allow it (`cpu_limit_obstacle` says so before).
     """
-    hierarchy = _hierarchy()
-    if hierarchy is None:
-        raise OSError(_MISSING)
-    _remove_stale(hierarchy.root)
-    group = hierarchy.root / f"{PREFIX}{os.getpid()}"
+    root, version = _hierarchy()
+    for stale in root.glob(f"{PREFIX}*"):  # of a killed run; one with a process in it stays
+        if not Path(f"/proc/{stale.name.removeprefix(PREFIX)}").exists():
+            with contextlib.suppress(OSError):
+                stale.rmdir()
+    group = root / f"{PREFIX}{os.getpid()}"
     group.mkdir()
     try:
-        hierarchy.limit(group, percent)
+        quota, period = quota_us(percent)
+        if version == 2:
+            (group / "cpu.max").write_text(f"{quota} {period}")
+        else:
+            (group / "cpu.cfs_period_us").write_text(str(period))
+            (group / "cpu.cfs_quota_us").write_text(str(quota))
         yield CpuLimit(group)
     finally:
         group.rmdir()
@@ -90,40 +79,19 @@ def quota_us(percent: float) -> tuple[int, int]:
     return quota, round(quota * 100 / percent)
 
 
-_MISSING = "no control group has the controller cpu here (cgroups(7)): no CPU time can be limited"
+def _hierarchy() -> Hierarchy:
+    """Find the hierarchy in the table of mounts (proc(5), mountinfo), with the controller enabled.
 
-
-def _hierarchy() -> Hierarchy | None:
-    for root, kind, options in _mounts():
-        if kind == "cgroup2" and "cpu" in (root / "cgroup.controllers").read_text().split():
-            _enable(root)
-            return Hierarchy(root, is_version_2=True)
-        if kind == "cgroup" and "cpu" in options:
-            return Hierarchy(root, is_version_2=False)
-    return None
-
-
-def _mounts() -> Iterator[tuple[Path, str, list[str]]]:
-    """Yield the place of each file system, its type and its options (proc(5), mountinfo)."""
+    Raises:
+        OSError: there is none, or this user may not enable its controller.
+    """
     for line in MOUNTS.read_text(encoding="utf-8").splitlines():
         place, _, system = line.partition(" - ")
-        kind, _, options = system.split(" ", 2)
-        yield Path(place.split()[4]), kind, options.split(",")
-
-
-def _enable(root: Path) -> None:
-    """Let groups below the root use the controller."""
-    if "cpu" not in (root / "cgroup.subtree_control").read_text().split():
-        _write(root / "cgroup.subtree_control", "+cpu")
-
-
-def _remove_stale(root: Path) -> None:
-    """Remove the groups that killed runs left; one with a process in it stays."""
-    for group in root.glob(f"{PREFIX}*"):
-        if not Path(f"/proc/{group.name.removeprefix(PREFIX)}").exists():
-            with contextlib.suppress(OSError):
-                group.rmdir()
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="ascii")
+        root, (kind, _, options) = Path(place.split()[4]), system.split(" ", 2)
+        if kind == "cgroup2" and "cpu" in (root / "cgroup.controllers").read_text().split():
+            if "cpu" not in (root / "cgroup.subtree_control").read_text().split():
+                (root / "cgroup.subtree_control").write_text("+cpu")
+            return root, 2
+        if kind == "cgroup" and "cpu" in options.split(","):
+            return root, 1
+    raise OSError(_MISSING)

@@ -33,52 +33,6 @@ class ElementFailedError(RunFailedError):
     """Error: an element died, could not start, or lost packets, so the run has no valid numbers."""
 
 
-class ElementProcess:
-    """The element of one host, which may share its process with those of others.
-
-    Args:
-        settings: the element's.
-        process: the one it is in.
-        prefix: what an order for it alone begins with.
-    """
-
-    def __init__(self, settings: ElementSettings, process: RouterProcess, prefix: str) -> None:
-        self.settings = settings
-        self._process = process
-        self._prefix = prefix
-
-    @property
-    def pid(self) -> int:
-        """Return the process id of the element."""
-        return self._process.pid
-
-    def order(self, line: str) -> None:
-        """Send `start`, `down LEG` or `up LEG`."""
-        self._process.order(f"{self._prefix}{line}")
-
-    def check(self) -> None:
-        """Raise ElementFailedError when the element has ended."""
-        self._process.check()
-
-    def kill(self) -> None:
-        """End its process at once."""
-        self._process.kill()
-
-    def begin_stop(self) -> None:
-        """Tell its process to end; ElementFailedError when it has ended before."""
-        self._process.begin_stop()
-
-    def stop(self) -> dict[str, Any]:
-        """End it in order, with all of its process, and return its summary.
-
-        Raises:
-            ElementFailedError: it had died, did not end, or the kernel dropped packets.
-        """
-        self._process.stop()
-        summary = self.settings.directory / f"{self.settings.host}-summary.json"
-        return _without_losses(json.loads(summary.read_text(encoding="utf-8")))
-
-
 class RouterProcess:
     """A process with the elements of one host, or of several that share mediums."""
 
@@ -97,36 +51,29 @@ class RouterProcess:
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
+        self.pid = self._process.pid
         self._is_stopping = False
         self.elements = [
             ElementProcess(settings, self, f"{settings.host}: " if others else "")
             for settings, _ in pairs
         ]
 
-    @property
-    def pid(self) -> int:
-        """Return the id of the process."""
-        return self._process.pid
-
     def wait_ready(self) -> None:
         """Return once packets reach it; ElementFailedError when it ends or takes too long."""
         output = self._process.stdout
         assert output is not None
         readable, _, _ = select.select([output], (), (), READY_TIMEOUT_S)
-        if not readable or output.readline().strip() != READY.encode():
-            raise ElementFailedError(
-                f"element on {self._hosts} did not start: {self._startup_error()}"
-            )
-
-    def _startup_error(self) -> str:
+        if readable and output.readline().strip() == READY.encode():
+            return
         try:
             code = self._process.wait(END_SEEN_S)  # its output ends a moment before it does
+            state = f"it ended with {code}: {tail(self._log, code)}"
         except subprocess.TimeoutExpired:
-            return f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
-        return f"it ended with {code}: {tail(self._log, code)}"
+            state = f"not ready within {READY_TIMEOUT_S:g} s: {tail(self._log, 0)}"
+        raise ElementFailedError(f"element on {self._hosts} did not start: {state}")
 
     def order(self, line: str) -> None:
-        """Send an order to the process as a line."""
+        """Send an order to the process as a line; ElementFailedError when it has ended."""
         orders = self._process.stdin
         assert orders is not None
         self.check()
@@ -139,10 +86,7 @@ class RouterProcess:
         """Raise ElementFailedError when it has ended by itself."""
         code = None if self._is_stopping else self._process.poll()
         if code is not None:
-            raise ElementFailedError(
-                f"element on {self._hosts} ended with {code} during the run: "
-                f"{tail(self._log, code)}"
-            )
+            raise self._ended(code, " during the run")
 
     def begin_stop(self) -> None:
         """Tell the process to end; ElementFailedError when it has ended by itself."""
@@ -152,30 +96,69 @@ class RouterProcess:
             self._is_stopping = True
 
     def stop(self) -> None:
-        """End the process in order.
-
-        Raises:
-            ElementFailedError: it had died, or did not end.
-        """
+        """End the process in order; ElementFailedError when it had died, or did not end."""
         self.begin_stop()
         try:
             code = self._process.wait(STOP_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             raise ElementFailedError(f"element on {self._hosts} did not stop") from None
         if code:
-            raise ElementFailedError(
-                f"element on {self._hosts} ended with {code}: {tail(self._log, code)}"
-            )
+            raise self._ended(code)
 
     def kill(self) -> None:
         """End the process at once if it still runs, and release its pipes."""
-        if self._process.poll() is None:
-            self._process.kill()
+        self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
+
+    def _ended(self, code: int, when: str = "") -> ElementFailedError:
+        words = tail(self._log, code)
+        return ElementFailedError(f"element on {self._hosts} ended with {code}{when}: {words}")
+
+
+class ElementProcess:
+    """The element of one host, which may share its process with those of others.
+
+    Args:
+        settings: the element's.
+        process: the one it is in.
+        prefix: what an order for it alone begins with.
+    """
+
+    def __init__(self, settings: ElementSettings, process: RouterProcess, prefix: str) -> None:
+        self.settings = settings
+        self.pid = process.pid
+        self.check, self.kill, self.begin_stop = process.check, process.kill, process.begin_stop
+        self._process = process
+        self._prefix = prefix
+
+    def order(self, line: str) -> None:
+        """Send `start`, `down LEG` or `up LEG`; ElementFailedError when the element has ended."""
+        self._process.order(f"{self._prefix}{line}")
+
+    def stop(self) -> dict[str, Any]:
+        """End it in order, with all of its process, and return its summary.
+
+        Raises:
+            ElementFailedError: it had died, did not end, or packets were lost outside the legs.
+        """
+        self._process.stop()
+        path = self.settings.directory / f"{self.settings.host}-summary.json"
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        for queue, drops in summary["kernel_drops"].items():
+            if any(drops.values()):
+                raise ElementFailedError(
+                    f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
+                    f"({drops}); probably the machine is too slow for this rate"
+                )
+        if refused := summary["copies_refused"]:
+            raise ElementFailedError(
+                f"element on {summary['host']}: {refused} copies were not sent"
+            )
+        return summary
 
 
 @contextlib.contextmanager
@@ -223,34 +206,18 @@ def _sharing(
     pairs: Iterable[tuple[ElementSettings, EmulatedHost]],
 ) -> list[list[tuple[ElementSettings, EmulatedHost]]]:
     """Return hosts in groups: those at the ends of a leg over WiFi together, others alone."""
-    groups: list[list[tuple[ElementSettings, EmulatedHost]]] = []
-    seeds: list[set[str]] = []
+    groups: list[tuple[set[str], list[tuple[ElementSettings, EmulatedHost]]]] = []
     for settings, host in pairs:
-        own = {leg.shared.seed for leg in settings.legs if leg.shared is not None}
-        known = next((n for n, theirs in enumerate(seeds) if theirs & own), None)
-        if known is None:
-            groups.append([])
-            seeds.append(own)
-        groups[-1 if known is None else known].append((settings, host))
-    return groups
+        seeds = {leg.shared.seed for leg in settings.legs if leg.shared is not None}
+        members = next((members for theirs, members in groups if theirs & seeds), None)
+        if members is None:
+            members = []
+            groups.append((seeds, members))
+        members.append((settings, host))
+    return [members for _, members in groups]
 
 
 def _saved(settings: ElementSettings) -> Path:
     path = settings.directory / f"{settings.host}-element.yaml"
     settings.save(path)
     return path
-
-
-def _without_losses(summary: dict[str, Any]) -> dict[str, Any]:
-    """Return the summary unless packets were lost outside the emulated legs."""
-    for queue, drops in summary["kernel_drops"].items():
-        if any(drops.values()):
-            raise ElementFailedError(
-                f"element on {summary['host']}: the kernel dropped packets at queue {queue} "
-                f"({drops}); probably the machine is too slow for this rate"
-            )
-    if summary["copies_refused"]:
-        raise ElementFailedError(
-            f"element on {summary['host']}: {summary['copies_refused']} copies were not sent"
-        )
-    return summary

@@ -12,8 +12,8 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import Self
 
 from minitopo_dc.interruption import heed
@@ -85,24 +85,12 @@ def run_in_foreground(
         Its exit status, or 128 and the number of the signal that ended it, as shells say it.
     """
     signals.hold()
-    with _Terminal() as terminal:
+    with _Terminal() as terminal, ExitStack() as stack:
         process = host.popen(command, environment=environment, stdin=None, in_terminal=True)
-        try:
-            code = _follow(process, signals, terminal, watch)
-        finally:
-            _end(process)
-    return code if code >= 0 else 128 - code
-
-
-def _follow(
-    process: subprocess.Popen[bytes],
-    signals: HeldSignals,
-    terminal: _Terminal,
-    watch: Callable[[], None],
-) -> int:
-    """Wait for the program's end, and pass on the signals to this process."""
-    deadline = float("inf")
-    with _pidfd(process.pid) as pidfd:
+        stack.callback(_end, process)
+        pidfd = os.pidfd_open(process.pid)  # readable when the process ends
+        stack.callback(os.close, pidfd)
+        deadline = float("inf")
         while (code := process.poll()) is None:
             watch()
             for number in signals.wait(pidfd, WATCH_S):
@@ -112,7 +100,7 @@ def _follow(
                     deadline = min(deadline, time.monotonic() + GRACE_S)
             if time.monotonic() > deadline:
                 process.kill()
-    return code
+    return code if code >= 0 else 128 - code
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -124,15 +112,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-@contextmanager
-def _pidfd(pid: int) -> Iterator[int]:
-    pidfd = os.pidfd_open(pid)  # readable when the process ends
-    try:
-        yield pidfd
-    finally:
-        os.close(pidfd)
 
 
 class _Terminal:
@@ -150,8 +129,11 @@ class _Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._ours:
-            self._take()
+        if self._ours:  # taking it from a background process would stop this one (tcsetpgrp(3))
+            before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+            with suppress(OSError):  # the terminal has gone
+                os.tcsetpgrp(self._file, os.getpgrp())
+            signal.signal(signal.SIGTTOU, before)
         if self._file >= 0:
             os.close(self._file)
 
@@ -161,10 +143,3 @@ class _Terminal:
             return os.tcgetpgrp(self._file) == os.getpgrp()
         except OSError:
             return False
-
-    def _take(self) -> None:
-        """Take the terminal back; SIGTTOU would stop a background process (tcsetpgrp(3))."""
-        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-        with suppress(OSError):  # the terminal has gone
-            os.tcsetpgrp(self._file, os.getpgrp())
-        signal.signal(signal.SIGTTOU, before)

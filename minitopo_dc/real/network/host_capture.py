@@ -45,17 +45,14 @@ def captured(hosts: Iterable[EmulatedHost], directory: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for host in hosts:
-            stack.enter_context(_host_capture(host, directory))
+            stack.enter_context(_host_capture(host, directory / f"{host.name}.pcap"))
         yield
 
 
 @contextmanager
-def _host_capture(host: EmulatedHost, directory: Path) -> Iterator[None]:
-    command = module_command("minitopo_dc.real.network.host_capture")
-    path = directory / f"{host.name}.pcap"
-    with host.popen(
-        [*command, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+def _host_capture(host: EmulatedHost, path: Path) -> Iterator[None]:
+    command = [*module_command("minitopo_dc.real.network.host_capture"), str(path)]
+    with host.popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
             if process.stdout.readline() != READY:

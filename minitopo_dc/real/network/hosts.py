@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -96,7 +95,8 @@ class Network:
 
     def check(self) -> None:
         """Raise RunFailedError when a host was ended from outside."""
-        _check(self._net)
+        for node in self._net.hosts:
+            EmulatedHost(node).check()
 
     def command_line(self) -> None:
         """Read and run Mininet's commands from standard input until it ends, or `exit`."""
@@ -114,20 +114,17 @@ def network(legs: int, backhaul: int = 0, ip_version: IpVersion = 4) -> Iterator
         for leg in net.linksBetween(net["gnb"], net["ue"]):
             for near, far in ((leg.intf1, leg.intf2), (leg.intf2, leg.intf1)):
                 _introduce(near, far, ip_version)
-        yield Network(net)
-        _check(net)
+        made = Network(net)
+        yield made
+        made.check()
     except ShellEndedError as error:
         raise RunFailedError(str(error)) from error
     except Exception:
-        _check(net)  # it explains whatever came of it
+        for node in net.hosts:
+            EmulatedHost(node).check()  # it explains whatever came of it
         raise
     finally:
         take_down(net, net.stop)
-
-
-def _check(net: Mininet) -> None:
-    for node in net.hosts:
-        EmulatedHost(node).check()
 
 
 def take_down(net: Mininet, stop: Callable[[], None]) -> None:
@@ -158,25 +155,21 @@ def _introduce(near: Any, far: Any, ip_version: IpVersion) -> None:
 def command_line(net: Mininet) -> None:
     """Read and run commands from standard input until it ends, or `exit`."""
     setLogLevel("output")  # the command line writes what commands say through the log
+    before = signal.getsignal(signal.SIGINT)
     try:
         if sys.stdin.isatty():
-            with _forward_sigint():
-                CLI(net)
+            # Ctrl-C ends a host's command, as often as it is typed, and not this one.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            CLI(net)
             return
-        with _silent() as stdin:
+        reading, writing = (
+            os.pipe()
+        )  # an input on which nothing ever arrives, and that does not end
+        with os.fdopen(reading) as stdin, os.fdopen(writing):
             _Batch(net, stdin=stdin)
     finally:
-        setLogLevel("error")
-
-
-@contextlib.contextmanager
-def _forward_sigint() -> Iterator[None]:
-    """Let Ctrl-C end a host's command, as often as it is typed, and not this one."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
         signal.signal(signal.SIGINT, before)
+        setLogLevel("error")
 
 
 class _Batch(CLI):  # type: ignore[misc]
@@ -193,17 +186,6 @@ class _Batch(CLI):  # type: ignore[misc]
 
     def emptyline(self) -> Any:
         """Do nothing, where `cmd.Cmd` would repeat the last command."""
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[IO[str]]:
-    """Give an input on which nothing ever arrives, and that does not end."""
-    reading, writing = os.pipe()
-    try:
-        with os.fdopen(reading) as stdin:
-            yield stdin
-    finally:
-        os.close(writing)
 
 
 PATIENCE_S = {signal.SIGTERM: 1.0, signal.SIGKILL: 2.0}

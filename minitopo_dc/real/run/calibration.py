@@ -8,16 +8,17 @@ rest is the machine's error.
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.link import AnyLeg
 from minitopo_dc.real.network.elements import ElementFailedError, stop_all
 from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
@@ -70,8 +71,7 @@ class Quantity:
         return self.measured - self.ideal
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """The results of one stream of packets over a leg."""
 
     arrivals: Arrivals
@@ -163,37 +163,29 @@ def _rate(scenario: Scenario, seconds: float) -> Quantity:
 
 
 def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
-    """Yield one-way delay without serialisation, its spread, and the share that is lost."""
+    """Yield one-way delay without serialisation, its spread, and the share that is lost.
+
+    The loss comes with counts where random losses were asked for.
+    """
     leg, downlink = scenario.leg, _downlink(scenario)
     probe = _probe(scenario, LOAD, seconds)
+    packets = probe.packets
     serialisation = PACKET_BYTES * 8 / _mean_rate(downlink, seconds) * 1e3
     measured = probe.arrivals.delays_ms - serialisation
     ideal = _ideal_delays_ms(scenario, probe) - serialisation
     _check_enough(scenario, ideal, f"{seconds:g} s on an ideal leg")
-    for name, configured, percent in (
-        ("median", downlink.delay_ms, 50),
-        ("99th percentile", None, 99),
+    for name, asked, of in (
+        ("delay, median", downlink.delay_ms, np.median),
+        ("delay, 99th percentile", None, lambda delays: np.percentile(delays, 99)),
+        ("delay, standard deviation", None, np.std),
     ):
-        pair = [float(np.percentile(delays, percent)) for delays in (ideal, measured)]
-        yield Quantity(leg, f"delay, {name}", "ms", configured, pair[0], pair[1])
-    spread = (float(ideal.std()), float(measured.std()))
-    yield Quantity(leg, "delay, standard deviation", "ms", None, *spread)
-    yield _loss(leg, downlink, probe.packets, probe.packets - len(ideal), len(measured))
-
-
-def _loss(leg: int, downlink: LegSettings, packets: int, ideal: int, arrived: int) -> Quantity:
-    """Return the share that was lost, with counts where random losses were asked for."""
-    model, lost = downlink.loss_model(), packets - arrived
+        yield Quantity(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
+    lost = [packets - len(arrived) for arrived in (ideal, measured)]
+    model = downlink.loss_model()
     moments = None if model is None else model.moments(packets)
-    return Quantity(
-        leg=leg,
-        name="loss",
-        unit="%",
-        asked=downlink.mean_loss_percent(),
-        ideal=100 * ideal / packets,
-        measured=100 * lost / packets,
-        losses=None if moments is None else Losses(packets, *moments, ideal, lost),
-    )
+    losses = None if moments is None else Losses(packets, *moments, *lost)
+    shares = [100 * count / packets for count in lost]
+    yield Quantity(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
@@ -204,14 +196,13 @@ def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:
     arrivals = probe.arrivals
     sent = np.interp(np.arange(probe.packets), arrivals.number, arrivals.sent).astype(np.int64)
     delays: list[int] = []
+
+    def drain(until: float) -> None:
+        while (due := leg.next_timeout()) is not None and due <= until:
+            delays.extend(due - moment for moment in leg.poll(due))
+
     for moment in sent.tolist():
-        _drain(leg, moment, delays)
+        drain(moment)
         leg.push(moment, PACKET_BYTES, moment)
-    _drain(leg, None, delays)
+    drain(math.inf)
     return np.array(delays) / 1e6
-
-
-def _drain(leg: AnyLeg[int], until: int | None, delays: list[int]) -> None:
-    """Run the leg up to `until` (ns) or to its end; packets are their moments of sending."""
-    while (due := leg.next_timeout()) is not None and (until is None or due <= until):
-        delays.extend(due - moment for moment in leg.poll(due))

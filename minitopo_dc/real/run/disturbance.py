@@ -51,6 +51,9 @@ QUEUE_PACKETS = 1000
 """So that nothing is lost: a loss more or less would scatter goodput by more than `OFF`."""
 RATE_MBPS = 20.0
 DELAY_MS = 10
+STOP_AFTER_S = (0.2, 1.5)
+"""From the part's start: a client takes up to 0.5 s to begin, and its transfer 0.9 s and more."""
+POLL_S = 0.01
 UPLINK = {"rate_mbps": 20, "delay_ms": DELAY_MS, "queue_packets": 10_000}
 CONGESTION_CONTROL = "reno"
 SYSTEM_BUFFER = {"receive_buffer_bytes": None}
@@ -80,8 +83,10 @@ class Disturbance:
     @property
     def label(self) -> str:
         """Return its label in a table, as `stop 0.3 s`."""
+        if self.kind == "none":
+            return self.kind
         unit = {"stop": " s", "limit": " %", "rate": " Mbit/s"}.get(self.kind, "")
-        return f"{self.kind} {self.strength:g}{unit}" if self.kind != "none" else self.kind
+        return f"{self.kind} {self.strength:g}{unit}"
 
 
 NONE = Disturbance("none", 0)
@@ -129,9 +134,7 @@ def plan(runs: int, seed: int) -> list[tuple[Disturbance, Mapping[str, str]]]:
     rng = Random(seed)
     disturbed = _repeated(DISTURBANCES, runs, rng)
     cases = _repeated(CASES, 2 * runs, rng)
-    kinds = (
-        disturbance for pair in zip([NONE] * runs, disturbed, strict=True) for disturbance in pair
-    )
+    kinds = [kind for disturbance in disturbed for kind in (NONE, disturbance)]
     return list(zip(kinds, cases, strict=True))
 
 
@@ -179,10 +182,11 @@ def errors(rows: Sequence[Row]) -> list[float | None]:
     for row in rows:
         if row.kind == "none" and row.goodput_mbps is not None:
             clean.setdefault((row.transport, row.mode), []).append(row.goodput_mbps)
+    usual = {case: median(goodputs) for case, goodputs in clean.items()}
     relative: list[float | None] = []
     for row in rows:
-        here = clean.get((row.transport, row.mode))
-        reference = row.reference_mbps or (median(here) if here and row.kind != "rate" else None)
+        own = None if row.kind == "rate" else usual.get((row.transport, row.mode))
+        reference = row.reference_mbps or own
         if row.goodput_mbps is None or reference is None:
             relative.append(None)
         else:
@@ -240,12 +244,12 @@ def _scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> S
 
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:
+    moments = Random(f"{scenario.seed}/{number}")
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        disturb, moments = _MEANS[disturbance.kind], Random(f"{scenario.seed}/{number}")
         result = run_real(
             scenario,
             Path(name),
-            disturb=lambda watch: disturb(disturbance, watch, moments),
+            disturb=lambda watch: _disturbed(disturbance, watch, moments),
         )
     trust = result.details.get("trust", {})
     return Row(
@@ -270,84 +274,36 @@ def _reference(scenario: Scenario, virtual: Execute) -> float | None:
 
 
 @contextmanager
-def _nothing(_disturbance: Disturbance, _watch: Watch, _rng: Random) -> Iterator[None]:
-    yield
-
-
-@contextmanager
-def _stop(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[None]:
-    """Stop a part once, at a random moment of the transfer."""
+def _disturbed(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[None]:
+    """Disturb the processes of a run for a block."""
+    kind, strength, part = disturbance.kind, disturbance.strength, disturbance.part
     over = threading.Event()
-
-    def stop() -> None:
-        pid = _pid_of(disturbance.part, watch, over)
-        if pid is None or over.wait(rng.uniform(*STOP_AFTER_S)):
-            return
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
-            over.wait(disturbance.strength)
-            os.kill(pid, signal.SIGCONT)
-
-    with _thread(stop, over):
-        yield
-
-
-@contextmanager
-def _limit(disturbance: Disturbance, watch: Watch, _rng: Random) -> Iterator[None]:
-    """Give a part a share of a processor, from its start on."""
-    over = threading.Event()
-    with cpu_limit(disturbance.strength) as cpu:
-
-        def limit() -> None:
-            if (pid := _pid_of(disturbance.part, watch, over)) is not None:
-                cpu.add(pid)
-
-        with _thread(limit, over):
-            yield
-
-
-@contextmanager
-def _hogs(disturbance: Disturbance, _watch: Watch, _rng: Random) -> Iterator[None]:
-    """Keep processors busy with endless loops for a block."""
-    number = max(1, round(disturbance.strength * len(os.sched_getaffinity(0))))
-    niceness = "-20" if disturbance.kind == "greedy hogs" else "0"
-    start = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", niceness]
     with ExitStack() as stack:
-        for _ in range(number):
-            hog = subprocess.Popen([*start, sys.executable, "-c", "while True: pass"])
-            stack.callback(hog.wait)
-            stack.callback(hog.kill)
+        if kind in ("hogs", "greedy hogs"):
+            niceness = "-20" if kind == "greedy hogs" else "0"
+            start = ["setpriv", "--pdeathsig", "KILL", "nice", "-n", niceness]
+            for _ in range(max(1, round(strength * len(os.sched_getaffinity(0))))):
+                hog = subprocess.Popen([*start, sys.executable, "-c", "while True: pass"])
+                stack.callback(hog.wait)
+                stack.callback(hog.kill)
+        elif kind in ("stop", "limit"):
+            cpu = stack.enter_context(cpu_limit(strength)) if kind == "limit" else None
+            after_s = rng.uniform(*STOP_AFTER_S)
+
+            def work() -> None:
+                while (pid := watch.pids().get(part)) is None:
+                    if over.wait(POLL_S):
+                        return
+                if cpu is not None:
+                    cpu.add(pid)
+                elif not over.wait(after_s):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGSTOP)
+                        over.wait(strength)
+                        os.kill(pid, signal.SIGCONT)
+
+            thread = threading.Thread(target=work, daemon=True)
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(over.set)
         yield
-
-
-_MEANS = {
-    "none": _nothing,
-    "stop": _stop,
-    "limit": _limit,
-    "hogs": _hogs,
-    "greedy hogs": _hogs,
-    "rate": _nothing,
-}
-STOP_AFTER_S = (0.2, 1.5)
-"""From the part's start: a client takes up to 0.5 s to begin, and its transfer 0.9 s and more."""
-POLL_S = 0.01
-
-
-def _pid_of(part: str, watch: Watch, over: threading.Event) -> int | None:
-    """Wait until a part has a process; return None if the transfer ended before."""
-    while (pid := watch.pids().get(part)) is None:
-        if over.wait(POLL_S):
-            return None
-    return pid
-
-
-@contextmanager
-def _thread(work: Callable[[], None], over: threading.Event) -> Iterator[None]:
-    """Run a thread for a block; `over` tells it to end."""
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()

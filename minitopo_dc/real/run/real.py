@@ -6,11 +6,11 @@ import csv
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from minitopo_dc.linux_guest.library import proxy_missing
 from minitopo_dc.real.machine import facts, probe_kernel
@@ -22,11 +22,12 @@ from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.run_result import RunResult, flow_directory
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.certificate import make_certificate
+from minitopo_dc.runners.icmp import DATA_BYTES
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runs.check import runners_of
 from minitopo_dc.runs.perform import Measured, RunFailedError, perform
 from minitopo_dc.runs.routers import client_legs
-from minitopo_dc.scenario import LegSettings, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import (
     SERVER_PORT,
     client_address,
@@ -103,8 +104,8 @@ def run_flows(
         TransferFailed: bytes are missing, a process failed, the time was over.
         RunFailedError: `check` did, which is then the better reason.
     """
-    clients = AbortableHost(client, watch, cpu)
-    sampler = Sampler(clients, check, interval_ms, clients.abort)
+    clients = WatchedHost(client, watch, cpu)
+    sampler = Sampler(clients, check, interval_ms)
 
     def start() -> None:
         watch.transfers_begin()
@@ -112,141 +113,100 @@ def run_flows(
         sampler.start()
 
     try:
-        with sampler:  # whose last sample is that of its end
-            return run_transfers(
-                jobs,
-                WatchedHost(server, watch),
-                clients,
-                on_start=start,
-                proxy=proxy and WatchedHost(proxy, watch),
-            )
+        return run_transfers(
+            jobs,
+            WatchedHost(server, watch),
+            clients,
+            on_start=start,
+            proxy=proxy and WatchedHost(proxy, watch),
+        )
     except TransferFailed:
+        sampler.stop()
         check()
         raise
     finally:
+        sampler.stop()
         sampler.save(rate_file)
 
 
 class WatchedHost(EmulatedHost):
-    """A host whose programs are watched."""
+    """A host whose programs are watched, may share a limit, and can be ended from another thread.
 
-    def __init__(self, host: EmulatedHost, watch: Watch) -> None:
-        self.__dict__ |= host.__dict__
-        self._watch = watch
-
-    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
-        """Start a process, and watch it unless it answers by a pipe.
-
-        A process that does so sets the host up, or back.
-        """
-        process = super().popen(*arguments, **options)
-        if options.get("stdout") != subprocess.PIPE:
-            self._started(process)
-        return process
-
-    def _started(self, process: subprocess.Popen[bytes]) -> None:
-        self._watch.add(self.name, process.pid)
-
-
-class AbortableHost(WatchedHost):
-    """The client's host, whose clients can be ended from another thread."""
+    Processes that answer by a pipe are none of them: they set the host up, or back, which an abort
+    must not keep them from.
+    """
 
     def __init__(self, host: EmulatedHost, watch: Watch, cpu: CpuLimit | None = None) -> None:
-        super().__init__(host, watch)
-        self._cpu = cpu
-        self._clients: list[subprocess.Popen[bytes]] = []
+        self.__dict__ |= host.__dict__
+        self._watch, self._cpu = watch, cpu
+        self._programs: list[subprocess.Popen[bytes]] = []
         self._aborted = False
 
-    def _started(self, process: subprocess.Popen[bytes]) -> None:
-        """Take note of a client, so that an abort ends it.
-
-        Processes that set the host up are none: an abort must not keep the host from being set up.
-        """
-        super()._started(process)
-        self._clients.append(process)
-        if self._cpu is not None:
-            self._cpu.add(process.pid)
-        if self._aborted:  # `abort` may have gone through the list before
-            process.kill()
+    def popen(self, *arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process, and watch it unless it answers by a pipe."""
+        process = super().popen(*arguments, **options)
+        if options.get("stdout") != subprocess.PIPE:
+            self._watch.add(self.name, process.pid)
+            self._programs.append(process)
+            if self._cpu is not None:
+                self._cpu.add(process.pid)
+            if self._aborted:  # `abort` may have gone through the list before
+                process.kill()
+        return process
 
     def abort(self) -> None:
-        """End all clients, also those that are started from now on.
+        """End all programs, also those that are started from now on.
 
         So the transfers fail at once instead of at their timeout.
         """
         self._aborted = True
-        for process in self._clients:
+        for process in self._programs:
             process.kill()
 
 
-class Sampler:
-    """A thread that samples the client's received bytes from `start` until the `with` ends.
+class Sampler(threading.Thread):
+    """A thread that samples the clients' received bytes from `start` until `stop`.
 
-    When `check` raises RunFailedError it calls `abort` once, so that a transfer does not wait for
-    its timeout.
+    When `check` raises RunFailedError it ends the clients, so that a transfer does not wait for its
+    timeout.
     """
 
-    def __init__(
-        self,
-        client: EmulatedHost,
-        check: Callable[[], None],
-        interval_ms: int,
-        abort: Callable[[], None],
-    ) -> None:
-        self.samples: list[tuple[float, int]] = []
-        """(s since start, IP bytes received since start)."""
-        self._client = client
-        self._check = check
-        self._interval = interval_ms / 1000
-        self._abort = abort
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+    def __init__(self, clients: WatchedHost, check: Callable[[], None], interval_ms: int) -> None:
+        super().__init__(name="sampler", daemon=True)
+        self._clients, self._check, self._interval_s = clients, check, interval_ms / 1000
+        self._samples: list[tuple[float, int]] = []  # s and IP bytes received since the start
+        self._is_over = threading.Event()
 
-    def __enter__(self) -> Self:
-        return self
+    def run(self) -> None:
+        """Take samples; the last one is that of the end."""
+        try:
+            begin, before = time.monotonic(), self._clients.received_bytes()
+            is_over = False
+            while not is_over:
+                is_over = self._is_over.wait(self._interval_s if self._samples else 0)
+                received = self._clients.received_bytes() - before
+                self._samples.append((time.monotonic() - begin, received))
+                if not is_over:
+                    self._check()
+        except (OSError, RunFailedError):  # OSError: the client's host has gone, and its /proc/PID
+            self._clients.abort()
 
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        if self._thread.ident is not None:
-            self._thread.join()
-
-    def start(self) -> None:
-        """Start sampling: now is the samples' time 0."""
-        self._thread.start()
+    def stop(self) -> None:
+        """Take the last sample, and end; it may be called again."""
+        self._is_over.set()
+        if self.ident is not None:
+            self.join()
 
     def save(self, path: Path) -> None:
         """Write the samples as CSV."""
         with path.open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file)
             rows.writerow(["time_s", "received_bytes"])
-            rows.writerows((f"{moment:.4f}", count) for moment, count in self.samples)
-
-    def _run(self) -> None:
-        try:
-            self._sample()
-        except OSError:  # the client's host has gone, and with it /proc/PID
-            self._abort()
-
-    def _sample(self) -> None:
-        begin, before = time.monotonic(), self._client.received_bytes()
-        while True:
-            ended = self._stop.wait(self._interval if self.samples else 0)
-            self.samples.append((time.monotonic() - begin, self._client.received_bytes() - before))
-            if ended:
-                return
-            try:
-                self._check()
-            except RunFailedError:
-                self._abort()
-                return
+            rows.writerows((f"{moment:.4f}", count) for moment, count in self._samples)
 
 
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
 """Of IP (RFC 791, RFC 8200) and of an ICMP echo (RFC 792, RFC 4443), by IP version."""
-DATA_BYTES = 16
-"""`runners.icmp_client.DATA_BYTES`; a test keeps them equal."""
-
-
 KERNEL_QUEUES = ("sch_tbf", "sch_netem")
 """The probes of the kernel's queues that legs of `backend: kernel` are made of."""
 Disturb = Callable[[Watch], AbstractContextManager[object]]
@@ -274,19 +234,19 @@ def run_real(
 
 def lacking(scenario: Scenario) -> str | None:
     """Return what this machine lacks for a scenario, beside what transports need, or None."""
-    reason = ipv6_obstacle(scenario)
-    if reason is None and scenario.is_proxied:
-        reason = proxy_missing()
-    if reason is None and scenario.real.client_cpu_percent is not None:
-        missing = cpu_limit_obstacle()
-        reason = missing and f"real.client_cpu_percent: {missing}"
-    if reason is None and scenario.real.backend == "kernel":
-        refused = ((name, probe_kernel()[name]) for name in KERNEL_QUEUES)
-        reason = next(
-            (f"real.backend: kernel: {name}: {why}" for name, why in refused if why), None
-        )
-        reason = reason and f"{reason}; allowed: backend: user"
-    return reason
+    return next(filter(None, _obstacles(scenario)), None)
+
+
+def _obstacles(scenario: Scenario) -> Iterator[str | None]:
+    yield ipv6_obstacle(scenario)
+    if scenario.is_proxied:
+        yield proxy_missing()
+    if scenario.real.client_cpu_percent is not None and (missing := cpu_limit_obstacle()):
+        yield f"real.client_cpu_percent: {missing}"
+    if scenario.real.backend == "kernel":
+        for name in KERNEL_QUEUES:
+            if refusal := probe_kernel()[name]:
+                yield f"real.backend: kernel: {name}: {refusal}; allowed: backend: user"
 
 
 def _measure(
@@ -296,17 +256,26 @@ def _measure(
     with testbed(scenario, directory) as bed, Watch() as watch:
         for element in bed.elements:
             watch.add(element.settings.host, element.pid)
-        with _ending_leftovers(scenario, bed), ExitStack() as disturbed:
-            measurements = _transfer(
-                scenario, directory, bed, watch, lambda: disturbed.enter_context(disturb(watch))
-            )
+        with ExitStack() as stack:
+            if any(runner.foreign for runner in runners_of(scenario)):
+                # Users' own programs; those of this project leave nothing.
+                stack.enter_context(ending_leftovers((bed.hosts.server, bed.hosts.client)))
+            share = scenario.real.client_cpu_percent
+            cpu = None if share is None else stack.enter_context(cpu_limit(share))
+
+            def start() -> None:
+                bed.start()
+                stack.enter_context(disturb(watch))
+
+            measurements = _transfer(scenario, directory, bed, watch, start, cpu=cpu)
         summaries = stop_all(bed.elements)
-    cores["core"] = _core_name(summaries)
+    reasons = [summary["core_reason"] for summary in summaries if summary["core"] != "native"]
+    cores["core"] = f"python: {reasons[0]}" if reasons else "native"
     # Those of links between router and server come behind gnb's and ue's.
     elements = dict(zip(("downlink", "uplink"), summaries, strict=False))
     legs = [elements[way]["legs"].values() for way in scenario.loads]
     carried = [[leg["delivered_bytes"] for leg in of_way] for of_way in legs]
-    limited = ("client",) if scenario.real.client_cpu_percent is not None else ()
+    limited = () if share is None else ("client",)
     return Measured(
         measurements,
         [sum(leg) for leg in zip(*carried, strict=True)],
@@ -314,56 +283,35 @@ def _measure(
     )
 
 
-def _core_name(summaries: Sequence[Mapping[str, Any]]) -> str:
-    """Return which core the elements had, and why if one of them was not native."""
-    reasons = [summary["core_reason"] for summary in summaries if summary["core"] != "native"]
-    return f"python: {reasons[0]}" if reasons else "native"
-
-
-def _ending_leftovers(scenario: Scenario, bed: Testbed) -> AbstractContextManager[None]:
-    """Give a block that ends users' own programs; those of this project leave nothing."""
-    if any(runner.foreign for runner in runners_of(scenario)):
-        return ending_leftovers((bed.hosts.server, bed.hosts.client))
-    return nullcontext()
-
-
 def _transfer(
     scenario: Scenario,
     directory: Path,
     bed: Testbed,
     watch: Watch,
-    on_start: Callable[[], object],
+    on_start: Callable[[], None],
+    *,
+    cpu: CpuLimit | None,
 ) -> list[Measurement]:
-    version = scenario.ip_version
+    version, links = scenario.ip_version, max(1, len(scenario.real.backhaul))
     jobs = make_jobs(
         scenario,
         directory,
-        servers=[
-            server_address(link, version)
-            for link in range(1, max(1, len(scenario.real.backhaul)) + 1)
-        ],
+        servers=[server_address(link, version) for link in range(1, links + 1)],
         client=lambda leg: client_address(leg, version),
         proxy=proxy_address(version, agg=True),
     )
-
-    def start() -> None:
-        bed.start()
-        on_start()
-
-    share = scenario.real.client_cpu_percent
-    with nullcontext() if share is None else cpu_limit(share) as cpu:
-        measurements = run_flows(
-            jobs,
-            bed.hosts.server,
-            bed.hosts.client,
-            directory / "client-rate.csv",
-            interval_ms=scenario.statistics_ms,
-            on_start=start,
-            check=bed.check,
-            watch=watch,
-            cpu=cpu,
-            proxy=bed.hosts["agg"] if scenario.is_proxied else None,
-        )
+    measurements = run_flows(
+        jobs,
+        bed.hosts.server,
+        bed.hosts.client,
+        directory / "client-rate.csv",
+        interval_ms=scenario.statistics_ms,
+        on_start=on_start,
+        check=bed.check,
+        watch=watch,
+        cpu=cpu,
+        proxy=bed.hosts["agg"] if scenario.is_proxied else None,
+    )
     return [with_serialisation(scenario, measured) for measured in measurements]
 
 
@@ -386,15 +334,10 @@ def _serialisation_ms(scenario: Scenario, trip: Mapping[str, Any]) -> float | No
     links = [scenario.legs[trip["leg"] - 1]]
     if scenario.real.backhaul:
         links.append(scenario.real.backhaul[trip["backhaul"] - 1])
-    rates = [_constant_rate(way) for leg in links for way in (leg.downlink, leg.uplink)]
-    known = [rate for rate in rates if rate is not None]
-    if scenario.real.backend == "kernel" or len(known) < len(rates):
+    ways = [way for leg in links for way in (leg.downlink, leg.uplink)]
+    varies = any(change.rate_mbps is not None for way in ways for change in way.changes)
+    rates: list[float] = [way.rate_mbps for way in ways if way.rate_mbps is not None]
+    if scenario.real.backend == "kernel" or varies or len(rates) < len(ways):
         return None
-    bits = 8 * (HEADER_BYTES[scenario.ip_version] + DATA_BYTES)
-    return round(sum(bits / rate / 1e3 for rate in known), 4)
-
-
-def _constant_rate(link: LegSettings) -> float | None:
-    """Return the rate in Mbit/s, None if it varies."""
-    varies = any(change.rate_mbps is not None for change in link.changes)
-    return None if varies else link.rate_mbps
+    bits: int = 8 * (HEADER_BYTES[scenario.ip_version] + DATA_BYTES)
+    return round(sum(bits / rate / 1e3 for rate in rates), 4)

@@ -80,7 +80,11 @@ def run_program(
         How it went. Failed when the server was not ready, or the testbed is not to be trusted.
     """
     scenario.save(directory / "scenario.yaml")
-    return _Run(scenario, program, directory, say).result()
+    blank = ProgramResult(program.command, program.host, program.server, scenario.mode)
+    try:
+        return _on_fresh_hosts(scenario, program, directory, say, blank)
+    except (RunFailedError, TransferFailed) as failure:
+        return replace(blank, reason=str(failure))
 
 
 def program_environment(scenario: Scenario) -> dict[str, str]:
@@ -88,97 +92,67 @@ def program_environment(scenario: Scenario) -> dict[str, str]:
     version = scenario.ip_version
     return addresses_environment(
         server_address(version=version),
-        client_address(_primary_leg(scenario), version),
+        client_address(_client_legs(scenario)[0], version),
         [client_address(leg, version) for leg in range(1, len(scenario.legs) + 1)],
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One run of a program; its fields are the arguments of `run_program`."""
+def _client_legs(scenario: Scenario) -> Sequence[int]:
+    """Return the legs of the client; the first one's address it has unless a program chooses."""
+    return client_legs(scenario, scenario.resolved_flows[0])
 
-    scenario: Scenario
-    program: UserProgram
-    directory: Path
-    say: Say
 
-    def result(self) -> ProgramResult:
-        program = self.program
-        blank = ProgramResult(program.command, program.host, program.server, self.scenario.mode)
-        try:
-            return self._on_fresh_hosts(blank)
-        except (RunFailedError, TransferFailed) as failure:
-            return replace(blank, reason=str(failure))
-
-    def _on_fresh_hosts(self, blank: ProgramResult) -> ProgramResult:
-        with HeldSignals() as signals, testbed(self.scenario, self.directory) as bed:
-            ends = (bed.hosts.server, bed.hosts.client)
-            with ending_leftovers(ends), subflow_per_address(*ends, self._client_addresses()):
-                _use_leg(bed.hosts.client, _primary_leg(self.scenario), self.scenario.ip_version)
-                ran, seconds = self._beside_server(bed, blank, signals)
-            gnb, ue, *_ = stop_all(bed.elements)
-        return replace(
-            ran,
-            status="ok",
-            legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
-            pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
-        )
-
-    def _client_addresses(self) -> list[str]:
-        legs = client_legs(self.scenario, self.scenario.resolved_flows[0])
-        return [client_address(leg, self.scenario.ip_version) for leg in legs]
-
-    def _beside_server(
-        self, bed: Testbed, blank: ProgramResult, signals: HeldSignals
-    ) -> tuple[ProgramResult, float]:
-        """Run the program beside its server; return the result and the program's time (s)."""
-        program = self.program
-        environment = {**program.environment(), **program_environment(self.scenario)}
-        with ExitStack() as stack:
+def _on_fresh_hosts(
+    scenario: Scenario, program: UserProgram, directory: Path, say: Say, blank: ProgramResult
+) -> ProgramResult:
+    legs = _client_legs(scenario)
+    addresses = [client_address(leg, scenario.ip_version) for leg in legs]
+    environment = {**program.environment(), **program_environment(scenario)}
+    command, server_command = map(program.user_command, (program.command, program.server))
+    with HeldSignals() as signals, testbed(scenario, directory) as bed:
+        ends = (bed.hosts.server, bed.hosts.client)
+        with ending_leftovers(ends), subflow_per_address(*ends, addresses), ExitStack() as stack:
+            _use_leg(bed.hosts.client, legs[0], scenario.ip_version)
             server = None
             if program.server:
-                started = user_server(
-                    bed.hosts.server,
-                    program.user_command(program.server),
-                    environment,
-                    self.directory,
-                )
+                started = user_server(bed.hosts.server, server_command, environment, directory)
                 server = stack.enter_context(started)
-                server.wait_ready(program.server_port)
-            watch = _Watch(bed, server, self.say)
+                wait_ready(server, bed.hosts.server, program.server_port)
             if program.banner:
-                self.say(program.banner)
-            host = bed.hosts[program.host]
+                say(program.banner)
             bed.start()
-            begin = time.monotonic()
-            command = program.user_command(program.command)
+            begin, watch = time.monotonic(), _watch(bed, server, say)
+            host = bed.hosts[program.host]
             status = run_in_foreground(host, command, environment, signals=signals, watch=watch)
             seconds = time.monotonic() - begin
             watch()
-            ended = server.exit_code if server is not None else None
-        return replace(blank, exit_status=status, server_exit_code=ended, seconds=seconds), seconds
+            ended = None if server is None else exit_code(server)
+        gnb, ue, *_ = stop_all(bed.elements)
+    return replace(
+        blank,
+        exit_status=status,
+        server_exit_code=ended,
+        seconds=seconds,
+        status="ok",
+        legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
+        pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
+    )
 
 
-class _Watch:
-    """Checks the testbed and the server while the program runs."""
+def _watch(bed: Testbed, server: Process | None, say: Say) -> Callable[[], None]:
+    """Return what raises RunFailedError when the testbed is not whole.
 
-    def __init__(self, bed: Testbed, server: UserServer | None, say: Say) -> None:
-        self._bed = bed
-        self._server = server
-        self._say = say
+    It reports once that the server has ended with an error.
+    """
+    reported: list[str] = []
 
-    def __call__(self) -> None:
-        """Raise RunFailedError when the testbed is not whole; report once that the server ended."""
-        self._bed.check()
-        error = self._server.error() if self._server is not None else None
-        if error is not None:
-            self._say(error)
-            self._server = None
+    def watch() -> None:
+        bed.check()
+        if server is not None and not reported and exit_code(server):
+            reported.append(str(server.failure("")))
+            say(reported[0])
 
-
-def _primary_leg(scenario: Scenario) -> int:
-    """Return the leg whose address the client has unless a program chooses another."""
-    return client_legs(scenario, scenario.resolved_flows[0])[0]
+    return watch
 
 
 def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
@@ -196,52 +170,39 @@ def _use_leg(client: EmulatedHost, leg: int, ip_version: IpVersion) -> None:
             raise ElementFailedError(str(failure)) from failure
 
 
-class UserServer:
-    """A running server; its standard output and error are in `server.out` and `server.err`."""
-
-    def __init__(self, host: EmulatedHost, process: Process) -> None:
-        self._host = host
-        self._process = process
-        self._reported = False
-
-    def wait_ready(self, port: int | None) -> None:
-        """Return when a process has bound the port, or without a port after a moment.
-
-        Raises:
-            TransferFailed: it ended with an error, or took too long.
-        """
-        deadline = time.monotonic() + (MOMENT_S if port is None else READY_TIMEOUT_S)
-        while port is None or not is_port_bound(self._host.pid, port):
-            if self.error() is not None:
-                raise self._process.failure("before it was ready")
-            if time.monotonic() > deadline:
-                if port is None:
-                    return
-                words = f"did not bind port {port} within {READY_TIMEOUT_S:g} s"
-                raise self._process.failure(words)
-            time.sleep(READY_POLL_S)
-
-    def error(self) -> str | None:
-        """Return how it ended with an error, None while it runs or if it ended well (a daemon)."""
-        return str(self._process.failure("")) if self.exit_code else None
-
-    @property
-    def exit_code(self) -> int | None:
-        """Return its exit code, or a signal's number below 0; None while it runs."""
-        wait_any([self._process], 0)
-        return self._process.exit_code
-
-
 @contextmanager
 def user_server(
     host: EmulatedHost, command: Sequence[str], environment: Mapping[str, str], directory: Path
-) -> Iterator[UserServer]:
-    """Run a server for a block; on leaving it has ended."""
+) -> Iterator[Process]:
+    """Run a server for a block, with its output in `server.out` and `server.err`."""
     log = directory / "server.err"
     with (directory / "server.out").open("wb") as output, log.open("wb") as errors:
         popen = host.popen(command, environment=environment, stdout=output, stderr=errors)
     process = Process("server", popen, log)
     try:
-        yield UserServer(host, process)
+        yield process
     finally:
         process.close()
+
+
+def wait_ready(server: Process, host: EmulatedHost, port: int | None) -> None:
+    """Return when a process has bound the port, or without a port after a moment.
+
+    Raises:
+        TransferFailed: the server ended with an error, or took too long.
+    """
+    deadline = time.monotonic() + (MOMENT_S if port is None else READY_TIMEOUT_S)
+    while port is None or not is_port_bound(host.pid, port):
+        if exit_code(server):
+            raise server.failure("before it was ready")
+        if time.monotonic() > deadline:
+            if port is None:
+                return
+            raise server.failure(f"did not bind port {port} within {READY_TIMEOUT_S:g} s")
+        time.sleep(READY_POLL_S)
+
+
+def exit_code(server: Process) -> int | None:
+    """Return a server's exit code, or a signal's number below 0; None while it runs."""
+    wait_any([server], 0)
+    return server.exit_code

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
@@ -17,7 +16,6 @@ from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element import process
 from minitopo_dc.real.element.kernel import loop as loop_module
 from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.real.element.native import NativeElement, NativeLoop, lacking
 from minitopo_dc.real.element.process import Element
 from minitopo_dc.router.recorder import Recorder, Series
@@ -75,9 +73,6 @@ class FakeKernelLeg:
     def next_timeout(self) -> None:
         return None
 
-    def set_up(self, up: bool, now: int) -> None:  # noqa: ARG002
-        raise ElementError("a leg cannot be taken down")
-
     def statistics(self) -> LegStatistics:
         return LegStatistics(*[5] * 12)
 
@@ -114,11 +109,10 @@ class Host:
         self.directory = directory
         self.queues: list[Any] = []
         self.loops: list[NativeLoop] = []
-        self._native = native
+        self.is_native = native
         self.kernel_legs: list[FakeKernelLeg] = []
         self.rules: list[list[str]] = []
         self.handlers: dict[int, Callable[..., None]] = {}
-        self.refuses_rules = False
         self.elements: list[Element] = []
         self.series: list[Series] = []
 
@@ -126,7 +120,7 @@ class Host:
         values = {"host": "gnb", "legs": LEGS, "directory": self.directory}
         settings = ElementSettings.check(values | fields, "test")
         kind, loop = Element, Loop()
-        if self._native and lacking([settings]) is None:
+        if self.is_native and lacking([settings]) is None:
             kind, loop = NativeElement, NativeLoop()
             assert isinstance(loop.queues, FakeNetlinkQueues)
             loop.queues.opens_into(self.queues, loop)
@@ -158,13 +152,8 @@ class Host:
                 os.close(writing)
 
     def summary(self) -> dict[str, Any]:
-        found = json.loads((self.directory / "gnb-summary.json").read_text())
-        assert isinstance(found, dict)
-        return found
-
-    def columns(self, name: str) -> list[str]:
-        with (self.directory / f"gnb-{name}.csv").open() as file:
-            return next(csv.reader(file))
+        summary: dict[str, Any] = json.loads((self.directory / "gnb-summary.json").read_text())
+        return summary
 
     def queue(self, number: int, callback: Callable[[FakePacket], None], copy: int) -> FakeQueue:
         queue = FakeQueue(number, callback, copy)
@@ -181,13 +170,8 @@ class Host:
 
     def iptables(self, words: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         self.rules.append(words)
-        return subprocess.CompletedProcess(words, int(self.refuses_rules), "", "not here")
+        return subprocess.CompletedProcess(words, 0, "", "not here")
 
-    def queued(self) -> dict[int, set[tuple[str, str, str]]]:
-        """The program, the chain and the interface of the rules of each queue."""
-        found: dict[int, set[tuple[str, str, str]]] = {}
-        for words in self.rules:
-            if "-A" in words and "NFQUEUE" in words:
-                rule = (words[0], words[words.index("-A") + 1], words[words.index("-A") + 3])
-                found.setdefault(int(words[-1]), set()).add(rule)
-        return found
+    def queued(self) -> list[int]:
+        """The numbers of the queues that rules name, in order."""
+        return sorted({int(words[-1]) for words in self.rules if "NFQUEUE" in words})

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any
 
 import pytest
 
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.link import WifiPath
 from minitopo_dc.pdcp import PolicyError
 from minitopo_dc.real.element import __main__ as command
 from minitopo_dc.real.element.kernel.loop import Loop
@@ -19,60 +18,44 @@ from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.trace import TraceError
 
 
-class FakeElement:
-    """An element that fails when it is made, or when it runs."""
+class FakeElements:
+    """Elements that fail when they are made, or when they run."""
 
-    fails_when_made: Exception | None = None
-    fails_when_run: Exception | None = None
-    closed = 0
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.when_made: Exception | None = None
+        self.when_run: Exception | None = None
+        self.made: list[dict[str, Any]] = []
+        self.closed = 0
 
-    made: ClassVar[list[FakeElement]]
-
-    def __init__(
-        self,
-        settings: ElementSettings,
-        loop: Loop,
-        *,
-        paths: Mapping[int, WifiPath],
-        host: int | None,
-    ) -> None:
-        self.settings, self.loop, self.paths, self.host = settings, loop, paths, host
-        if self.fails_when_made:
-            raise self.fails_when_made
-        type(self).made.append(self)
+    def make(self, _settings: ElementSettings, _loop: Loop, **fields: Any) -> FakeElements:
+        if self.when_made:
+            raise self.when_made
+        self.made.append(fields)
+        return self
 
     def close(self) -> None:
-        type(self).closed += 1
+        self.closed += 1
+
+    def run(self, _elements: Sequence[object], _loop: Loop) -> None:
+        if self.when_run:
+            raise self.when_run
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeElement]:
-    class Fresh(FakeElement):
-        made: ClassVar[list[FakeElement]] = []
-
-    def run(elements: Sequence[FakeElement], loop: Loop) -> None:
-        assert {element.loop for element in elements} == {loop}
-        if Fresh.fails_when_run:
-            raise Fresh.fails_when_run
-
-    monkeypatch.setattr(command, "Element", Fresh)
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeElements:
+    made = FakeElements(tmp_path)
+    monkeypatch.setattr(command, "Element", made.make)
     monkeypatch.setattr(command, "lacking", lambda _: "it is a fake")
-    monkeypatch.setattr(command, "run", run)
-    return Fresh
+    monkeypatch.setattr(command, "run", made.run)
+    return made
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> str:
-    path = tmp_path / "gnb.yaml"
-    ElementSettings.check({"host": "gnb", "legs": [], "directory": tmp_path}, "t").save(path)
+def saved(host: str, directory: Path, *legs: dict[str, Any]) -> str:
+    path = directory / f"{host}.yaml"
+    values = {"host": host, "legs": list(legs), "directory": directory}
+    ElementSettings.check(values, "test").save(path)
     return str(path)
-
-
-def test_a_clean_stop_is_exit_0_and_everything_is_closed(
-    fake: type[FakeElement], file: str
-) -> None:
-    assert command.main([file]) == 0
-    assert fake.closed == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"]])
@@ -83,81 +66,57 @@ def test_other_than_one_file_is_told_the_usage(
     assert capsys.readouterr().err.startswith("usage: python -m minitopo_dc.real.element")
 
 
-@pytest.mark.usefixtures("fake")
-def test_a_file_that_is_missing_is_a_mistake_in_one_line(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert command.main(["/no/such.yaml"]) == 2
-    assert capsys.readouterr().err == "/no/such.yaml: No such file or directory\n"
-
-
-@pytest.mark.parametrize("name", ["/no/such", "x" * 10_000])
 def test_a_directory_that_is_missing_is_a_mistake_before_anything_is_made(
-    name: str, fake: type[FakeElement], file: str, capsys: pytest.CaptureFixture[str]
+    fake: FakeElements, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = Path(file)
-    path.write_text(path.read_text().replace(str(path.parent), name))
-    assert command.main([file]) == 2
+    file = Path(saved("gnb", tmp_path))
+    file.write_text(file.read_text().replace(str(tmp_path), "x" * 10_000))
+    assert command.main([str(file)]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"{file}: directory: {name[:200]}")
+    assert told.startswith(f"{file}: directory: {'x' * 200}")
     assert told.endswith(": no such directory; make it before\n")
     assert fake.made == []
 
 
 @pytest.mark.parametrize(
-    ("failure", "end"),
+    ("failure", "made", "end"),
     [
-        (SettingsError("wrong"), (2, "{file}: wrong")),
-        (TraceError(Path("t"), 1, "wrong", "right"), (2, "{file}: t:1: wrong (allowed: right)")),
-        (PolicyError("no such policy"), (2, "{file}: no such policy")),
-        (ElementError("cannot run"), (1, "cannot run")),
-        (RuleError("iptables: no"), (1, "iptables: no")),
+        (SettingsError("wrong"), 0, (2, "{file}: wrong\n")),
+        (TraceError(Path("t"), 1, "bad", "good"), 0, (2, "{file}: t:1: bad (allowed: good)\n")),
+        (PolicyError("no such policy"), 0, (2, "{file}: no such policy\n")),
+        (ElementError("cannot run"), 0, (1, "cannot run\n")),
+        (RuleError("iptables: no"), 0, (1, "iptables: no\n")),
+        (None, 1, (0, "")),
+        (ElementError("unknown order"), 1, (1, "unknown order\n")),
+        (OSError(28, "No space left", "leg1.pcap"), 1, (1, "leg1.pcap: No space left\n")),
+        (PolicyError("of one's own"), 1, (2, "{file}: of one's own\n")),
     ],
 )
-def test_an_element_that_cannot_be_made_says_why_and_of_which_file_in_one_line(
-    failure: Exception,
+def test_an_element_that_fails_says_why_in_one_line_and_is_closed(
+    failure: Exception | None,
+    made: int,
     end: tuple[int, str],
-    fake: type[FakeElement],
-    file: str,
+    fake: FakeElements,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    fake.fails_when_made = failure
-    code, told = end
+    file = saved("gnb", fake.directory)
+    fake.when_made, fake.when_run = (None, failure) if made else (failure, None)
+    code, words = end
     assert command.main([file]) == code
-    assert capsys.readouterr().err == f"{told.format(file=file)}\n"
-    assert fake.closed == 0
+    assert capsys.readouterr().err == words.format(file=file)
+    assert fake.closed == made
 
 
-def test_an_element_that_fails_while_it_runs_is_closed(
-    fake: type[FakeElement], file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake.fails_when_run = ElementError("unknown order")
-    assert command.main([file]) == 1
-    assert capsys.readouterr().err == "unknown order\n"
-    assert fake.closed == 1
-
-
-def test_a_file_that_cannot_be_written_is_named_in_one_line(
-    fake: type[FakeElement], file: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    fake.fails_when_run = OSError(28, "No space left on device", "gnb-leg1.pcap")
-    assert command.main([file]) == 1
-    assert capsys.readouterr().err == "gnb-leg1.pcap: No space left on device\n"
-    assert fake.closed == 1
-
-
-def test_elements_of_several_hosts_share_a_loop_and_the_paths_of_their_legs(
-    fake: type[FakeElement], tmp_path: Path
+def test_elements_of_several_hosts_share_the_paths_of_their_legs(
+    fake: FakeElements, tmp_path: Path
 ) -> None:
     files = []
     for host, direction in (("gnb", "downlink"), ("ue", "uplink")):
         shared = {"wifi": {}, "seed": "1/2/wifi", "direction": direction}
         leg = {"leg": 2, "interface": f"{host}-leg2", "seed": host, "radio": {}, "shared": shared}
-        files.append(str(tmp_path / f"{host}.yaml"))
-        settings = {"host": host, "legs": [leg], "directory": tmp_path}
-        ElementSettings.check(settings, "t").save(Path(files[-1]))
+        files.append(saved(host, tmp_path, leg))
     assert command.main([files[0], "77", files[1]]) == 0
     gnb, ue = fake.made
-    assert (gnb.host, ue.host) == (None, 77)
-    assert gnb.paths[2] is ue.paths[2]
+    assert (gnb["host"], ue["host"]) == (None, 77)
+    assert gnb["paths"][2] is ue["paths"][2]
     assert fake.closed == 2

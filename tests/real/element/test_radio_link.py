@@ -1,98 +1,137 @@
-"""One direction of a radio link between two interfaces that are none: what frames meet."""
+"""A radio link's process between interfaces that are none: what frames meet, orders and answers."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from minitopo_dc.fields import SettingsError
 from minitopo_dc.real.element import radio_link
 from minitopo_dc.real.element.kernel import loop as loop_module
-from minitopo_dc.real.element.kernel.loop import Loop
-from minitopo_dc.real.element.radio_link import BUDGET, OneWay
+from minitopo_dc.real.element.kernel.process import ElementError
+from minitopo_dc.real.element.radio_link import BUDGET, Cable, End, Tap, read_ends
 from minitopo_dc.scenario import LegSettings
-from tests.real.element.fake_tap import ENDS, HEADER, RADIO, FakeTap
 from tests.real.element.fakes import MS, Clock
 
+HEADER = bytes(14)
+ENDS = [End("left", 1, ""), End("right", 2, "")]
+RADIO: dict[str, Any] = {"rate_mbps": 8, "delay_ms": 10, "jitter_ms": 0}
+"""1 byte a us."""
+NET_DEV = """\
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo
+h1-eth0:1200000    1000    1    2    0     0          0         0  5000000    4000    0   42    0
+h1-eth01:    1       1    1    1    0     0          0         0        1       1    0   43    0
+"""
 
-class Direction:
-    """What `left` sends on its way to `right`, on a clock that tests set."""
+
+class FakeTap:
+    """An interface: what its host sends, and what it receives."""
+
+    def __init__(self, end: End) -> None:
+        self.interface = end.interface
+        self.sent: deque[bytes] = deque()
+        self.received: list[bytes] = []
+        self.up, self.closed = True, False
+        self._descriptor = os.eventfd(0)
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def receive(self) -> bytes | None:
+        return self.sent.popleft() if self.sent else None
+
+    def send(self, frame: bytes) -> bool:
+        if self.up:
+            self.received.append(frame)
+        return self.up
+
+    def dropped(self) -> int:
+        return 3
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._descriptor)
+        self.closed = True
+
+
+class Idle:
+    """A cable that is not run, on a clock that tests set."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
-        self.loop = Loop()
-        self.left, self.right = FakeTap(ENDS[0]), FakeTap(ENDS[1])
-        self.way = OneWay(self.left, self.right, self.loop)  # type: ignore[arg-type]
+        self.left, self.right = taps = [FakeTap(end) for end in ENDS]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(radio_link, "Tap", dict(zip(ENDS, taps, strict=True)).__getitem__)
+            self.cable = Cable(ENDS)
 
-    def configure(self, **fields: Any) -> None:
-        self.way.configure(leg(**fields), "seed", self.clock.now)
+    def configure(self, interface: str = "left", **fields: Any) -> str:
+        return self.cable.order(json.dumps(order(interface=interface, radio=RADIO | fields)))
 
-    def send(self, *sizes: int) -> None:
-        """The host sends frames with so many bytes behind their header."""
-        self.left.sent.extend(HEADER + bytes(size) for size in sizes)
-        self.way.read()
+    def send(self, *sizes: int, tap: FakeTap | None = None) -> None:
+        """A host sends frames with so many bytes behind their header."""
+        tap = tap or self.left
+        tap.sent.extend(HEADER + bytes(size) for size in sizes)
+        self.cable.directions[tap.interface].read()
 
     def arrived(self, now: int) -> list[int]:
-        """Bytes behind the header of all that has arrived by `now`."""
-        self.clock.serve(self.loop, now)
+        """Bytes behind the header of all that has arrived on the right by `now`."""
+        self.clock.serve(self.cable.loop, now)
         return [len(frame) - len(HEADER) for frame in self.right.received]
 
-
-def leg(**fields: Any) -> LegSettings:
-    return LegSettings.check(RADIO | fields, "test")
+    def statistics(self) -> dict[str, dict[str, int]]:
+        counters: dict[str, dict[str, int]] = json.loads(self.cable.order("statistics"))
+        return counters
 
 
 @pytest.fixture
-def direction(monkeypatch: pytest.MonkeyPatch) -> Iterator[Direction]:
-    clock = Clock()
-    for module in (radio_link, loop_module):
-        monkeypatch.setattr(module, "clock", clock)
-    made = Direction(clock)
+def idle(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[Idle]:
+    monkeypatch.setattr(radio_link, "clock", clock)
+    made = Idle(clock)
     yield made
-    made.left.close()
-    made.right.close()
+    for tap in (made.left, made.right):
+        tap.close()
 
 
-def test_a_frame_takes_the_time_of_its_ip_bytes_and_the_delay(direction: Direction) -> None:
-    direction.configure()
-    direction.send(1000)
-    assert direction.arrived(11 * MS - 1) == []
-    assert direction.arrived(11 * MS) == [1000]
+def order(**change: Any) -> dict[str, Any]:
+    return {"interface": "left", "seed": "1", "radio": RADIO} | change
 
 
-def test_one_turn_takes_so_many_frames_and_leaves_the_rest(direction: Direction) -> None:
-    direction.send(*[100] * (BUDGET + 5))
-    assert len(direction.left.sent) == 5
-    direction.way.read()
-    assert not direction.left.sent
+def written(path: Path, *rows: str) -> str:
+    path.write_text("\n".join(["time_s,rate_mbps", *rows]))
+    return str(path)
 
 
-def test_a_frame_for_an_interface_that_is_down_is_counted(direction: Direction) -> None:
-    direction.right.up = False
-    direction.send(100, 100)
-    direction.arrived(MS)
-    assert direction.way.statistics()["refused"] == 2
+def test_a_frame_takes_the_time_of_its_ip_bytes_and_the_delay(idle: Idle) -> None:
+    idle.configure()
+    idle.send(1000)
+    assert idle.arrived(11 * MS - 1) == []
+    assert idle.arrived(11 * MS) == [1000]
 
 
-def test_a_frame_that_finds_the_queue_full_never_arrives(direction: Direction) -> None:
-    direction.configure(queue_packets=1)
-    direction.send(100, 200)
-    assert direction.arrived(1000 * MS) == [100]
-    assert direction.way.statistics()["dropped_queue"] == 1
+def test_one_turn_takes_so_many_frames_and_leaves_the_rest(idle: Idle) -> None:
+    idle.send(*[100] * (BUDGET + 5))
+    assert len(idle.left.sent) == 5
 
 
-def test_a_frame_without_contents_is_dropped_and_counted_also_while_nothing_passes(
-    direction: Direction, tmp_path: Path
-) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,0\n1,8\n2,8\n")
-    direction.configure(rate_mbps=None, trace=str(trace))
-    direction.send(0, 1)
-    assert direction.arrived(2000 * MS) == [1]
-    assert direction.way.statistics()["malformed"] == 1
+def test_frames_go_both_ways_and_what_never_arrives_is_counted(idle: Idle) -> None:
+    idle.configure(queue_packets=1)
+    idle.send(0, 100, 200)
+    idle.send(300, 300, tap=idle.right)
+    idle.left.up = False
+    assert idle.arrived(1000 * MS) == [100]
+    left, right = idle.statistics().values()
+    assert [left[name] for name in ("malformed", "dropped_queue", "kernel_drops")] == [1, 1, 3]
+    assert [right["delivered_packets"], right["refused"]] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -105,57 +144,210 @@ def test_a_frame_without_contents_is_dropped_and_counted_also_while_nothing_pass
     ],
 )
 def test_a_change_is_for_what_waits_in_the_queue(
-    change: dict[str, Any], moments: list[int], direction: Direction
+    change: dict[str, Any], moments: list[int], idle: Idle
 ) -> None:
-    direction.configure()
-    direction.send(1000, 1000)
-    direction.configure(**change)
-    found: list[int] = []
+    idle.configure()
+    idle.send(1000, 1000)
+    idle.configure(**change)
+    seen: list[int] = []
     for now in range(0, 40 * MS, MS // 2):
-        found += [now] * (len(direction.arrived(now)) - len(found))
-    assert found == moments
+        seen += [now] * (len(idle.arrived(now)) - len(seen))
+    assert seen == moments
 
 
 @pytest.mark.parametrize(
-    "losing", [{"loss_percent": 100}, {"burst_loss": {"p": 1, "r": 0, "h": 0, "k": 0}}]
+    ("usual", "losing"),
+    [
+        ({}, {"loss_percent": 100}),
+        ({}, {"burst_loss": {"p": 1, "r": 0, "h": 0, "k": 0}}),
+        ({"rlc": {"mode": "um"}}, {"rlc": {"mode": "um", "block_error_percent": 100}}),
+    ],
 )
-def test_a_loss_can_be_switched_on_and_off(losing: dict[str, Any], direction: Direction) -> None:
-    direction.configure()
-    direction.send(100)
-    direction.configure(**losing)
-    direction.send(200)
-    direction.configure()
-    direction.send(300)
-    assert direction.arrived(1000 * MS) == [100, 300]
-
-
-def test_rlc_s_block_errors_can_be_changed(direction: Direction) -> None:
-    for size, percent in ((100, 0), (200, 100), (300, 0)):
-        direction.configure(rlc={"mode": "um", "block_error_percent": percent})
-        direction.send(size)
-        direction.arrived(direction.clock.now + 500 * MS)
-    assert direction.arrived(2000 * MS) == [100, 300]
-    assert direction.way.statistics()["dropped_radio"] == 1
+def test_a_loss_can_be_switched_on_and_off(
+    usual: dict[str, Any], losing: dict[str, Any], idle: Idle
+) -> None:
+    for size, fields in ((100, usual), (200, losing), (300, usual)):
+        assert idle.configure(**{"rlc": None} | usual | fields) == "ok"
+        idle.send(size)
+        idle.arrived(idle.clock.now + 500 * MS)
+    assert idle.arrived(2000 * MS) == [100, 300]
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"queue_packets": 7}, "queue_packets: cannot change while the link is there"),
         (
             {"reorder": True, "queue_bytes": 5000, "delay_ms": 1},
-            "queue_bytes, reorder: cannot change",
+            "queue_bytes, reorder: cannot change while the link is there",
         ),
-        ({"outages": [[1, 2]]}, "outages: cannot change"),
+        ({"rlc": {}}, "rlc: cannot change"),
         ({"rate_mbps": None, "trace": "/no/such"}, "trace /no/such: No such file"),
     ],
 )
 def test_a_refused_change_names_its_fields_and_leaves_the_link_as_it_was(
-    change: dict[str, Any], words: str, direction: Direction
+    change: dict[str, Any], words: str, idle: Idle
 ) -> None:
-    direction.configure()
-    with pytest.raises(SettingsError, match=words):
-        direction.configure(**change)
-    direction.configure(delay_ms=20)
-    direction.send(1000)
-    assert direction.arrived(21 * MS) == [1000]
+    idle.configure()
+    assert words in idle.configure(**change)
+    assert idle.configure(delay_ms=20) == "ok"
+    idle.send(1000)
+    assert idle.arrived(21 * MS) == [1000]
+
+
+def test_an_order_lets_go_at_once_what_it_makes_due(clock: Clock, idle: Idle) -> None:
+    idle.configure(delay_ms=900)
+    idle.send(1000)
+    clock.now = MS // 2
+    idle.configure()
+    assert idle.cable.loop.due == 11 * MS
+    clock.now = 11 * MS
+    idle.cable.order("start")
+    assert len(idle.right.received) == 1
+
+
+def test_the_order_to_start_is_time_zero_for_both_directions(
+    clock: Clock, idle: Idle, tmp_path: Path
+) -> None:
+    trace = written(tmp_path / "trace.csv", "0,8", "1,0", "9,8", "10,8")
+    for interface in ("left", "right"):
+        idle.configure(interface, rate_mbps=None, trace=trace, delay_ms=0)
+    clock.now = 2000 * MS
+    for tap in (idle.left, idle.right):
+        idle.send(1000, tap=tap)
+    idle.cable.order("start")
+    assert idle.arrived(2001 * MS) == [1000]
+    assert len(idle.left.received) == 1
+
+
+class Session:
+    """A cable that is given orders, and its answers."""
+
+    def __init__(self, orders: bytes) -> None:
+        self.realtime: list[bool] = []
+        self.answers: list[str] = []
+        self.taps: list[FakeTap] = []
+        reading, writing = os.pipe()
+        os.write(writing, orders)
+        os.close(writing)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(radio_link, "Tap", self._tap)
+            patch.setattr(
+                radio_link, "configure_realtime", lambda *, realtime: self.realtime.append(realtime)
+            )
+            patch.setattr(loop_module, "ORDERS", reading)
+            Cable(ENDS).run(self.answers.append)
+        os.close(reading)
+
+    def _tap(self, end: End) -> FakeTap:
+        self.taps.append(FakeTap(end))
+        return self.taps[-1]
+
+
+def test_each_order_has_one_answer_and_the_end_of_orders_takes_the_interfaces_away() -> None:
+    lines = ["start", json.dumps(order()), "statistics", json.dumps(order(interface="right"))]
+    session = Session("".join(f"{line}\n" for line in lines).encode())
+    *answers, counters, last = session.answers
+    assert [*answers, last] == ["ready", "ok", "ok", "ok"]
+    assert list(json.loads(counters)) == ["left", "right"]
+    assert session.realtime == [True]
+    assert all(tap.closed for tap in session.taps)
+
+
+UNKNOWN = "must be start, statistics or a JSON object with interface, seed and radio"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("", f"unknown order '': {UNKNOWN}"),
+        ('{"interface": "left"', UNKNOWN),
+        ("[1]", UNKNOWN),
+        ("[" * 50_000, UNKNOWN),
+        ({}, "order: interface: missing; give it"),
+        ({"interface": "left"}, "left: radio: missing; give it; left: seed: missing; give it"),
+        (order(interface="middle"), "interface 'middle': must be one of left, right"),
+        (order(interface=["left"]), "['left']: interface: ['left'] is no text"),
+        (order(radio={"rate_mbps": -1}), "left: radio.rate_mbps: -1; allowed: 1e-06"),
+        (
+            order(radio={"rate_mbps": 5, "delay_curve": "power"}),
+            "delay_curve: a link outside a scenario has none; allowed: delay_ms",
+        ),
+        (order(radio={"trace": "/"}), "/: is no regular file"),
+        (order(radio={"\ud800": 1}), "radio: '\\ud800' has half a character"),
+        (order(radio={"caf\u00e9": 1}), "left: radio.caf\\xe9: unknown field"),
+    ],
+)
+def test_a_wrong_order_is_answered_with_one_line_and_the_link_goes_on(
+    wrong: object, words: str, idle: Idle
+) -> None:
+    answer = idle.cable.order(wrong if isinstance(wrong, str) else json.dumps(wrong))
+    assert words in answer
+    assert "\n" not in answer
+    assert idle.configure() == idle.cable.order("start") == "ok"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=5,
+)
+orders = st.one_of(
+    st.binary().map(lambda line: line.replace(b"\n", b"")),
+    json_values.map(lambda value: json.dumps(value).encode()),
+    st.dictionaries(st.sampled_from(sorted(LegSettings.model_fields)), json_values).map(
+        lambda change: json.dumps(order(radio=RADIO | change)).encode()
+    ),
+)
+
+
+@given(st.lists(orders, max_size=5))
+def test_whatever_is_ordered_each_line_has_one_answer_of_one_line(lines: list[bytes]) -> None:
+    answers = Session(b"".join(line + b"\n" for line in [*lines, b"start"])).answers
+    assert len(answers) == len(lines) + 2
+    assert all(answer.isascii() and len(answer.splitlines()) == 1 for answer in answers)
+    assert answers[-1] == "ok"
+
+
+def test_an_end_is_a_name_a_process_and_an_address() -> None:
+    ends = [End("h1-eth0", 17, "00:00:00:00:00:0a"), End("h2-eth0", 18, "")]
+    assert read_ends(["h1-eth0,17,00:00:00:00:00:0a", "h2-eth0,18,"]) == ends
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["a,1,"], ["a,1,", "b,2,", "c,3,"], ["a,1", "b,2,"], ["a,one,", "b,2,"]),
+        *(["a,1,00:00", "b,2,"], ["sixteen-bytes-it,1,", "b,2,"], ["a,1,", "a,2,"]),
+    ],
+    ids=" ".join,
+)
+def test_ends_that_are_none_are_refused(arguments: list[str]) -> None:
+    with pytest.raises(ElementError, match="must be NAME,PID,MAC NAME,PID,MAC"):
+        read_ends(arguments)
+
+
+def test_a_process_with_wrong_arguments_says_so_in_one_line_and_fails() -> None:
+    command = [sys.executable, "-m", "minitopo_dc.real.element.radio_link", "left,1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("left,1: must be NAME,PID,MAC")
+    assert [done.returncode, done.stdout.count("\n"), done.stderr] == [1, 1, ""]
+
+
+def test_a_process_that_is_gone_is_one_error() -> None:
+    with pytest.raises(ElementError, match="interface h1-eth0: No such file or directory"):
+        Tap(End("h1-eth0", 2**22 + 1, ""))
+
+
+def test_drops_are_those_of_the_interface_s_own_row_and_of_what_it_transmits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dev").write_text(NET_DEV)
+    monkeypatch.setattr(radio_link, "Path", lambda _: tmp_path / "dev")
+    tap: Any = SimpleNamespace(interface="h1-eth0", _pid=7)
+    assert Tap.dropped(tap) == 42
+
+
+def test_an_interface_that_is_down_takes_no_frame() -> None:
+    tap: Any = SimpleNamespace(_descriptor=os.open(os.devnull, os.O_RDONLY))
+    assert not Tap.send(tap, b"a frame")
+    os.close(tap._descriptor)

@@ -56,18 +56,29 @@ MALFORMED = {
 }
 
 
+NO_SDUS = [
+    *(pytest.param("malformed", payload, id=name) for name, payload in MALFORMED.items()),
+    *(
+        pytest.param("refused_options", datagram(options=options), id=name)
+        for name, options in REFUSED.items()
+    ),
+]
+
+
 @pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("split", ["batch", "duplicate"])
-@pytest.mark.parametrize("payload", MALFORMED.values(), ids=MALFORMED)
-def test_what_cannot_carry_a_number_is_dropped_counted_and_leaves_no_gap(
-    payload: bytes, split: str, legs: tuple[Loop, list[LegDriver]]
+@pytest.mark.parametrize(("reason", "payload"), NO_SDUS)
+def test_what_cannot_carry_a_number_or_go_on_is_dropped_counted_and_leaves_no_gap(
+    reason: str, payload: bytes, legs: tuple[Loop, list[LegDriver]]
 ) -> None:
-    driver = transmitter(*legs, split=split)
-    packets = [FakePacket(each) for each in (datagram(), payload, datagram())]
+    driver = transmitter(*legs)
+    packets = [FakePacket(sdu) for sdu in (datagram(), payload, datagram())]
     for packet in packets:
         driver.on_packet(packet)
-    assert driver.malformed == 1
+    assert driver.unnumbered == {"malformed": 0, "refused_options": 0, "handed_back": 0} | {
+        reason: 1
+    }
     assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
+    assert driver.entity.statistics().sdus == 2
     numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
     assert numbers == [sn_format(18).encode(number) for number in (0, 1)]
 
@@ -161,8 +172,8 @@ def test_every_sdu_has_one_verdict_in_the_end(
         assert {packet.verdict for packet in packets} <= {"accept", "drop"}
         numbered = sum(bool(packet.mark) for packet in packets)
         assert numbered == driver.entity.statistics().sdus
-        handed_back = sum(each.verdict == "accept" and not each.mark for each in packets)
-        assert len(packets) == numbered + driver.malformed + handed_back
+        handed_back = sum(packet.verdict == "accept" and not packet.mark for packet in packets)
+        assert len(packets) == numbered + driver.unnumbered["malformed"] + handed_back
 
 
 events = st.lists(
@@ -299,26 +310,6 @@ def test_options_that_a_router_forwards_pass(options: bytes) -> None:
     assert may_be_forwarded(datagram(options=options))
 
 
-@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
-def test_options_that_a_router_refuses_do_not_pass(options: bytes) -> None:
-    assert not may_be_forwarded(datagram(options=options))
-
-
 @given(st.binary(min_size=4, max_size=40).map(lambda raw: raw[: len(raw) // 4 * 4]))
 def test_any_bytes_pass_or_do_not(options: bytes) -> None:
     assert may_be_forwarded(datagram(options=options)) in (True, False)
-
-
-@pytest.mark.usefixtures("clock")
-@pytest.mark.parametrize("options", REFUSED.values(), ids=REFUSED)
-def test_what_the_kernel_would_drop_behind_the_queue_leaves_no_gap(
-    options: bytes, legs: tuple[Loop, list[LegDriver]]
-) -> None:
-    driver = transmitter(*legs)
-    packets = [FakePacket(each) for each in (datagram(), datagram(options=options), datagram())]
-    for packet in packets:
-        driver.on_packet(packet)
-    assert [packets[1].verdict, packets[1].mark] == ["drop", 0]
-    assert [driver.refused_options, driver.malformed, driver.entity.statistics().sdus] == [1, 0, 2]
-    numbers = [split_trailer(packets[at].payload, 3)[0] for at in (0, 2)]
-    assert numbers == [sn_format(18).encode(number) for number in (0, 1)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 from minitopo_dc.real.network.elements import (
     ElementFailedError,
     ElementProcess,
-    _without_losses,
     stop_all,
     tail,
 )
@@ -27,34 +29,40 @@ class Pretended:
             raise ElementFailedError(f"element on {self._name} ended")
         self._told.append(f"begin {self._name}")
 
-    def stop(self) -> dict[str, Any]:
+    def stop(self) -> str:
         self._told.append(f"wait {self._name}")
-        return {"host": self._name}
-
-
-def stopped(*elements: Pretended) -> list[str]:
-    summaries = stop_all([cast("ElementProcess", each) for each in elements])
-    return [summary["host"] for summary in summaries]
+        return self._name
 
 
 def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
     told: list[str] = []
-    assert stopped(Pretended("gnb", told), Pretended("ue", told)) == ["gnb", "ue"]
+    elements: Any = [Pretended(name, told) for name in ("gnb", "ue")]
+    assert [*stop_all(elements)] == ["gnb", "ue"]  # type: ignore[comparison-overlap]
     assert told == ["begin gnb", "begin ue", "wait gnb", "wait ue"]
-
-
-def test_packets_that_the_kernel_dropped_are_told_and_their_cause_is_called_a_guess() -> None:
-    summary = {"host": "gnb", "kernel_drops": {"1": {"full": 3}}, "copies_refused": 0}
-    with pytest.raises(
-        ElementFailedError, match=r"queue 1 .*3.*; probably the machine is too slow"
-    ):
-        _without_losses(summary)
-
-
-def test_an_element_that_had_died_leaves_no_summaries() -> None:
-    told: list[str] = []
+    elements[1] = Pretended("ue", told, is_dead=True)
     with pytest.raises(ElementFailedError, match="element on ue ended"):
-        stopped(Pretended("gnb", told), Pretended("ue", told, is_dead=True))
+        stop_all(elements)
+
+
+@pytest.mark.parametrize(
+    ("drops", "refused", "words"),
+    [
+        (
+            {"1": {"full": 3}},
+            0,
+            "dropped packets at queue 1 .*3.*; probably the machine is too slow",
+        ),
+        ({"1": {"full": 0}}, 2, "2 copies were not sent"),
+    ],
+)
+def test_packets_that_were_lost_outside_the_legs_are_told(
+    drops: dict[str, Any], refused: int, words: str, tmp_path: Path
+) -> None:
+    summary = {"host": "gnb", "kernel_drops": drops, "copies_refused": refused}
+    (tmp_path / "gnb-summary.json").write_text(json.dumps(summary))
+    settings: Any = SimpleNamespace(host="gnb", directory=tmp_path)
+    with pytest.raises(ElementFailedError, match=f"element on gnb: .*{words}"):
+        ElementProcess(settings, MagicMock(), "").stop()
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from minitopo_dc.real.network.foreground import (
 )
 from tests import REPOSITORY
 from tests.real.local_host import LocalHost
+from tests.real.registry import wait_until
 
 ONE_PROGRAM = """
 import sys
@@ -87,7 +88,8 @@ def test_ctrl_c_reaches_the_program_once_and_does_not_end_who_waits(tmp_path: Pa
         stdout=subprocess.DEVNULL,
         env=ENVIRONMENT,
     ) as process:
-        wait_for(tmp_path / "ready", process)
+        wait_until((tmp_path / "ready").exists, process)
+        time.sleep(0.1)  # until it is waited for
         assert process.stdin is not None
         process.stdin.write(b"\x03")
         process.stdin.flush()
@@ -114,13 +116,6 @@ def test_signals_mean_again_what_they_meant() -> None:
 def waiting(script: str, directory: Path) -> subprocess.Popen[bytes]:
     """Who waits for a program, which makes `ready` in the directory."""
     process = subprocess.Popen([sys.executable, "-c", ONE_PROGRAM, script], env=ENVIRONMENT)
-    wait_for(directory / "ready", process)
-    return process
-
-
-def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until((directory / "ready").exists, process)
     time.sleep(0.1)  # until it is waited for
+    return process

@@ -12,6 +12,7 @@ from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from tests import long
+from tests.real.registry import alive
 
 pytestmark = pytest.mark.root
 LINK = {"rate_mbps": 20, "delay_ms": 5}
@@ -40,10 +41,6 @@ def run(directory: Path, mode: str, prefix: str = "") -> RunResult:
         "workload": workload,
     }
     return run_scenario(Scenario.check(fields, "test"), directory)
-
-
-def alive(pid: int) -> bool:
-    return Path("/proc", str(pid), "exe").exists()
 
 
 @pytest.mark.parametrize(

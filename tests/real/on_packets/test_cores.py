@@ -8,26 +8,22 @@ import struct
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from minitopo_dc.real.element.kernel.injection import TTL_OFFSET
 from minitopo_dc.real.element.kernel.process import inside
 from minitopo_dc.real.network.elements import ElementFailedError
-from minitopo_dc.real.run.probe import send_through
-from minitopo_dc.topologies.two_path import client_address
 from tests.native.extension import needs_native
 from tests.real.element.fakes import ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED
 from tests.real.on_packets.test_malformed import CLIENT, SERVER, way
-from tests.real.testbed import Bed, running_testbed, scenario
+from tests.real.testbed import running_testbed, scenario
 
 pytestmark = [pytest.mark.root, needs_native]
 CORES = ("python", "native")
 ODD = 3000
 PAUSE_S = 0.001
-RECOVERY = {"data_recovery": True, "report_ms": 20}
 AT_ONCE = 8
 TIMESTAMP = 68
 OPTIONS = [each for each in (*FORWARDED.values(), *REFUSED.values()) if each[0] != TIMESTAMP]
@@ -36,27 +32,14 @@ ALL_FRAMES = 3
 """ETH_P_ALL of linux/if_ether.h."""
 
 
-def summaries(bed: Bed) -> tuple[dict[str, Any], dict[str, Any]]:
-    return bed.gnb.stop(), bed.ue.stop()
-
-
 def test_late_numbers_and_reports_lose_nothing_in_c(tmp_path: Path) -> None:
     link = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
     pdcp = {"split": "least-delay", "numbering": "late", "report_ms": 20}
     wanted = scenario("dc", link, pdcp=pdcp, real={"core": "native"})
     with running_testbed(wanted, tmp_path) as bed:
-        for element in (bed.gnb, bed.ue):
-            element.order("start")
-        arrivals = send_through(
-            bed.hosts.server,
-            bed.hosts.client,
-            client_address(1),
-            rate=1500,
-            seconds=1,
-            size=1200,
-            scratch=tmp_path / "arrivals",
-        )
-        gnb, ue = summaries(bed)
+        bed.start()
+        arrivals = bed.probe(1500, 1)
+        gnb, ue = bed.stop()
     assert [gnb["core"], ue["core"]] == ["native", "native"]
     assert arrivals.in_order
     assert len(arrivals.number) == 1500
@@ -101,7 +84,7 @@ def carried(core: str, directory: Path) -> tuple[list[bytes], dict[str, int], di
             if number % AT_ONCE == 0:
                 time.sleep(PAUSE_S)
         found = list(datagrams(seen))
-        gnb, ue = summaries(bed)
+        gnb, ue = bed.stop()
     return found, gnb["transmit"]["1"], ue["receive"]["1"]
 
 
@@ -133,14 +116,11 @@ def test_odd_packets_survive_alike(tmp_path: Path) -> None:
 
 
 def test_what_c_lacks_is_carried_by_python_and_said(tmp_path: Path) -> None:
-    wanted = scenario("dc", {"rate_mbps": 20, "delay_ms": 1}, pdcp=RECOVERY)
-    with running_testbed(wanted, tmp_path) as bed:
-        gnb, _ = summaries(bed)
+    recovery = {"data_recovery": True, "report_ms": 20}
+    with running_testbed(scenario("dc", {"rate_mbps": 20}, pdcp=recovery), tmp_path) as bed:
+        gnb, _ = bed.stop()
     assert [gnb["core"], gnb["core_reason"]] == ["python", "pdcp has data_recovery"]
-
-
-def test_an_element_that_has_to_be_native_and_cannot_says_why(tmp_path: Path) -> None:
-    wanted = scenario("dc", {"rate_mbps": 20}, pdcp=RECOVERY, real={"core": "native"})
+    wanted = scenario("dc", {"rate_mbps": 20}, pdcp=recovery, real={"core": "native"})
     with (
         pytest.raises(ElementFailedError, match="core: native: pdcp has data_recovery; allowed"),
         running_testbed(wanted, tmp_path),

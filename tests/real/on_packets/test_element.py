@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,37 +12,24 @@ import pytest
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.network.elements import ElementFailedError
 from minitopo_dc.real.network.hosts import EmulatedHost
-from minitopo_dc.real.run.probe import Arrivals, send_through
+from minitopo_dc.real.run.probe import send_through
+from minitopo_dc.real.run.real import run_real
 from minitopo_dc.scenario.addresses import client_address, server_address
+from minitopo_dc.workloads import Ping
 from tests import long
-from tests.real.testbed import INSTANT, Bed, running_testbed, scenario, start_with_traffic
+from tests.real.testbed import INSTANT, output, running_testbed, scenario
 
 pytestmark = pytest.mark.root
 RATE = 25_000
-
-
-def probe(
-    bed: Bed,
-    directory: Path,
-    rate: float,
-    seconds: float,
-    *,
-    size: int = 1200,
-    version: IpVersion = 4,
-) -> Arrivals:
-    return send_through(
-        bed.hosts.server,
-        bed.hosts.client,
-        client_address(1, version),
-        rate=rate,
-        seconds=seconds,
-        size=size,
-        scratch=directory / "arrivals",
-    )
-
-
-def output(host: EmulatedHost, *command: str) -> str:
-    return host.popen(command, stdout=subprocess.PIPE).communicate()[0].decode()
+GNB_ON_LEG_1 = "fd00:10:1:1::1"
+SEND_WITHOUT_A_LENGTH = """
+import socket, sys
+addresses = [socket.inet_pton(socket.AF_INET6, address) for address in sys.argv[1:]]
+header = bytes((0x60, 0, 0, 0, 0, 0, socket.IPPROTO_HOPOPTS, 64)) + b"".join(addresses)
+options = bytes((socket.IPPROTO_NONE, 0, 1, 4, 0, 0, 0, 0))
+with socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
+    raw.sendto(header + options, (sys.argv[2], 0))
+"""
 
 
 def lose_one_pdu(host: EmulatedHost) -> None:
@@ -57,9 +43,8 @@ def lose_one_pdu(host: EmulatedHost) -> None:
 def test_after_one_lost_pdu_at_25000_a_second_exactly_one_is_missing(tmp_path: Path) -> None:
     with running_testbed(scenario("dc"), tmp_path) as bed:
         lose_one_pdu(bed.hosts.ue)
-        arrivals = probe(bed, tmp_path, RATE, 1)
-        received = bed.ue.stop()["receive"]["1"]
-        bed.gnb.stop()
+        arrivals = bed.probe(RATE, 1)
+        received = bed.stop()[1]["receive"]["1"]
     assert len(arrivals.number) == RATE - 1
     assert arrivals.in_order
     assert received["missing"] == 1
@@ -73,17 +58,23 @@ def test_legs_of_different_delay_keep_the_order_unless_reordering_is_off(
     legs = [{"downlink": INSTANT | {"delay_ms": ms}, "uplink": INSTANT} for ms in (0, 30)]
     wanted = scenario("dc", legs=legs, pdcp={"delivery": delivery})
     with running_testbed(wanted, tmp_path) as bed:
-        arrivals = probe(bed, tmp_path, 2000, 0.5)
+        arrivals = bed.probe(2000, 0.5)
         received = bed.ue.stop()["receive"]["1"]
     assert len(arrivals.number) == 1000
     assert arrivals.in_order == (received["buffered_maximum"] > 0) == (delivery == "in-order")
 
 
 def test_of_duplicates_on_both_legs_one_arrives_whatever_one_leg_loses(tmp_path: Path) -> None:
+    """A packet that says no length, as a jumbogram's (RFC 2675), leaves no gap among them."""
     legs = [{"downlink": INSTANT | {"loss_percent": loss}, "uplink": INSTANT} for loss in (50, 0)]
-    with running_testbed(scenario("dc-duplicate", legs=legs), tmp_path) as bed:
-        arrivals = probe(bed, tmp_path, 2000, 0.5)
-        received = bed.ue.stop()["receive"]["1"]
+    with running_testbed(scenario("dc-duplicate", legs=legs, ip_version=6), tmp_path) as bed:
+        addresses = (server_address(1, 6), client_address(1, 6))
+        said = output(bed.hosts.server, sys.executable, "-c", SEND_WITHOUT_A_LENGTH, *addresses)
+        arrivals = bed.probe(2000, 0.5, version=6)
+        gnb, ue = bed.stop()
+    received = ue["receive"]["1"]
+    assert said == ""
+    assert [gnb["transmit"]["1"]["malformed"], received["missing"]] == [1, 0]
     assert len(arrivals.number) == received["pdus_2"] == 1000
     assert arrivals.in_order
     assert 300 < received["pdus_1"] == received["duplicates"] < 700
@@ -91,10 +82,7 @@ def test_of_duplicates_on_both_legs_one_arrives_whatever_one_leg_loses(tmp_path:
 
 @pytest.mark.parametrize(
     ("version", "bits"),
-    [
-        *((4, 12), (6, 18)),
-        *(long(4, 16), long(4, 18), long(6, 12), long(6, 16)),
-    ],
+    [(4, 12), (6, 18), long(4, 16), long(4, 18), long(6, 12), long(6, 16)],
 )
 def test_packets_of_full_mtu_pass_whole_and_with_their_contents(
     tmp_path: Path, version: IpVersion, bits: int
@@ -102,9 +90,9 @@ def test_packets_of_full_mtu_pass_whole_and_with_their_contents(
     """UDP discards a datagram whose checksum is wrong; a fragment would be a PDU more."""
     wanted = scenario("dc", ip_version=version, pdcp={"sn_bits": bits})
     with running_testbed(wanted, tmp_path) as bed:
-        arrivals = probe(bed, tmp_path, 500, 0.8, size=1500, version=version)
-        received = bed.ue.stop()["receive"]["1"]
-        legs = bed.gnb.stop()["legs"]
+        arrivals = bed.probe(500, 0.8, size=1500, version=version)
+        gnb, ue = bed.stop()
+    received, legs = ue["receive"]["1"], gnb["legs"]
     assert len(arrivals.number) == received["pdus_1"] + received["pdus_2"] == 400
     assert arrivals.in_order
     assert received["malformed"] == 0
@@ -142,25 +130,13 @@ def test_a_packet_at_the_end_of_its_time_to_live_is_answered_and_leaves_no_gap(
         for hops in ("1", "2"):
             words = ("ping", "-c", "1", "-W", "5", "-t", hops, client_address(1))
             answers.append(output(bed.hosts.server, *words))
-        arrivals = probe(bed, tmp_path, 500, 0.2)
-        received = bed.ue.stop()["receive"]["1"]
-        sent = bed.gnb.stop()["transmit"]["1"]
+        arrivals = bed.probe(500, 0.2)
+        gnb, ue = bed.stop()
+    received = ue["receive"]["1"]
     assert all("Time to live exceeded" in answer for answer in answers), answers
     assert ["10.0.0.1" in answers[0], "10.1." in answers[1]] == [True, True]
-    assert sent["sdus"] == received["delivered"] == len(arrivals.number) + 1
+    assert gnb["transmit"]["1"]["sdus"] == received["delivered"] == len(arrivals.number) + 1
     assert received["missing"] == 0
-
-
-@pytest.mark.alone
-def test_a_leg_that_is_down_delays_packets_until_it_is_up(tmp_path: Path) -> None:
-    downlink = INSTANT | {"outages": [[0.5, 1.0]]}
-    wanted = scenario("sc", downlink)
-    with running_testbed(wanted, tmp_path) as bed, ThreadPoolExecutor() as pool:
-        started = pool.submit(start_with_traffic, bed)
-        arrivals = probe(bed, tmp_path, 1000, 1.5)
-        started.result()
-    assert len(arrivals.number) == 1500
-    assert 300 < arrivals.delays_ms.max() < 600
 
 
 @pytest.mark.parametrize("version", [4, long(6)])
@@ -173,15 +149,6 @@ def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> 
             bed.ue.stop()
 
 
-def test_an_element_with_wrong_settings_says_what_is_wrong(tmp_path: Path) -> None:
-    path = tmp_path / "element.yaml"
-    path.write_text("host: gnb\nlegs: []\ndirectory: .\nqueue: 3\n")
-    command = [sys.executable, "-m", "minitopo_dc.real.element", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "element.yaml: queue: unknown field; known: host, legs" in done.stderr
-
-
 @pytest.mark.long
 def test_the_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
     losses = []
@@ -189,6 +156,48 @@ def test_the_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
         directory = tmp_path / str(attempt)
         directory.mkdir()
         with running_testbed(scenario("sc", INSTANT | {"loss_percent": 10}), directory) as bed:
-            arrivals = probe(bed, directory, 1000, 1)
-        losses.append(hashlib.sha256(arrivals.number.tobytes()).hexdigest())
+            losses.append(bed.probe(1000, 1).number.tolist())
     assert losses[0] == losses[1]
+
+
+def test_both_versions_are_shaped_where_both_exist(tmp_path: Path) -> None:
+    with running_testbed(scenario("sc", ip_version=6), tmp_path) as bed:
+        arrived = [len(bed.probe(2000, 0.5, version=version).number) for version in (4, 6)]
+        leg = bed.gnb.stop()["legs"]["1"]
+    assert arrived == [1000, 1000]
+    assert (leg["delivered_packets"], leg["delivered_bytes"]) == (2000, 2_400_000)
+
+
+def test_neighbours_are_found_across_a_leg_that_lets_nothing_pass(tmp_path: Path) -> None:
+    """gnb's advertisement reaches ue, its echo replies do not."""
+    down = INSTANT | {"outages": [[0, 60]]}
+    with running_testbed(scenario("sc", down, ip_version=6), tmp_path) as bed:
+        bed.gnb.order("start")
+        ue = bed.hosts.ue
+        output(ue, "ip", "-6", "neighbour", "flush", "dev", "ue-leg1")
+        ping = output(ue, "ping", "-n", "-c", "2", "-i", "0.1", "-W", "0.3", GNB_ON_LEG_1)
+        neighbour = output(ue, "ip", "-6", "neighbour", "show", GNB_ON_LEG_1)
+        leg = bed.gnb.stop()["legs"]["1"]
+    assert "2 packets transmitted, 0 received" in ping
+    assert "lladdr" in neighbour
+    assert "FAILED" not in neighbour
+    assert leg["pushed_packets"] == 2
+
+
+@pytest.mark.parametrize("links", [0, 2])
+def test_round_trips_of_ipv6_take_the_delay_of_each_leg_and_each_backhaul(
+    links: int, tmp_path: Path
+) -> None:
+    link = {"downlink": INSTANT, "uplink": INSTANT}
+    real = {"backhaul": [link] * links}
+    wanted = scenario("sc", INSTANT | {"delay_ms": 15}, ip_version=6, real=real)
+    ping = {"transport": "icmp", "workload": Ping(count=2, interval_s=0.05)}
+    trips = run_real(wanted.model_copy(update=ping), tmp_path).details["round_trips"]
+    pairs = [(leg, backhaul) for backhaul in range(1, max(1, links) + 1) for leg in (1, 2)]
+    assert [(trip["leg"], trip.get("backhaul", 1), trip["received"]) for trip in trips] == [
+        (*pair, 2) for pair in pairs
+    ]
+    assert all(trip["minimum_ms"] >= 15 for trip in trips)
+    uplink = json.loads((tmp_path / "ue-summary.json").read_text())["legs"]
+    carried = 2 * max(1, links)
+    assert [uplink[leg]["delivered_packets"] for leg in ("1", "2")] == [carried] * 2

@@ -88,14 +88,10 @@ def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> None:
-    result = ok(
-        scenario({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 1}),
-        tmp_path,
-    )
-    (flow,) = result.details["flows"]
+    wanted = scenario({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 1})
+    (flow,) = ok(wanted, tmp_path).details["flows"]
     assert flow["started_s"] > 0
-    rates = flow_rates(tmp_path, bin_s=0.1)["rate_mbps"]
-    assert rates.iloc[0] > 0
+    assert flow_rates(tmp_path, bin_s=0.1)["rate_mbps"].iloc[0] > 0
 
 
 def test_quic_beside_tcp_has_a_bearer_and_a_time_series_of_its_own(tmp_path: Path) -> None:
@@ -121,10 +117,7 @@ def test_quic_beside_tcp_has_a_bearer_and_a_time_series_of_its_own(tmp_path: Pat
 def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_path: Path) -> None:
     needs("tcp")
     flow = {"mode": "sc", "leg": 2, "transport": "tcp"}
-    ok(
-        scenario(flow, split_uplink=True, workload={"size_mb": 1}),
-        tmp_path,
-    )
+    ok(scenario(flow, split_uplink=True, workload={"size_mb": 1}), tmp_path)
     ue, gnb = (
         json.loads((tmp_path / f"{host}-summary.json").read_text(encoding="utf-8"))
         for host in ("ue", "gnb")
@@ -152,14 +145,9 @@ def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
-    slow = {"downlink": {"rate_mbps": 2}}
-    wanted = scenario(
-        {"mode": "sc", "leg": 1},
-        {"mode": "sc", "leg": 2},
-        legs=[LEG, slow],
-        workload={"size_mb": 0.5},
-    )
-    result = ok(wanted, tmp_path)
+    flows = ({"mode": "sc", "leg": leg} for leg in (1, 2))
+    legs = [LEG, {"downlink": {"rate_mbps": 2}}]
+    result = ok(scenario(*flows, legs=legs, workload={"size_mb": 0.5}), tmp_path)
     fast_s, slow_s = (flow["completion_s"] for flow in result.details["flows"])
     assert fast_s < slow_s == result.completion_s
     assert result.size_bytes == 1_000_000
@@ -169,14 +157,8 @@ def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("transport", ["tcp", "quic"])
 def test_a_single_download_stops_at_its_time(transport: str, tmp_path: Path) -> None:
     needs(transport)
-    wanted = scenario(
-        mode="sc",
-        flows=(),
-        transport=transport,
-        options={},
-        workload={"duration_s": 2},
-    )
-    result = ok(wanted, tmp_path)
+    fields = {"mode": "sc", "flows": (), "transport": transport, "options": {}}
+    result = ok(scenario(**fields, workload={"duration_s": 2}), tmp_path)
     assert result.completion_s is not None
     assert result.completion_s > 1.9
     assert result.leg_bytes is not None
@@ -198,10 +180,8 @@ def test_a_server_that_dies_is_one_reason_and_leaves_nothing(
 
     start = Testbed.start
     monkeypatch.setattr(Testbed, "start", start_and_kill)
-    result = run_real(
-        scenario({"mode": "dc"}, {"mode": "sc"}, workload={"duration_s": 60}),
-        tmp_path,
-    )
+    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"duration_s": 60})
+    result = run_real(wanted, tmp_path)
     assert result.status == "failed"
     assert result.reason == "flow-2: server was ended by SIGKILL during the transfer"
     assert result.goodput_mbps is None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +12,15 @@ import numpy as np
 import pytest
 
 from minitopo_dc.fields import IpVersion, SettingsError
-from minitopo_dc.real.element.kernel_leg import KernelLeg, _timeline
 from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.real.network.elements import ElementFailedError
-from minitopo_dc.real.run.probe import Arrivals, send_through
-from minitopo_dc.scenario import LegSettings, kernel_rates
+from minitopo_dc.real.run.probe import Arrivals
 from minitopo_dc.scenario.element import ElementSettings
-from minitopo_dc.topologies.two_path import client_address
 from tests import REPOSITORY
 from tests.linux_guest.guests import needs_guest
-from tests.real.testbed import INSTANT, running_testbed, scenario, start_with_traffic
+from tests.real.testbed import INSTANT, running_testbed, scenario
 
 INSIDE = "MINITOPO_DC_IN_UML"
-MS = 1_000_000
 PACKET = 1200
 
 
@@ -36,10 +30,6 @@ def netem() -> None:
     reason = probe_kernel()["sch_netem"]
     if reason:
         pytest.skip(f"this kernel has no netem ({reason}): tested in user-mode Linux")
-
-
-def leg(**fields: Any) -> LegSettings:
-    return LegSettings.check({"rate_mbps": 8, "jitter_ms": 0} | fields, "test")
 
 
 def probe(
@@ -53,43 +43,9 @@ def probe(
 ) -> tuple[Arrivals, dict[str, Any]]:
     """What met legs of the kernel's, and gnb's summary."""
     wanted = scenario(mode, INSTANT | downlink, real={"backend": "kernel"}, ip_version=version)
-    with running_testbed(wanted, directory) as bed, ThreadPoolExecutor() as pool:
-        started = pool.submit(start_with_traffic, bed)
-        arrivals = send_through(
-            bed.hosts.server,
-            bed.hosts.client,
-            client_address(1, version),
-            rate=rate,
-            seconds=seconds,
-            size=PACKET,
-            scratch=directory / "arrivals",
-        )
-        started.result()
-        bed.ue.stop()
-        return arrivals, bed.gnb.stop()
-
-
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"outages": [[1, 2]]}, "backend kernel has no outages; use backend: user"),
-        ({"burst_loss": {"p": 0.1, "r": 0.1}}, "no burst_loss"),
-        ({"queue_bytes": 5000}, "no queue_bytes"),
-        ({"rlc": {}}, "no rlc"),
-        ({"jitter_ms": 1}, "no jitter_ms without 'jitter: uniform' and 'reorder: true'"),
-        ({"changes": [{"at_s": 1, "jitter_ms": 1}]}, "no changes of jitter_ms without 'jitter: un"),
-    ],
-)
-def test_what_the_kernel_does_not_have_is_refused(fields: dict[str, Any], reason: str) -> None:
-    with pytest.raises(SettingsError, match=reason):
-        KernelLeg("none", leg(**fields))
-
-
-def test_opportunities_are_refused(tmp_path: Path) -> None:
-    trace = tmp_path / "opportunities"
-    trace.write_text("1\n2\n")
-    with pytest.raises(SettingsError, match="has rates only, no opportunities"):
-        KernelLeg("none", leg(rate_mbps=None, trace=str(trace)))
+    with running_testbed(wanted, directory) as bed:
+        arrivals = bed.probe(rate, seconds, version=version, starts=True)
+        return arrivals, bed.stop()[0]
 
 
 def test_a_capture_of_legs_needs_them_in_user_space() -> None:
@@ -98,31 +54,6 @@ def test_a_capture_of_legs_needs_them_in_user_space() -> None:
             {"host": "gnb", "legs": [], "directory": ".", "pcap": "downlink", "backend": "kernel"},
             "test",
         )
-
-
-def test_a_rate_changes_later_by_the_delay_since_packets_queue_behind_it() -> None:
-    changes = [
-        {"at_s": 1, "rate_mbps": 2},
-        {"at_s": 2, "delay_ms": 50},
-        {"at_s": 3, "rate_mbps": 4, "loss_percent": 1},
-    ]
-    radio = leg(delay_ms=10, changes=changes)
-    steps = kernel_rates(radio).steps()
-    assert next(steps) == (0, 8_000_000)
-    found = [
-        (moment // MS, what if isinstance(what, int) else what.delay_ms)
-        for moment, _, what in _timeline(radio, steps)
-    ]
-    assert found[:4] == [(1010, 2_000_000), (2000, 50), (3000, 50), (3050, 4_000_000)]
-
-
-def test_a_looping_trace_has_changes_for_ever(tmp_path: Path) -> None:
-    trace = tmp_path / "trace.csv"
-    trace.write_text("time_s,rate_mbps\n0,1\n1,2\n3,2\n")
-    steps = kernel_rates(leg(rate_mbps=None, trace=str(trace))).steps()
-    moments = [moment // (1000 * MS) for moment, _ in itertools.islice(steps, 5)]
-    assert moments[:2] == [0, 1]
-    assert moments == sorted(set(moments))
 
 
 @pytest.mark.root

@@ -8,12 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results import leg_rates
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
-from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import COLUMNS
+from tests.real.testbed import ok
 
 pytestmark = pytest.mark.root
 
@@ -33,9 +32,7 @@ def run(directory: Path, seconds: float, *events: tuple[float, str, int], **more
     schedule = [{"at_s": at_s, action: leg} for at_s, action, leg in events]
     values: dict[str, Any] = {"transport": "mptcp", "mode": "multipath", "legs": [LEG, LEG]}
     values |= {"workload": {"duration_s": seconds}, "paths": {"initial": [1], "schedule": schedule}}
-    result = run_real(Scenario.check(values | more, "test"), directory)
-    assert (result.status, result.reason) == ("ok", "")
-    return result
+    return ok(directory, **(values | more))
 
 
 @pytest.fixture(scope="module")
@@ -146,9 +143,7 @@ def test_a_flow_beside_another_has_its_schedule_and_rows_of_its_own(tmp_path: Pa
     if reason := get_runner("mptcp").unsupported("reno"):
         pytest.skip(reason)
     values = {"transport": "mptcp", "mode": "flows", "legs": [LEG, LEG], "flows": flows}
-    wanted = Scenario.check(values | {"workload": {"duration_s": 3}, "clock": "real"}, "test")
-    result = run_real(wanted, tmp_path)
-    assert (result.status, result.reason) == ("ok", "")
+    result = ok(tmp_path, **values, workload={"duration_s": 3}, clock="real")
     first, second = result.details["flows"][1]["paths"]
     assert (first["leg"], second["leg"]) == (1, 2)
     assert second["opened_s"] == pytest.approx(0.8, abs=0.3)

@@ -8,11 +8,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.scenario import Scenario
 from tests import long
 from tests.picoquic.extension import needs_picoquic
+from tests.real.testbed import ok
 
 pytestmark = [pytest.mark.root, needs_picoquic]
 
@@ -22,13 +21,10 @@ def leg(rate_mbps: float = 10, **more: Any) -> dict[str, Any]:
     return {"downlink": one, "uplink": one}
 
 
-def ok(directory: Path, **fields: Any) -> RunResult:
-    values: dict[str, Any] = {"legs": [leg(), leg()]}
-    values |= {"transport": "mpquic-picoquic", "mode": "multipath"}
-    values |= {"congestion_control": "cubic", "workload": {"duration_s": 3}}
-    result = run_real(Scenario.check(values | fields, "test"), directory)
-    assert (result.status, result.reason) == ("ok", "")
-    return result
+def run(directory: Path, **fields: Any) -> RunResult:
+    values = {"transport": "mpquic-picoquic", "mode": "multipath", "legs": [leg(), leg()]}
+    more = {"congestion_control": "cubic", "workload": {"duration_s": 3}}
+    return ok(directory, **(values | more | fields))
 
 
 def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> int:
@@ -42,7 +38,7 @@ def sent_between(directory: Path, which: int, begin_s: float, end_s: float) -> i
 @pytest.mark.long
 @pytest.mark.alone
 def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
-    result = ok(tmp_path, legs=[leg(), leg(), leg()])
+    result = run(tmp_path, legs=[leg(), leg(), leg()])
     assert result.goodput_mbps is not None
     assert result.goodput_mbps > 22
     assert sorted(path["leg"] for path in result.details["paths"]) == [1, 2, 3]
@@ -57,7 +53,7 @@ def test_three_legs_are_all_used_and_told(tmp_path: Path) -> None:
 def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
     schedule = [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}, {"at_s": 3, "open": 1}]
     paths = {"initial": [1], "schedule": schedule}
-    ok(tmp_path, paths=paths, workload={"duration_s": 4})
+    run(tmp_path, paths=paths, workload={"duration_s": 4})
     full = 10e6 / 8
     for which, begin_s, end_s, share in (
         (1, 0.3, 1.0, 1),
@@ -78,7 +74,7 @@ def test_a_schedule_says_when_a_leg_carries_data(tmp_path: Path) -> None:
 @pytest.mark.alone
 def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) -> None:
     down = leg(outages=[[1.5, 3]])
-    ok(tmp_path, legs=[leg(), down], workload={"duration_s": 6})
+    run(tmp_path, legs=[leg(), down], workload={"duration_s": 6})
     assert sent_between(tmp_path, 1, 1.8, 3.0) > 1_000_000
     assert sent_between(tmp_path, 2, 1.9, 2.9) < 50_000
     assert sent_between(tmp_path, 2, 4.5, 6.0) > 1_000_000
@@ -87,7 +83,7 @@ def test_an_outage_of_a_leg_is_survived_and_its_path_used_again(tmp_path: Path) 
 @pytest.mark.alone
 @pytest.mark.parametrize("mode", [long("sc"), "dc"])
 def test_one_path_over_one_leg_or_over_dual_connectivity(mode: str, tmp_path: Path) -> None:
-    result = ok(tmp_path, transport="quic-picoquic", mode=mode)
+    result = run(tmp_path, transport="quic-picoquic", mode=mode)
     assert result.goodput_mbps is not None
     assert result.leg_bytes is not None
     assert result.goodput_mbps > (8 if mode == "sc" else 14)
@@ -101,7 +97,7 @@ def test_multipath_beside_dual_connectivity_and_single_connections(tmp_path: Pat
         {"mode": "multipath", "transport": "mpquic-picoquic"},
         {"mode": "sc", "leg": 2, "transport": "quic-picoquic"},
     ]
-    result = ok(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
+    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 5})
     told = result.details["flows"]
     assert [flow["mode"] for flow in told] == ["dc", "multipath", "sc"]
     assert all(flow["bytes_received"] > 200_000 for flow in told)
@@ -112,7 +108,7 @@ def test_multipath_beside_dual_connectivity_and_single_connections(tmp_path: Pat
 def test_requests_are_answered_through_a_handover(tmp_path: Path) -> None:
     schedule = [{"at_s": 0.5, "open": 2}, {"at_s": 1, "abandon": 1}]
     requests = {"kind": "request-response", "interval_s": 0.05, "count": 30}
-    ok(tmp_path, paths={"initial": [1], "schedule": schedule}, workload=requests)
+    run(tmp_path, paths={"initial": [1], "schedule": schedule}, workload=requests)
     table = pd.read_csv(tmp_path / "request-response.csv")
     assert len(table) == 30
     assert table["delay_ms"].notna().all()

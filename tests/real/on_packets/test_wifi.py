@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minitopo_dc.real.run.probe import send_through
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.logs import connection_log, sender_recovery
-from minitopo_dc.topologies.two_path import client_address
 from minitopo_dc.virtual.run import run_virtual
 from tests.real.testbed import running_testbed
 from tests.studies.digests import module
@@ -58,19 +56,10 @@ def test_orders_are_for_one_direction_and_packets_wait_for_their_txop(tmp_path: 
     wanted = scenario(clock="real", mode="sc", legs=[wifi(rate_mbps=6.5, aggregation="none")])
     with running_testbed(wanted, tmp_path) as bed:
         assert bed.gnb.pid == bed.ue.pid
-        for element in (bed.gnb, bed.ue):
-            element.order("start")
+        bed.start()
         bed.ue.order("down 1")
-        arrivals = send_through(
-            bed.hosts.server,
-            bed.hosts.client,
-            client_address(1),
-            rate=100,
-            seconds=1,
-            size=1500,
-            scratch=tmp_path / "arrivals",
-        )
-        gnb, ue = bed.gnb.stop(), bed.ue.stop()
+        arrivals = bed.probe(100, 1, size=1500)
+        gnb, ue = bed.stop()
     assert len(arrivals.number) == 100
     assert gnb["legs"]["1"]["txops"] >= 100
     assert ue["legs"]["1"]["txops"] == 0

@@ -96,20 +96,6 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
 
 
 @pytest.mark.long
-def test_a_scenario_file_runs_alone(tmp_path: Path) -> None:
-    path = tmp_path / "scenario.yaml"
-    path.write_text(
-        "transport: tcp\nmode: sc\nworkload: {size_mb: 1}\nlegs:\n- downlink: {rate_mbps: 10}\n",
-        encoding="utf-8",
-    )
-    command = [*COMMAND, "run", str(path), "--output", str(tmp_path / "out"), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result = json.loads(done.stdout)
-    assert result["status"] == "ok"
-    assert result == json.loads((tmp_path / "out" / "result.json").read_text())
-
-
-@pytest.mark.long
 def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
     command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
     command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=1", "--json"]

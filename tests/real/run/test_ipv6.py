@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc import cli
 from minitopo_dc.real.network import testbed
 from minitopo_dc.real.run import real
 from minitopo_dc.real.run.real import run_real
@@ -63,25 +62,6 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
     if transport == "mptcp":
         remotes = {path["remote"] for path in result.details["paths"]}
         assert remotes == {"fd00:10:2:1::2", "fd00:10:2:2::2"}
-
-
-@pytest.mark.long
-@pytest.mark.root
-def test_the_command_line_s_ip_version_goes_before_the_file_s(tmp_path: Path) -> None:
-    scenario("tcp", "sc", ip_version=4).save(tmp_path / "scenario.yaml")
-    output = tmp_path / "result"
-    arguments = [
-        "run",
-        str(tmp_path / "scenario.yaml"),
-        "--set",
-        "ip_version=6",
-        "--output",
-        str(output),
-    ]
-    assert cli.main(arguments) == 0
-    assert Scenario.load(output / "scenario.yaml").ip_version == 6
-    subflow = RunResult.load(output).details["subflows"][0]
-    assert (subflow["local"], subflow["remote"]) == ("fd00:10::2", "fd00:10:2:1::2")
 
 
 def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

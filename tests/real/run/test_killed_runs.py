@@ -9,17 +9,17 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from minitopo_dc.real.run_registry import REGISTRY, clean, processes_of
+from minitopo_dc.real.run_registry import clean, processes_of
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from tests import long
+from tests.real.registry import identity, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]  # looks at all namespaces of the machine
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
@@ -40,15 +40,11 @@ class Run:
         arguments = ["run", str(directory / "scenario.yaml"), "--output", str(self.output)]
         self.process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE)
 
-    def wait_for_bytes(self) -> None:
-        """Wait until the transfer is under way."""
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and self.process.poll() is None:
-            rows = csv.DictReader(_lines(self.output / "gnb-legs.csv"))
-            if any(int(row["delivered_bytes"] or 0) > SOME_BYTES for row in rows):
-                return
-            time.sleep(0.1)
-        raise AssertionError("the transfer did not start")
+    def has_bytes(self) -> bool:
+        """Whether the transfer is under way."""
+        path = self.output / "gnb-legs.csv"
+        rows = csv.DictReader(path.read_text().splitlines() if path.exists() else [])
+        return any(int(row["delivered_bytes"] or 0) > SOME_BYTES for row in rows)
 
     def processes(self) -> list[int]:
         """The processes that carry this run's mark, without the command itself."""
@@ -56,18 +52,12 @@ class Run:
 
     def identity(self) -> str:
         """The run's id, which outlives its entry in the registry."""
-        for entry in REGISTRY.glob("*.json"):
-            if json.loads(entry.read_text())["pid"] == self.process.pid:
-                self._identity = entry.stem
+        self._identity = identity(self.process) or self._identity
         return self._identity
 
     def process_with(self, word: str) -> int:
         """A process of this run whose command line has `word`."""
         return next(pid for pid in self.processes() if word in _command_line(pid))
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if path.exists() else []
 
 
 def _read(pid: int, name: str) -> bytes:
@@ -102,7 +92,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
     interfaces, rules = host_state()
     run = Run(tmp_path)
     try:
-        run.wait_for_bytes()
+        wait_until(run.has_bytes, run.process)
         assert not is_port_bound(os.getpid(), SERVER_PORT)  # the server listens on its host only
         hosts = namespaces(run.processes()) - namespaces([os.getpid()])
         yield run

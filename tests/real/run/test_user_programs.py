@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from minitopo_dc.real.run_registry import REGISTRY, clean, processes_of
+from tests.real.registry import alive, identity, wait_until
 
 pytestmark = pytest.mark.root
 COMMAND = [sys.executable, "-m", "minitopo_dc.cli"]
@@ -74,17 +75,15 @@ def test_who_called_sudo_is_the_user_and_a_signal_ends_his_program(tmp_path: Pat
     environment = {**os.environ, "SUDO_USER": "nobody"}
     command = [*COMMAND, "exec", *LEGS, "--", "sh", "-c", script]
     with subprocess.Popen(command, cwd=tmp_path, env=environment) as process:
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "pid").exists() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_until((tmp_path / "pid").exists, process)
         pid = int((tmp_path / "pid").read_text())
         process.kill()  # whoever started the program: it ends too
     deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+    while alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     clean()
     assert (tmp_path / "who").read_text() == "nobody\n"
-    assert not Path(f"/proc/{pid}").exists()
+    assert not alive(pid)
 
 
 @pytest.mark.long
@@ -115,10 +114,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         command = [*COMMAND, "exec", *LEGS, "--output", "out", "--", "sh", "-c", STUBBORN]
         process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
         processes.append(process)
-        deadline = time.monotonic() + 30
-        while not (tmp_path / "pid").exists():
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until((tmp_path / "pid").exists, process)
         return process
 
     yield started
@@ -131,18 +127,6 @@ def start(tmp_path: Path) -> Iterator[Callable[[], subprocess.Popen[str]]]:
         os.kill(int(left.read_text()), signal.SIGKILL)
     for process in processes:
         process.communicate()
-
-
-def alive(pid: int) -> bool:
-    return Path("/proc", str(pid), "exe").exists()
-
-
-def identity(process: subprocess.Popen[str]) -> str:
-    return next(
-        entry.stem
-        for entry in REGISTRY.glob("*.json")
-        if json.loads(entry.read_text())["pid"] == process.pid
-    )
 
 
 @pytest.mark.long

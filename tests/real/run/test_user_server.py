@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from minitopo_dc.real.run.user_program import user_server
+from minitopo_dc.real.run.user_program import exit_code, user_server, wait_ready
 from minitopo_dc.runners.addresses import is_port_bound
 from minitopo_dc.runners.base import TransferFailed
 from tests.real.local_host import LocalHost
@@ -31,15 +31,15 @@ def test_a_server_with_a_port_is_ready_when_it_has_it(kind: str, tmp_path: Path)
         "else None; time.sleep(60)"
     )
     with user_server(HERE, [sys.executable, "-c", code], {}, tmp_path) as server:
-        server.wait_ready(port)
+        wait_ready(server, HERE, port)
         assert is_port_bound(HERE.pid, port)
     assert not is_port_bound(HERE.pid, port)
 
 
 def test_a_server_that_lives_for_a_moment_is_ready(tmp_path: Path) -> None:
     with user_server(HERE, ["sleep", "60"], {}, tmp_path) as server:
-        server.wait_ready(None)
-        assert server.exit_code is None
+        wait_ready(server, HERE, None)
+        assert exit_code(server) is None
 
 
 @pytest.mark.parametrize("port", [None, 9])
@@ -50,18 +50,18 @@ def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) 
         user_server(HERE, command, {}, tmp_path) as server,
         pytest.raises(TransferFailed, match=words),
     ):
-        server.wait_ready(port)
+        wait_ready(server, HERE, port)
 
 
 def test_a_server_that_has_gone_to_the_background_is_no_error(tmp_path: Path) -> None:
     with user_server(HERE, ["true"], {}, tmp_path) as server:
-        server.wait_ready(None)
-        assert (server.exit_code, server.error()) == (0, None)
+        wait_ready(server, HERE, None)
+        assert exit_code(server) == 0
 
 
 def test_what_a_server_prints_is_kept_and_it_has_the_variables(tmp_path: Path) -> None:
     command = ["sh", "-c", "echo $WORD; echo bad >&2; exec sleep 60"]
     with user_server(HERE, command, {"WORD": "good"}, tmp_path) as server:
-        server.wait_ready(None)
+        wait_ready(server, HERE, None)
     assert (tmp_path / "server.out").read_text() == "good\n"
     assert (tmp_path / "server.err").read_text() == "bad\n"

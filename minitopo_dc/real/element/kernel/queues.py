@@ -201,17 +201,12 @@ class NetlinkQueues:
         length = _header.size + len(body)
         flags = NLM_F_REQUEST | NLM_F_ACK
         self._socket.send(_header.pack(length, CONFIGURE, flags, 0, 0) + body)
-        number = self._answer()
-        if number:
-            raise OSError(number, os.strerror(number))
-
-    def _answer(self) -> int:
-        """Return the error in the kernel's answer, 0 for none; no rule sends packets yet."""
-        while True:
+        answer = self._socket.recv(4096)
+        while _header.unpack_from(answer)[1] != NLMSG_ERROR:  # no rule sends packets yet
             answer = self._socket.recv(4096)
-            _, kind, *_ = _header.unpack_from(answer)
-            if kind == NLMSG_ERROR:
-                return -int(struct.unpack_from("=i", answer, _header.size)[0])
+        (error,) = struct.unpack_from("=i", answer, _header.size)
+        if error:
+            raise OSError(-error, os.strerror(-error))
 
 
 NET = Path("/proc/net")

@@ -1,29 +1,33 @@
-"""When the element's loop wakes, on a clock and a `select` of the tests' own."""
+"""The element's loop: when it wakes, what it reads, which orders it gives on, and when it ends."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minitopo_dc.real.element.kernel import loop as module
-from minitopo_dc.real.element.kernel.loop import MAX_LEAD_NS, Loop
+from minitopo_dc.real.element.kernel.loop import IDLE_NS, MAX_LEAD_NS, Loop
+from tests.real.element.fakes import MS
 
-PERIOD_NS = 1_000_000
+BUDGET = 4
 POLL_NS = 1_000
 
 
 class Machine:
     """Ends every sleep late by the same time; a poll takes a microsecond."""
 
-    def __init__(self, late_ns: int) -> None:
-        self.now = 0
-        self.polls = 0
+    def __init__(self, late_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = self.polls = 0
         self.late_ns = late_ns
-
-    def clock(self) -> int:
-        return self.now
+        monkeypatch.setattr(module, "clock", lambda: self.now)
+        monkeypatch.setattr(module, "select", SimpleNamespace(select=self.select))
 
     def select(
         self, _read: Sequence[int], _write: object, _error: object, wait_s: float
@@ -33,73 +37,49 @@ class Machine:
         return [], [], []
 
 
-class Periodic:
-    """Due every millisecond or other `period`; ends the loop after some times."""
+class Due:
+    """A timed part that is due at these moments, and says when it was served."""
 
-    def __init__(self, loop: Loop, times: int) -> None:
+    def __init__(self, *moments: int, then: Callable[[], None] = lambda: None) -> None:
+        self._moments = list(moments)
+        self._then = then
+        self.served: list[int] = []
         self.lateness: list[int] = []
-        self.period = PERIOD_NS
-        self._loop, self._times, self._due = loop, times, PERIOD_NS
 
-    def next_timeout(self) -> int:
-        return self._due
+    def next_timeout(self) -> int | None:
+        return self._moments[0] if self._moments else None
 
     def handle(self, now: int) -> None:
-        self.lateness.append(now - self._due)
-        self._due += self.period
-        if len(self.lateness) == self._times:
-            self._loop.stop()
-
-
-def looping(machine: Machine, times: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Loop, Periodic]:
-    loop = Loop()
-    monkeypatch.setattr(module, "clock", machine.clock)
-    monkeypatch.setattr(module, "select", SimpleNamespace(select=machine.select))
-    part = Periodic(loop, times)
-    loop.add_timed(part)
-    return loop, part
+        self.served.append(now)
+        self.lateness.append(now - self._moments.pop(0))
+        if not self._moments:
+            self._then()
 
 
 def lateness(late_ns: int, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], Machine]:
-    machine = Machine(late_ns)
-    loop, part = looping(machine, 200, monkeypatch)
-    loop.run(lambda _: None)
+    """How late a part is that is due each millisecond."""
+    machine, loop = Machine(late_ns, monkeypatch), Loop()
+    part = Due(*range(MS, 201 * MS, MS), then=loop.stop)
+    loop.add_timed(part)
+    loop.run(refuse)
+    assert len(part.lateness) == 200
+    assert min(part.lateness) >= 0
     return part.lateness, machine
 
 
-class Changing:
-    """Due once: then the machine wakes with another delay and the other part has another period."""
-
-    def __init__(self, machine: Machine, part: Periodic, late_ns: int, period_ns: int) -> None:
-        self.changed_at: int | None = None
-        self.polls_before = 0
-        self._machine, self._part = machine, part
-        self._late_ns, self._period_ns = late_ns, period_ns
-
-    def next_timeout(self) -> int | None:
-        return 100 * PERIOD_NS if self.changed_at is None else None
-
-    def handle(self, now: int) -> None:
-        self.changed_at, self.polls_before = now, self._machine.polls
-        self._machine.late_ns, self._part.period = self._late_ns, self._period_ns
+def refuse(line: str) -> None:
+    raise AssertionError(f"no order expected: {line!r}")
 
 
 def test_a_part_is_served_on_time_although_sleeps_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = lateness(80_000, monkeypatch)
-    assert found[0] == 80_000
-    assert max(found[100:]) <= 10_000
-
-
-@pytest.mark.parametrize("late_ns", [0, 80_000, 10_000_000])
-def test_no_part_is_served_before_its_time(late_ns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = lateness(late_ns, monkeypatch)
-    assert len(found) == 200
-    assert min(found) >= 0
+    late, _ = lateness(80_000, monkeypatch)
+    assert late[0] == 80_000
+    assert max(late[100:]) <= 10_000
 
 
 def test_a_very_late_machine_does_not_make_the_loop_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, machine = lateness(900_000, monkeypatch)
-    assert 900_000 - MAX_LEAD_NS <= min(found[100:]) < 900_000
+    late, machine = lateness(900_000, monkeypatch)
+    assert 900_000 - MAX_LEAD_NS <= min(late[100:]) < 900_000
     assert machine.polls == 0
 
 
@@ -111,9 +91,178 @@ def test_a_machine_that_wakes_on_time_costs_little_polling(monkeypatch: pytest.M
 def test_a_late_phase_is_forgotten_also_with_moments_close_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    machine = Machine(120_000)
-    loop, part = looping(machine, 2_000, monkeypatch)
-    change = Changing(machine, part, late_ns=20_000, period_ns=100_000)
-    loop.add_timed(change)
-    loop.run(lambda _: None)
-    assert machine.polls - change.polls_before <= 2_000 * module.LEAD_STEP_NS / POLL_NS
+    machine, loop, before = Machine(120_000, monkeypatch), Loop(), []
+    close = range(101 * MS, 101 * MS + 1_900 * MS // 10, MS // 10)
+
+    def wake_sooner() -> None:
+        machine.late_ns = 20_000
+        before.append(machine.polls)
+
+    loop.add_timed(Due(*range(MS, 101 * MS, MS), *close, then=loop.stop))
+    loop.add_timed(Due(100 * MS, then=wake_sooner))
+    loop.run(refuse)
+    assert machine.polls - before[0] <= 2_000 * module.LEAD_STEP_NS / POLL_NS
+
+
+def test_a_part_that_changes_others_is_served_before_them() -> None:
+    loop, served = Loop(), list[str]()
+    for name in ("one", "two", "schedule"):
+        part = Due(MS, then=partial(served.append, name))
+        loop.add_timed(part, first=name == "schedule")
+    loop.serve(MS)
+    assert served == ["schedule", "one", "two"]
+
+
+@pytest.mark.parametrize(("moment", "due"), [(None, 10), (10, 10), (11, 10), (9, 9)])
+def test_a_part_can_only_make_the_loop_wake_sooner(moment: int | None, due: int) -> None:
+    loop = Loop()
+    loop.serve(10 - IDLE_NS)
+    assert loop.due == 10
+    loop.wake_at(moment)
+    assert loop.due == due
+
+
+class Orders:
+    """Standard input of a loop: a pipe that tests write to."""
+
+    def __init__(self) -> None:
+        self.descriptor, self._writing = os.pipe()
+
+    def write(self, text: bytes) -> None:
+        os.write(self._writing, text)
+
+    def end(self) -> None:
+        if self._writing >= 0:
+            os.close(self._writing)
+        self._writing = -1
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        self.end()
+
+
+@pytest.fixture
+def orders(monkeypatch: pytest.MonkeyPatch) -> Iterator[Orders]:
+    made = Orders()
+    monkeypatch.setattr(module, "ORDERS", made.descriptor)
+    yield made
+    made.close()
+
+
+class Flood:
+    """A source with packets without end; takes `BUDGET` of them a turn."""
+
+    def __init__(self, name: str, log: list[str]) -> None:
+        self._descriptor = os.eventfd(1)
+        self._name, self._log = name, log
+        self.then: Callable[[], None] = lambda: None
+        self.when = -1
+        """How many packets were read when `then` is called."""
+
+    def fileno(self) -> int:
+        return self._descriptor
+
+    def read(self) -> None:
+        for _ in range(BUDGET):
+            self._log.append(self._name)
+            if len(self._log) == self.when:
+                self.then()
+
+
+@pytest.fixture
+def log() -> list[str]:
+    """Whose packets were read, one after the other."""
+    return []
+
+
+@pytest.fixture
+def floods(log: list[str]) -> Iterator[list[Flood]]:
+    made = [Flood(name, log) for name in "ab"]
+    yield made
+    for flood in made:
+        os.close(flood.fileno())
+
+
+@pytest.mark.usefixtures("orders")
+def test_sources_that_always_have_packets_take_turns(floods: list[Flood], log: list[str]) -> None:
+    loop = Loop()
+    for source in floods:
+        loop.add_source(source)
+        source.when, source.then = 5 * 2 * BUDGET, loop.stop
+    loop.run(refuse)
+    rounds = [log[at : at + 2 * BUDGET] for at in range(0, 5 * 2 * BUDGET, 2 * BUDGET)]
+    assert all(sorted(names) == ["a"] * BUDGET + ["b"] * BUDGET for names in rounds)
+
+
+def test_an_order_is_read_although_packets_never_end(orders: Orders, floods: list[Flood]) -> None:
+    loop, lines = Loop(), list[str]()
+    loop.add_source(floods[0])
+    orders.write(b"start\n")
+    floods[0].when, floods[0].then = BUDGET, loop.stop
+    loop.run(lines.append)
+    assert lines == ["start"]
+
+
+@pytest.mark.usefixtures("orders")
+def test_what_becomes_due_is_served_between_two_turns(
+    floods: list[Flood], log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "clock", lambda: len(log) * MS // BUDGET)
+    loop, part = Loop(), Due(MS)
+    loop.add_timed(part)
+    loop.add_source(floods[0])
+    floods[0].when, floods[0].then = 3 * BUDGET, loop.stop
+    loop.run(refuse)
+    assert part.served == [MS]
+
+
+def carried_out(pieces: list[bytes]) -> list[str]:
+    """The orders that are carried out when these pieces are read one after the other."""
+    lines: list[str] = []
+    orders, waiting = Orders(), iter(pieces)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ORDERS", orders.descriptor)
+        patch.setattr(module, "os", SimpleNamespace(read=lambda *_: next(waiting, b"")))
+        orders.write(b"there is always something to read")
+        Loop().run(lines.append)
+    orders.close()
+    return lines
+
+
+@given(st.data())
+def test_an_order_is_carried_out_once_however_it_is_cut(data: st.DataObject) -> None:
+    lines = data.draw(st.lists(st.from_regex(r"[a-z]{1,5}( [0-9])?", fullmatch=True), max_size=5))
+    text = "".join(line + "\n" for line in lines).encode()
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(text) - 1)))))
+    ends = zip([0, *cuts], [*cuts, len(text)], strict=True)
+    assert carried_out([text[begin:end] for begin, end in ends if text[begin:end]]) == lines
+
+
+@pytest.mark.parametrize(
+    ("pieces", "lines"),
+    [
+        ([b"start\r\n"], ["start"]),
+        ([b"start\ndown", b""], ["start"]),
+        ([b"\xff\xfe\n"], ["\ufffd\ufffd"]),
+    ],
+)
+def test_what_is_no_whole_line_of_text(pieces: list[bytes], lines: list[str]) -> None:
+    assert carried_out(pieces) == lines
+
+
+def test_the_end_of_standard_input_ends_the_loop(orders: Orders) -> None:
+    orders.end()
+    Loop().run(refuse)
+
+
+@pytest.mark.usefixtures("orders")
+def test_a_signal_s_handler_ends_the_loop(floods: list[Flood], log: list[str]) -> None:
+    loop = Loop()
+    loop.add_source(floods[0])
+    floods[0].when, floods[0].then = BUDGET, lambda: os.kill(os.getpid(), signal.SIGUSR1)
+    before = signal.signal(signal.SIGUSR1, lambda *_: loop.stop())
+    try:
+        loop.run(refuse)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert len(log) == BUDGET

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
-import struct
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,68 +19,50 @@ class Machine:
 
     def __init__(self) -> None:
         self.calls: list[tuple[object, ...]] = []
-        self.refused: dict[str, int] = {}
-        self._errno = 0
+        self.refused = ""
 
-    def ctypes(self) -> SimpleNamespace:
-        """What stands in for the module."""
-        libc = SimpleNamespace(
-            prctl=lambda *numbers: self._libc("prctl", *numbers),
-            mlockall=lambda flags: self._libc("mlockall", flags),
-        )
-        return SimpleNamespace(CDLL=lambda *_, **__: libc, get_errno=lambda: self._errno)
+    def call(self, name: str, *numbers: object) -> int:
+        self.calls.append((name, *numbers))
+        return -1 if name == self.refused else 0
 
     def schedule(self, pid: int, policy: int, parameters: os.sched_param) -> None:
-        self.calls.append(("schedule", pid, policy, parameters.sched_priority))
-        if number := self.refused.get("schedule"):
-            raise OSError(number, os.strerror(number))
-
-    def collector(self) -> SimpleNamespace:
-        """What stands in for the module gc."""
-        return SimpleNamespace(
-            **{
-                name: lambda name=name: self.calls.append(("gc", name))
-                for name in ("collect", "freeze", "disable")
-            }
-        )
-
-    def _libc(self, name: str, *numbers: int) -> int:
-        self.calls.append((name, *numbers))
-        self._errno = self.refused.get(name, 0)
-        return -1 if self._errno else 0
+        if self.call("schedule", pid, policy, parameters.sched_priority):
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
 
 @pytest.fixture(autouse=True)
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
-    made = Machine()
-    held: list[int] = []
-    latency = tmp_path / "cpu_dma_latency"
-    latency.touch()
-    monkeypatch.setattr(module, "CPU_LATENCY", str(latency))
+    made, held = Machine(), list[int]()
+    libc, collector = (
+        SimpleNamespace(
+            **{name: lambda *words, name=name: made.call(name, *words) for name in names}
+        )
+        for names in (("prctl", "mlockall"), ("collect", "freeze", "disable"))
+    )
+    ctypes = SimpleNamespace(CDLL=lambda *_, **__: libc, get_errno=lambda: errno.EPERM)
+    (tmp_path / "cpu_dma_latency").touch()
+    monkeypatch.setattr(module, "CPU_LATENCY", str(tmp_path / "cpu_dma_latency"))
     monkeypatch.setattr(module, "_held", held)
-    monkeypatch.setattr(module, "ctypes", made.ctypes())
-    monkeypatch.setattr(module, "gc", made.collector())
+    monkeypatch.setattr(module, "ctypes", ctypes)
+    monkeypatch.setattr(module, "gc", collector)
     monkeypatch.setattr(os, "sched_setscheduler", made.schedule)
     yield made
     for descriptor in held:
         os.close(descriptor)
 
 
-def test_nothing_is_refused_on_a_machine_that_has_everything(machine: Machine) -> None:
+def test_a_process_gets_exact_timers_memory_a_priority_processors_and_no_collector(
+    machine: Machine,
+) -> None:
     assert configure_realtime(realtime=True) == []
-    assert machine.calls[:2] == [("prctl", 29, 1, 0, 0, 0), ("mlockall", 1)]
-
-
-def test_real_time_is_above_ordinary_processes_and_not_for_children(machine: Machine) -> None:
-    configure_realtime(realtime=True)
-    assert ("schedule", 0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 10) in machine.calls
-
-
-def test_processors_are_kept_awake_as_long_as_the_process_lives() -> None:
-    configure_realtime(realtime=True)
-    (descriptor,) = module._held
+    assert machine.calls == [
+        *(("prctl", 29, 1, 0, 0, 0), ("mlockall", 1)),
+        ("schedule", 0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 10),
+        *(("collect",), ("freeze",), ("disable",)),
+    ]
+    (descriptor,) = module._held  # as long as the process lives
     assert str(Path(f"/proc/self/fd/{descriptor}").readlink()) == module.CPU_LATENCY
-    assert Path(module.CPU_LATENCY).read_bytes() == struct.pack("i", 0)
+    assert Path(module.CPU_LATENCY).read_bytes() == bytes(4)
 
 
 @pytest.mark.parametrize(
@@ -91,26 +71,14 @@ def test_processors_are_kept_awake_as_long_as_the_process_lives() -> None:
         ("prctl", "timer slack: Operation not permitted"),
         ("mlockall", "memory locking: Operation not permitted"),
         ("schedule", "real-time scheduling: Operation not permitted"),
+        ("", "awake processors: /no/such/file: No such file or directory"),
     ],
 )
 def test_what_the_kernel_refuses_is_said_in_words_and_the_rest_is_done(
-    call: str, words: str, machine: Machine
+    call: str, words: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine.refused[call] = errno.EPERM
+    machine.refused = call
+    if not call:
+        monkeypatch.setattr(module, "CPU_LATENCY", "/no/such/file")
     assert configure_realtime(realtime=True) == [words]
-    assert {name for name, *_ in machine.calls} == {"prctl", "mlockall", "schedule", "gc"}
-
-
-def test_processors_that_sleep_on_are_said_with_the_file_that_is_missing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "CPU_LATENCY", "/no/such/file")
-    assert configure_realtime(realtime=True) == [
-        "awake processors: /no/such/file: No such file or directory"
-    ]
-
-
-def test_the_collector_is_off_after_a_last_collection(machine: Machine) -> None:
-    configure_realtime(realtime=False)
-    assert machine.calls[-3:] == [("gc", "collect"), ("gc", "freeze"), ("gc", "disable")]
-    assert gc.isenabled()  # the test's own
+    assert len(machine.calls) == 6
