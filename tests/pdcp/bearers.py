@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from minitopo_dc.link import Capacity, ConstantDelay, Leg, LegParameters, make_capacity
 from minitopo_dc.pdcp import (
@@ -28,7 +29,8 @@ SIZE = 1500
 FORMAT = sn_format(18)
 
 
-class Sent(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sent:
     """A PDU that was given to a leg, at a time in ns."""
 
     at: int

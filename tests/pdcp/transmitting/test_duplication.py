@@ -68,10 +68,11 @@ def test_a_packet_that_is_late_on_its_leg_is_duplicated() -> None:
 
 
 def test_of_several_chosen_legs_one_that_is_in_time_is_enough() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(deadline_ns=2000), 3)
-    late, in_time = WrittenLeg(backlog=10**6), WrittenLeg()
-    assert duplication.legs((0, 1), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1)
-    assert duplication.legs((0,), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1, 2)
+    views = (WrittenLeg(backlog=10**6), WrittenLeg(), WrittenLeg())
+    rule = DuplicationRule(deadline_ns=2000)
+    for chosen, answer in (((0, 1), (0, 1)), ((0,), (0, 1, 2))):
+        duplication = SelectiveDuplication(rule, 3)
+        assert duplication.legs(chosen, now=0, size=1500, views=views) == answer
 
 
 def reported(leg: WrittenLeg, at_ms: int, delivered: int, lost: int) -> None:
@@ -128,22 +129,6 @@ def test_flows_without_number_are_remembered_for_a_while_only() -> None:
             (0,), now=0, size=1500, views=(), facts=segment(0, flow=number.to_bytes(4, "big"))
         )
     assert len(duplication._sent._next) == MAX_FLOWS
-
-
-def test_only_legs_that_are_up_get_a_copy_and_the_chosen_one_stays() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 3)
-    down = WrittenLeg(is_up=False)
-    assert duplication.legs((1,), now=0, size=100, views=(down, WrittenLeg(), WrittenLeg())) == (
-        1,
-        2,
-    )
-    assert duplication.legs((0,), now=0, size=100, views=(down, WrittenLeg(), down)) == (0, 1)
-
-
-def test_an_sdu_without_leg_gets_none() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 2)
-    assert duplication.legs((), now=0, size=100, views=()) == ()
-    assert duplication.duplicated == 0
 
 
 def test_those_on_more_legs_than_the_split_named_are_counted() -> None:

@@ -63,7 +63,7 @@ def test_a_status_report_tells_which_of_the_rest_is_missing() -> None:
         bearer.now += after_ms * MS
         feedback.status, feedback.status_at = status, bearer.now
         bearer.submit()
-    assert [pdu[1:] for pdu in bearer.sent[4:]] == [(1, 2, 2)]
+    assert [(pdu.leg, pdu.count, pdu.sdu) for pdu in bearer.sent[4:]] == [(1, 2, 2)]
     assert bearer.statistics.pdus == (2, 3)
 
 
