@@ -295,28 +295,6 @@ def test_nothing_waits_longer_than_discard_without_being_sent(
             assert all(one.now - sdu.pushed < limit for sdu in waiting)
 
 
-@given(loads)
-def test_a_leg_works_whenever_something_waits(load: list[tuple[int, int]]) -> None:
-    """The last departure is the last busy period's begin plus its work."""
-    leg: Leg[int] = Leg(
-        LegParameters(queue_packets=None, delay=ConstantDelay(0)), ConstantCapacity(RATE), Random(1)
-    )
-    now = 0
-    begin, bits = 0, 0
-    for number, (gap, size) in enumerate(load):
-        now += gap
-        if now > begin + math.ceil(Fraction(bits * 10**9, RATE)):
-            begin, bits = now, 0
-        bits += size * 8
-        leg.push(number, size, now)
-    last = 0
-    while (time := leg.next_timeout()) is not None:
-        leg.poll(time)
-        last = time
-    if load:
-        assert last == begin + math.ceil(Fraction(bits * 10**9, RATE))
-
-
 SEEDS = 400
 PACKETS = 473
 FOUR_SIGMA = 4.0
@@ -339,25 +317,12 @@ def lost(made: Scenario) -> list[int]:
     return [number for number in range(PACKETS) if number not in arrived]
 
 
-def counts(**downlink: Any) -> list[int]:
-    made = scenario("sc", 1, **downlink)
-    return [len(lost(made.model_copy(update={"seed": seed}))) for seed in range(SEEDS)]
-
-
 def check(found: list[int], expected: ExpectedCount) -> None:
     error = expected.deviation / SEEDS**0.5
     assert statistics.mean(found) == pytest.approx(expected.mean, abs=FOUR_SIGMA * error)
     assert statistics.stdev(found) == pytest.approx(expected.deviation, rel=0.12)
     within = sum(expected.low <= each <= expected.high for each in found)
     assert 0.93 <= within / SEEDS <= 0.995
-
-
-def test_random_losses_are_those_of_a_binomial_distribution() -> None:
-    expected = expected_count(PACKETS * 0.01, PACKETS * 0.01 * 0.99)
-    assert (expected.low, expected.high) == (1, 9)
-    found = counts(loss_percent=1)
-    check(found, expected)
-    assert 0 < found.count(0) < 12  # 3.4 of 400: a run without a loss is no mistake
 
 
 def test_bursts_scatter_more_and_by_as_much_as_is_said() -> None:

@@ -91,15 +91,6 @@ def test_wires_space_packets_out() -> None:
     assert wifi_statistics(pair).mpdus_max == 1
 
 
-def test_hops_in_series_carry_what_one_does() -> None:
-    one, three = (PathPair([HOP] * number, wired=WiredPart(10**9, 0)) for number in (1, 3))
-    for pair in (one, three):
-        for _ in range(1000):
-            pair.push(0)
-        pair.serve(10_000 * MS)
-    assert three.arrivals[0][-1][1] < 1.2 * one.arrivals[0][-1][1]
-
-
 def test_a_full_queue_of_a_later_hop_drops_what_was_promised() -> None:
     slow = WifiParameters(rate_bps=6_500_000, aggregation="none")
     pair = PathPair([HOP, slow], LegParameters(queue_packets=20, delay=ConstantDelay(0)))
@@ -163,10 +154,6 @@ def test_errors_in_bursts_are_as_many_as_their_states_say() -> None:
 def test_bursts_of_no_probability_are_refused(fields: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="allowed: a probability, 0 to 1"):
         ErrorBursts(**fields)
-
-
-def test_bursts_that_never_begin_change_nothing() -> None:
-    assert WifiParameters(error_bursts=ErrorBursts(0.0, 0.0)).mean_mpdu_error == 0
 
 
 def test_a_random_loss_is_behind_the_last_hop_and_told_when_it_is_known() -> None:

@@ -77,8 +77,8 @@ def run(
 ) -> Saturated:
     parameters = fields.pop("parameters", {}) | ({} if seed is None else {"seed": seed})
     policy = make_policy(name, legs=len(rates), **parameters)
-    fields = {"delays_ms": [10] * len(rates), "queue": 400, "report_ms": 20} | fields
-    bearer = Saturated(policy, *rates, waiting=endless() if late else None, **fields)
+    values: dict[str, Any] = {"delays_ms": [10] * len(rates), "queue": 400, "report_ms": 20}
+    bearer = Saturated(policy, *rates, waiting=endless() if late else None, **values | fields)
     bearer.saturate(seconds)
     return bearer
 
