@@ -30,7 +30,7 @@ MS = 10**6
 SECOND = 10**9
 MBPS_12 = 12_000_000
 NO_DELAY = ConstantDelay(0)
-Step = tuple[float, str] | tuple[float, str, Any]
+Step = tuple[Any, ...]
 """When (ms); "push" (of 1500 bytes or so many), "down", "up", "start", or "retune" with fields."""
 
 
@@ -60,7 +60,7 @@ def play(leg: Leg[int], *steps: Step) -> list[tuple[float, int]]:
         now = round(at * MS)
         out += drain(leg, now - 1)
         if action == "push":
-            leg.push(number, *(values or [1500]), now)
+            leg.push(number, values[0] if values else 1500, now)
             number += 1
         elif action == "start":
             leg.start(now)

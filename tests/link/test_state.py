@@ -7,10 +7,8 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from minitopo_dc.link import (
-    Bernoulli,
     Capacity,
     ConstantDelay,
     DelayModel,
@@ -21,30 +19,12 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from tests.link.test_leg_properties import loads, makers, parameters
 
 MS = 10**6
 SECOND = 10**9
 RATE = 12_000_000
 AT_ONCE = ConstantDelay(0)
-
-makers: st.SearchStrategy[Callable[[], Capacity]] = st.sampled_from(
-    [
-        lambda: make_capacity(RATE),
-        lambda: make_capacity(RateTrace("t", (0, MS, 2 * MS), (RATE, 0, 3 * RATE), 3 * MS)),
-        lambda: make_capacity(RateTrace("t", (0,), (RATE,), 20 * MS), "stop"),
-        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 4))),
-        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 14)), "stop"),
-    ]
-)
-parameters = st.builds(
-    LegParameters,
-    queue_packets=st.none() | st.integers(1, 6),
-    queue_bytes=st.none() | st.integers(1500, 6000),
-    delay=st.sampled_from([ConstantDelay(0), UniformDelay(0, 4 * MS)]),
-    loss=st.sampled_from([None, Bernoulli(0.3)]),
-    reorder=st.booleans(),
-)
-loads = st.lists(st.tuples(st.just(0) | st.integers(0, 3 * MS), st.integers(1, 1500)), max_size=30)
 
 
 def make_leg(

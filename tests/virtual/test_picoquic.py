@@ -78,13 +78,6 @@ def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
         attempt(tmp_path, legs=[leg()] * 9)
 
 
-@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
-def test_on_one_path_it_takes_the_legs_of_its_mode(mode: str, tmp_path: Path) -> None:
-    result = run(tmp_path, transport="quic-picoquic", mode=mode, leg=2 if mode == "sc" else 1)
-    assert result.leg_bytes is not None
-    assert [count > 0 for count in result.leg_bytes] == [mode != "sc", True]
-
-
 def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path) -> None:
     result = run(tmp_path, ip_version=6)
     assert min(path["bytes_sent"] for path in result.details["paths"]) > 100_000

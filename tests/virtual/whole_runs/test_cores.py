@@ -24,6 +24,8 @@ LATE = {
     "t_reordering_ms": "adaptive",
     "legs_keep_order": True,
 }
+STEP = {"queue_discipline": "step", "queue_parameters": {"threshold_ms": 5}}
+FAR = leg(delay_ms=40)
 SLOW = leg(rate_mbps=6, delay_ms=30, loss_percent=0.5)
 XN = {"backhaul_ms": [0, 5], "jitter_ms": 2, "rate_mbps": 50, "loss_percent": 0.2}
 AM = leg(
@@ -83,6 +85,22 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "key frames": {
         "pdcp": LATE,
         "workload": {"kind": "realtime", "duration_s": 1, "key_frame_dscp": 46},
+    },
+    **{
+        f"marks {mode} {number}": {"mode": mode, "options": {"ecn": True}} | fields
+        for number, fields in enumerate(
+            [{"legs": [leg(rate_mbps=10, **STEP)] * 2}, {"pdcp": {"mark_above_ms": 5}}]
+        )
+        for mode in ("dc", "dc-duplicate")
+    },
+    **{
+        f"ATSSS {number}": {"mode": "atsss", "legs": [FAR, leg()]} | fields
+        for number, fields in enumerate(
+            [
+                *({}, {"pdcp": {"split": "redundant"}}, {"server_delay_ms": 20}),
+                {"transport": "mpquic-picoquic", "server_delay_ms": 20},
+            ]
+        )
     },
     "requests": {"workload": {"kind": "request-response"}, "pdcp": LATE | {"discard_timer_ms": 50}},
 }
