@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from random import Random
 from typing import Any
 
@@ -30,8 +31,6 @@ MS = 10**6
 SECOND = 10**9
 MBPS_12 = 12_000_000
 NO_DELAY = ConstantDelay(0)
-Step = tuple[Any, ...]
-"""When (ms); "push" (of 1500 bytes or so many), "down", "up", "start", or "retune" with fields."""
 
 
 def make_leg(
@@ -53,40 +52,41 @@ def drain(leg: Leg[int], until: int = 10**15) -> list[tuple[int, int]]:
     return out
 
 
-def play(leg: Leg[int], *steps: Step) -> list[tuple[float, int]]:
+def play(leg: Leg[int], steps: str, retuned: dict[str, Any]) -> list[tuple[float, int]]:
     """(time in ms, packet) of all that comes out; packets are numbered as they are pushed."""
     out, number = [], 0
-    for at, action, *values in steps:
-        now = round(at * MS)
+    for step in steps.split(", "):
+        at, action, *size = step.split()
+        now = round(float(at) * MS)
         out += drain(leg, now - 1)
         if action == "push":
-            leg.push(number, values[0] if values else 1500, now)
+            leg.push(number, int(size[0]) if size else 1500, now)
             number += 1
         elif action == "start":
             leg.start(now)
         elif action == "retune":
-            leg.retune(now, **values[0])
+            leg.retune(now, **copy.deepcopy(retuned))
         else:
             leg.set_up(action == "up", now)
     return [(time / MS, packet) for time, packet in out + drain(leg)]
 
 
 class Script:
-    """Delays that are written down beforehand."""
+    """Delays in ms that are written down beforehand."""
 
     mean_ns = 0
 
-    def __init__(self, *delays: int) -> None:
-        self.delays = list(delays)
+    def __init__(self, *delays_ms: int) -> None:
+        self.delays = [delay * MS for delay in delays_ms]
 
     def sample(self, rng: Random) -> int:  # noqa: ARG002
         return self.delays.pop(0)
 
 
-def stepping(*steps: tuple[float, int]) -> Capacity:
-    """A rate in bit/s from each time in ms on."""
-    times = tuple(round(at * MS) for at, _ in steps)
-    return make_capacity(RateTrace("t", times, tuple(rate for _, rate in steps), SECOND))
+def falling(at_ms: float) -> dict[str, Any]:
+    """A leg that does not start by itself, of 12 and then of 3 Mbit/s."""
+    trace = RateTrace("t", (0, round(at_ms * MS)), (MBPS_12, MBPS_12 // 4), SECOND)
+    return {"capacity": make_capacity(trace), "start": False}
 
 
 def opportunities(*times_ms: int) -> Capacity:
@@ -95,115 +95,55 @@ def opportunities(*times_ms: int) -> Capacity:
 
 EVERY_SECOND_LOST = GilbertElliott(1.0, 1.0)
 """From the second on."""
-TWICE = {"capacity": ConstantCapacity(2 * MBPS_12)}
-CASES: dict[str, tuple[dict[str, Any], list[Step], list[tuple[float, int]]]] = {
-    "a packet takes its serialisation and its delay": (
-        {"delay": ConstantDelay(10 * MS)},
-        [(0.5, "push")],
-        [(11.5, 0)],
-    ),
-    "what finds the queue empty waits for a grant, what is behind it does not": (
-        {"grant_ns": 8 * MS},
-        [(0, "push"), (4, "push"), (9.99, "push"), (20, "push")],
-        [(9, 0), (10, 1), (11, 2), (29, 3)],
-    ),
-    "a leg that is taken down before a grant serves from it on": (
-        {"grant_ns": 8 * MS},
-        [(0, "push"), (2, "down"), (4, "up")],
-        [(9, 0)],
-    ),
-    "an outage before a grant leaves it the opportunity of its moment": (
-        {"capacity": opportunities(1, 2, 3), "grant_ns": 2 * MS},
-        [(0, "push"), (1, "down"), (1.5, "up")],
-        [(2, 0)],
-    ),
-    "with reordering equal times keep the order": (
-        {"capacity": opportunities(1), "reorder": True},
-        [(0, "push", 150)] * 10,
-        [(1, number) for number in range(10)],
-    ),
-    "a packet lost on the air takes its time of serialisation and holds nobody up": (
-        {"loss": EVERY_SECOND_LOST, "delay": Script(0, 50 * MS, 0, 0)},
-        [(0, "push")] * 4,
-        [(1, 0), (3, 2)],
-    ),
-    "a packet that overtakes the one in service is in time": (
-        {"delay": Script(50 * MS, 0), "reorder": True},
-        [(0, "push")] * 2,
-        [(2, 1), (51, 0)],
-    ),
-    "in order a slow packet holds up the fast one behind it": (
-        {"delay": Script(50 * MS, 0)},
-        [(0, "push")] * 2,
-        [(51, 0), (51, 1)],
-    ),
-    "down keeps the queue and up goes on where it was": (
-        {},
-        [(0, "push"), (0, "push"), (0.25, "down"), (10, "up")],
-        [(10.75, 0), (11.75, 1)],
-    ),
-    "while down the queue fills up to its limit": (
-        {"queue_packets": 2},
-        [(0, "down"), (1, "push"), (1, "push"), (1, "push"), (7, "up")],
-        [(8, 0), (9, 1)],
-    ),
-    "what is in propagation arrives while down": (
-        {"delay": ConstantDelay(10 * MS)},
-        [(0, "push"), (1, "down")],
-        [(11, 0)],
-    ),
-    "a used opportunity does not come back with the leg": (  # 500 of packet 1's bytes have passed
-        {"capacity": opportunities(1, 2, 3)},
-        [(0, "push", 1000)] * 3 + [(1.0001, "down"), (1.0001, "up")],
-        [(1, 0), (2, 1), (2, 2)],
-    ),
-    "until the start the first rate holds": (
-        {"capacity": stepping((0, MBPS_12), (2, MBPS_12 // 4)), "start": False},
-        [(5000, "push"), (6000, "start"), *[(6000, "push")] * 3],
-        [(5001, 0), (6001, 1), (6002, 2), (6006, 3)],
-    ),
-    # Half is through; a quarter at 12, a quarter at 3 Mbit/s.
-    "the start in the middle of a packet serves the rest at the trace": (
-        {"capacity": stepping((0, MBPS_12), (0.25, MBPS_12 // 4)), "start": False},
-        [(0, "push"), (0.5, "start")],
-        [(1.75, 0)],
-    ),
-    "a new capacity serves the rest of the packet and all behind it": (
-        {},
-        [(0, "push"), (0, "push"), (0.5, "retune", TWICE)],
-        [(0.75, 0), (1.25, 1)],
-    ),
-    "retuning at every step is as good as a trace": (  # where a packet takes longer than a step
-        {"capacity": ConstantCapacity(100_000)},
-        [(0, "push")] * 5
-        + [
-            (step, "retune", {"capacity": ConstantCapacity(100_000)})
-            for step in range(100, 600, 100)
-        ],
-        [(number * 120, number - 1) for number in range(1, 6)],
-    ),
-    "a new delay is for what is not serialised": (
-        {"delay": ConstantDelay(10 * MS)},
-        [(0, "push"), (0, "push"), (1, "retune", {"delay": ConstantDelay(20 * MS)})],
-        [(11, 0), (22, 1)],
-    ),
-    "a new loss model is for what is pushed from then on": (
-        {"loss": Bernoulli(1.0)},
-        [(0, "push"), (0, "retune", {"loss": Bernoulli(0.0)}), (0, "push")],
-        [(2, 1)],
-    ),
-    "retuning while down waits for up": (
-        {},
-        [(0, "push"), (0, "down"), (1, "retune", TWICE), (2, "up")],
-        [(2.5, 0)],
-    ),
-}
+LOSSY = {"loss": EVERY_SECOND_LOST}
+CURED = {"loss": Bernoulli(1.0), "retuned": {"loss": Bernoulli(0.0)}}
+GRANT = {"grant_ns": 8 * MS}
+ONE_TWO_THREE = {"capacity": opportunities(1, 2, 3)}
+TWICE = {"retuned": {"capacity": ConstantCapacity(2 * MBPS_12)}}
+SLOW = {"capacity": 100_000, "retuned": {"capacity": ConstantCapacity(100_000)}}
+FARTHER = {"delay": ConstantDelay(10 * MS), "retuned": {"delay": ConstantDelay(20 * MS)}}
+CASES: list[tuple[dict[str, Any], str, str]] = [
+    # A leg, what happens to it at which time (ms), and when packets 0, 1, ... come out.
+    ({"delay": ConstantDelay(10 * MS)}, "0.5 push", "11.5:0"),
+    # What finds the queue empty waits for a grant, what is behind it does not; a leg that is down
+    # before a grant serves from it on, and keeps the opportunity of its moment.
+    (GRANT, "0 push, 4 push, 9.99 push, 20 push", "9:0 10:1 11:2 29:3"),
+    (GRANT, "0 push, 2 down, 4 up", "9:0"),
+    (ONE_TWO_THREE | {"grant_ns": 2 * MS}, "0 push, 1 down, 1.5 up", "2:0"),
+    # With reordering equal times keep the order, and what overtakes the one in service is in time.
+    ({"capacity": opportunities(1), "reorder": True}, "0 push 150, 0 push 150", "1:0 1:1"),
+    ({"delay": Script(50, 0), "reorder": True}, "0 push, 0 push", "2:1 51:0"),
+    ({"delay": Script(50, 0)}, "0 push, 0 push", "51:0 51:1"),
+    # A packet lost on the air takes its time of serialisation and holds nobody up.
+    (LOSSY | {"delay": Script(0, 50, 0, 0)}, "0 push, 0 push, 0 push, 0 push", "1:0 3:2"),
+    # Down keeps the queue, which fills up to its limit, and up goes on where it was. What is in
+    # propagation arrives. A used opportunity, half of it packet 1's, does not come back.
+    ({}, "0 push, 0 push, 0.25 down, 10 up", "10.75:0 11.75:1"),
+    ({"queue_packets": 2}, "0 down, 1 push, 1 push, 1 push, 7 up", "8:0 9:1"),
+    ({"delay": ConstantDelay(10 * MS)}, "0 push, 1 down", "11:0"),
+    (ONE_TWO_THREE, "0 push 1000, 0 push 1000, 0 push 1000, 1.1 down, 1.1 up", "1:0 2:1 2:2"),
+    # Until the start the first rate holds. It may be in the middle of a packet: then half is
+    # through, a quarter at 12, a quarter at 3 Mbit/s.
+    (falling(2), "50 push, 60 start, 60 push, 60 push, 60 push", "51:0 61:1 62:2 66:3"),
+    (falling(0.25), "0 push, 0.5 start", "1.75:0"),
+    # A new capacity serves the rest of the packet and all behind it; at every step, where a packet
+    # takes longer than a step, it is as good as a trace; while down it waits for up.
+    (TWICE, "0 push, 0 push, 0.5 retune", "0.75:0 1.25:1"),
+    (TWICE, "0 push, 0 down, 1 retune, 2 up", "2.5:0"),
+    (SLOW, "0 push, 0 push, 100 retune, 200 retune, 300 retune", "120:0 240:1"),
+    # A new delay is for what is not serialised, a new loss model for what is pushed from then on.
+    (FARTHER, "0 push, 0 push, 1 retune", "11:0 22:1"),
+    (CURED, "0 push, 0 retune, 0 push", "2:1"),
+]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_what_comes_out_is_what_was_worked_out(name: str) -> None:
-    fields, steps, expected = CASES[name]
-    assert play(make_leg(**fields), *steps) == expected
+@pytest.mark.parametrize(("fields", "steps", "expected"), CASES)
+def test_what_comes_out_is_what_was_worked_out(
+    fields: dict[str, Any], steps: str, expected: str
+) -> None:
+    made = {name: value for name, value in fields.items() if name != "retuned"}
+    out = play(make_leg(**copy.deepcopy(made)), steps, fields.get("retuned", {}))
+    assert " ".join(f"{at:g}:{number}" for at, number in out) == expected
 
 
 @pytest.mark.parametrize("rlc", [None, RlcParameters()])

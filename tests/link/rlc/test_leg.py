@@ -62,160 +62,74 @@ def arrivals(made: RlcLeg[int], until: int = 10**15) -> list[tuple[float, int]]:
 
 
 HALF = RlcParameters(block_error=0.5)
-GRANTED = replace(PARAMETERS, grant_ns=8 * MS)
+GRANTED = {"parameters": replace(PARAMETERS, grant_ns=8 * MS)}
+EACH_5_MS = OpportunityTrace("t", (5, 10))
 SLOWER = RateTrace("t", (0, 10 * MS), (RATE, RATE // 2), 1000 * MS)
 """From 10 ms on a block of 1,000 bytes takes two slots."""
-Pushes = list[tuple[float, int]]
-"""When (ms), and bytes; packets are numbered as they come."""
-CASES: dict[str, tuple[dict[str, Any], Pushes, Pushes, list[int], dict[str, int]]] = {
-    # leg, what is pushed, what arrives and when (ms), what is dropped, counters
-    "a packet takes the next slot and the delay": ({}, [(0.5, 100)], [(12, 0)], [], {}),
-    "what comes at a slot's begin is in it": ({}, [(3, 100)], [(14, 0)], [], {}),
-    "large packets take several blocks, small ones share one": (
-        {},
-        [(0, 2500), (0, 200), (0, 300), (0, 100)],
-        [(13, 0), (13, 1), (13, 2), (14, 3)],
-        [],
-        {"blocks": 4},
-    ),
-    **{
-        f"{failed} failed transmissions cost a round trip each": (
-            {"rlc": HALF, "failures": [failed]},
-            [(0, 100)],
-            [(11 + 8 * failed, 0)],
-            [],
-            {"harq_retransmissions": failed},
-        )
-        for failed in range(5)
-    },
-    "UM loses what HARQ gives up": (
-        {"rlc": replace(HALF, mode="um"), "failures": [5]},
-        [(0, 100)],
-        [],
-        [0],
-        {"dropped_radio": 1},
-    ),
-    "AM sends again when the status has come": (
-        {"rlc": HALF, "failures": [5]},
-        [(0, 100)],
-        [(45 + 11, 0)],
-        [],
-        {"harq_failures": 1, "rlc_retransmissions": 1, "blocks": 2},
-    ),
-    "AM does not send again before HARQ has given up": (
-        {"rlc": replace(HALF, status_ns=0), "failures": [5]},
-        [(0, 100)],
-        [(33 + 11, 0)],
-        [],
-        {},
-    ),
-    "AM gives up after its retransmissions": (
-        {"rlc": replace(HALF, max_retx_threshold=2), "failures": [5, 5, 5]},
-        [(0, 100)],
-        [],
-        [0],
-        {"rlc_retransmissions": 2, "dropped_radio": 1},
-    ),
-    "a lost segment alone is sent again": (  # the middle third
-        {"rlc": HALF, "failures": [0, 5, 0]},
-        [(0, 3000)],
-        [(1 + 45 + 11, 0)],
-        [],
-        {"rlc_retransmissions": 1},
-    ),
+
+
+def half(*failures: int, **rlc: Any) -> dict[str, Any]:
+    """A leg whose blocks fail so often."""
+    return {"rlc": replace(HALF, **rlc), "failures": failures}
+
+
+def discard(ms: int) -> dict[str, Any]:
+    """A leg with such a discardTimer."""
+    return {"rlc": replace(PERFECT, discard_ns=ms * MS)}
+
+
+IMPATIENT = half(2, 1, harq_retransmissions=1, status_ns=8 * MS, in_order=False)
+CASES: list[tuple[dict[str, Any], str, str, list[int], dict[str, int]]] = [
+    # A leg; when (ms) packets 0, 1, ... of so many bytes come; when they arrive; drops; counters.
+    ({}, "0.5:100", "12:0", [], {}),
+    # What comes at a slot's begin is in it.
+    ({}, "3:100", "14:0", [], {}),
+    # Large packets take several blocks, small ones share one.
+    ({}, "0:2500 0:200 0:300 0:100", "13:0 13:1 13:2 14:3", [], {"blocks": 4}),
+    # A failed transmission costs a round trip.
+    (half(0), "0:100", "11:0", [], {"harq_retransmissions": 0}),
+    (half(1), "0:100", "19:0", [], {"harq_retransmissions": 1}),
+    (half(4), "0:100", "43:0", [], {"harq_retransmissions": 4}),
+    # UM loses what HARQ gives up; AM sends it again when the status has come, and HARQ given up.
+    (half(5, mode="um"), "0:100", "", [0], {"dropped_radio": 1}),
+    (half(5), "0:100", "56:0", [], {"harq_failures": 1, "rlc_retransmissions": 1, "blocks": 2}),
+    (half(5, status_ns=0), "0:100", "44:0", [], {}),
+    (half(5, 5, 5, max_retx_threshold=2), "0:100", "", [0], {"rlc_retransmissions": 2}),
+    # A lost segment alone, the middle third, is sent again; and cut, if it does not fit one block:
     # HARQ's last ends at 32 + 4 + 1, RLC's at 45 + 2.
-    "a retransmission that does not fit one block is cut": (
-        {"rlc": HALF, "failures": [5], "capacity": SLOWER},
-        [(0, 1000)],
-        [(45 + 12, 0)],
-        [],
-        {"rlc_retransmissions": 2},
-    ),
-    "in order a packet waits for the one before it": (
-        {"rlc": HALF, "failures": [1, 0]},
-        [(0, 1000), (0, 1000)],
-        [(19, 0), (19, 1)],
-        [],
-        {},
-    ),
-    "out of order it does not": (
-        {"rlc": replace(HALF, in_order=False), "failures": [1, 0]},
-        [(0, 1000), (0, 1000)],
-        [(12, 1), (19, 0)],
-        [],
-        {},
-    ),
-    "in order a packet waits for a lost one until that is given up": (
-        {"rlc": replace(HALF, mode="um"), "failures": [5, 0]},
-        [(0, 1000), (0, 1000)],
-        [(33 + 10, 1)],
-        [0],
-        {},
-    ),
-    # The 1st block is given up at 9 ms, the 2nd sent again at 9 ms.
-    "HARQ goes before RLC and RLC before new packets": (
-        {
-            "rlc": replace(HALF, harq_retransmissions=1, status_ns=8 * MS, in_order=False),
-            "failures": [2, 1],
-        },
-        [(0, 1000), (1, 1000), (9, 1000)],
-        [(20, 1), (21, 0), (22, 2)],
-        [],
-        {},
-    ),
-    "retransmissions take capacity from new packets": (
-        {"rlc": HALF, "failures": [1]},
-        [(0, 1000), *[(8, 1000)] * 3],
-        [(19, 0), (20, 1), (21, 2), (22, 3)],
-        [],
-        {},
-    ),
-    "discardTimer drops what waited too long at the next slot": (
-        {"rlc": replace(PERFECT, discard_ns=2 * MS)},
-        [(0, 1000)] * 4,
-        [(11, 0), (12, 1)],
-        [2, 3],
-        {"dropped_discard": 2},
-    ),
-    "discardTimer spares what is partly sent": (
-        {"rlc": replace(PERFECT, discard_ns=2 * MS)},
-        [(0, 5000), (0, 100)],
-        [(15, 0)],
-        [1],
-        {},
-    ),
-    "what finds nothing to send waits for a grant": (
-        {"parameters": GRANTED},
-        [(0, 1000), (7, 1000)],
-        [(19, 0), (20, 1)],
-        [],
-        {},
-    ),
-    "discardTimer runs while a packet waits for its grant": (
-        {"rlc": replace(PERFECT, discard_ns=5 * MS), "parameters": GRANTED},
-        [(0, 1000), (4, 1000)],
-        [(19, 1)],
-        [0],
-        {},
-    ),
-    "opportunities are slots that carry their bytes": (  # 1,500 each 5 ms
-        {"capacity": OpportunityTrace("t", (5, 10))},
-        [(0, 1000)] * 3,
-        [(16, 0), (21, 1), (21, 2)],
-        [],
-        {},
-    ),
-}
+    (half(0, 5, 0), "0:3000", "57:0", [], {"rlc_retransmissions": 1}),
+    (half(5) | {"capacity": SLOWER}, "0:1000", "57:0", [], {"rlc_retransmissions": 2}),
+    # In order a packet waits for the one before it, until that is given up; else it does not.
+    (half(1, 0), "0:1000 0:1000", "19:0 19:1", [], {}),
+    (half(5, 0, mode="um"), "0:1000 0:1000", "43:1", [0], {}),
+    (half(1, 0, in_order=False), "0:1000 0:1000", "12:1 19:0", [], {}),
+    # HARQ goes before RLC and RLC before new packets: the 1st block is given up at 9 ms, the 2nd
+    # sent again at 9 ms. Retransmissions take capacity from new packets.
+    (IMPATIENT, "0:1000 1:1000 9:1000", "20:1 21:0 22:2", [], {}),
+    (half(1), "0:1000 8:1000 8:1000 8:1000", "19:0 20:1 21:2 22:3", [], {}),
+    # discardTimer drops what waited too long at the next slot, but for what is partly sent.
+    (discard(2), "0:1000 0:1000 0:1000 0:1000", "11:0 12:1", [2, 3], {"dropped_discard": 2}),
+    (discard(2), "0:5000 0:100", "15:0", [1], {}),
+    # What finds nothing to send waits for a grant, and discardTimer runs.
+    (GRANTED, "0:1000 7:1000", "19:0 20:1", [], {}),
+    (discard(5) | GRANTED, "0:1000 4:1000", "19:1", [0], {}),
+    # Opportunities are slots that carry their bytes, here 1,500 each 5 ms.
+    ({"capacity": EACH_5_MS}, "0:1000 0:1000 0:1000", "16:0 21:1 21:2", [], {}),
+]
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_what_becomes_of_packets_is_what_was_worked_out(name: str) -> None:
-    fields, pushes, expected, dropped, counted = CASES[name]
+@pytest.mark.parametrize(("fields", "pushes", "expected", "dropped", "counted"), CASES)
+def test_what_becomes_of_packets_is_what_was_worked_out(
+    fields: dict[str, Any], pushes: str, expected: str, dropped: list[int], counted: dict[str, int]
+) -> None:
     made, arrived = leg(**fields), list[tuple[float, int]]()
-    for number, (at, size) in enumerate(pushes):
-        arrived += arrivals(made, until=round(at * MS) - 1)
-        assert made.push(number, size, round(at * MS))
-    assert arrived + arrivals(made) == expected
+    for number, push in enumerate(pushes.split()):
+        at, size = push.split(":")
+        now = round(float(at) * MS)
+        arrived += arrivals(made, until=now - 1)
+        assert made.push(number, int(size), now)
+    arrived += arrivals(made)
+    assert " ".join(f"{at:g}:{number}" for at, number in arrived) == expected
     assert (made.dropped(), made.dropped()) == (dropped, [])
     counters = made.statistics()
     assert {name: getattr(counters, name) for name in counted} == counted
