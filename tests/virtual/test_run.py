@@ -77,18 +77,6 @@ def test_the_same_scenarios_give_the_same_files_to_the_byte(tmp_path: Path) -> N
     assert [name for name in first if first[name] != second.get(name)] == []
 
 
-@pytest.mark.parametrize("mode", ["sc", "dc"])
-def test_a_transfer_over_legs_with_rlc_is_whole_and_counts_its_blocks(
-    mode: str, tmp_path: Path
-) -> None:
-    lossy = leg(rlc={"block_error_percent": 30}, outages=[[0.2, 0.3]])
-    run(tmp_path, mode=mode, legs=[lossy, leg()])
-    last = [row for row in rows(tmp_path / "run" / "gnb-legs.csv") if row["leg"] == "1"][-1]
-    assert int(last["harq_retransmissions"]) > 0
-    assert int(last["dropped_radio"]) == 0
-    assert int(last["delivered_packets"]) > 0
-
-
 def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
     result = run(tmp_path, legs=[leg(loss_percent=1), leg(loss_percent=1)])
     assert result.details["bytes_received"] == 1_000_000
@@ -102,12 +90,6 @@ def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> No
     assert both.goodput_mbps is not None
     assert 0.8 * 20 < one.goodput_mbps < 20
     assert 0.6 * 40 < both.goodput_mbps < 40
-
-
-def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:
-    run(tmp_path, split_uplink=True, pdcp={"batch": 2})
-    legs = json.loads((tmp_path / "run/ue-summary.json").read_text())["legs"]
-    assert all(each["delivered_packets"] > 10 for each in legs.values())
 
 
 def test_the_uplink_takes_leg_1_with_its_own_delay(tmp_path: Path) -> None:
@@ -194,15 +176,6 @@ def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
     result = run(tmp_path, workload={"duration_s": 0.5}, timeout_s=0.4)
     assert result.completion_s == 0.5
     assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 0.5 / 1e6)
-
-
-def test_a_small_receive_buffer_loses_bursts_of_a_busy_client(tmp_path: Path) -> None:
-    lossy = [leg(loss_percent=0.1), leg(loss_percent=0.1)]
-    busy = {"cpu_us_per_packet": 150}
-    small = run(tmp_path / "1", legs=lossy, virtual=busy, options={"receive_buffer_bytes": 100_000})
-    large = run(tmp_path / "2", legs=lossy, virtual=busy)
-    assert small.details["socket_drops"] > 0
-    assert large.details["socket_drops"] == 0
 
 
 def test_cpu_time_limits_goodput(tmp_path: Path) -> None:

@@ -148,10 +148,8 @@ class OfOldKind:
         return (0,)
 
 
-class Lacking:
-    def __init__(self, legs: int) -> None: ...
-
-    def legs(self, *, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+class Lacking(OfOldKind):
+    def legs(self, *, size: int, now: int) -> tuple[int, ...]:  # type: ignore[override]  # noqa: ARG002
         return (0,)
 
 
@@ -165,14 +163,11 @@ class Lacking:
 def test_a_policy_whose_method_takes_other_arguments_is_refused_as_it_is_registered(
     policy: Any, fault: str
 ) -> None:
-    with pytest.raises(PolicyError) as caught:
-        split_policy("test-other-arguments")(policy)
-    told = str(caught.value)
-    assert told.startswith("split policy 'test-other-arguments': legs(self, ")
-    assert fault in told
-    assert told.endswith(
-        'must be legs(self, *, now, size, views), see "Plugins of version 0.1" in docs/plugins.md'
+    words = (
+        rf"^split policy 'test-other-arguments': legs\(self, .*{fault}.*must be legs\(self, \*, "
     )
+    with pytest.raises(PolicyError, match=words):
+        split_policy("test-other-arguments")(policy)
     assert "test-other-arguments" not in policy_names()
 
 
