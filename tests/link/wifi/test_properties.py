@@ -24,7 +24,8 @@ from minitopo_dc.link import (
     goodput_bps,
     saturated_bps,
 )
-from minitopo_dc.link.wifi.medium import NEVER, Backoff
+from minitopo_dc.link.any_leg import NEVER
+from minitopo_dc.link.wifi.medium import Backoff
 from minitopo_dc.link.wifi.parameters import MEAN_ACCESS_NS, exchange_ns, transmission_ns
 from tests import REPOSITORY
 from tests.link.wifi.pair import Pair, PathPair
