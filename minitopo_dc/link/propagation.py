@@ -17,7 +17,7 @@ from itertools import count
 from random import Random
 from typing import Generic, Literal, Protocol, TypeVar
 
-from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity
+from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.units import NS_PER_S, NS_PER_US
 
 
@@ -151,7 +151,7 @@ def _delay_ms(curve: DelayCurve, mbps: float) -> float:
 
 
 def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
-    if isinstance(capacity, ConstantCapacity | RateCapacity):
+    if isinstance(capacity, RateCapacity):
         yield from capacity.steps()
         return
     for second in count(0, NS_PER_S):

@@ -66,9 +66,7 @@ def native_capacity(capacity: Capacity) -> Any:
         NotNativeError: another class, or numbers that do not fit.
     """
     lib = library().lib
-    if type(capacity) is ConstantCapacity:
-        return lib.capacity_constant(_fitting(capacity.rate_bps))
-    if type(capacity) is RateCapacity:
+    if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
         edges, rates = capacity.table()
         after = _AFTER.index(capacity.end)
         return lib.capacity_rates(_numbers(edges), _numbers(rates), len(rates), after)
