@@ -109,11 +109,8 @@ class LegNode:
             interval = self._control.interval
             self._due = begin + interval * ((now - begin) // interval + 1)
             return self.status(now)
-        unreported, least = (
-            self._inside.gone_bytes - self._reported_bytes,
-            self._control.status_bytes,
-        )
-        return self.status(now) if least is not None and unreported >= least else None
+        gone, least = self._inside.gone_bytes - self._reported_bytes, self._control.status_bytes
+        return self.status(now) if least is not None and gone >= least else None
 
     def receive(self, number: int, *, size: int) -> None:
         """Take a frame with an SDU of `size` bytes, which goes on the leg at once; 0: a poll."""
