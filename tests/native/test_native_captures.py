@@ -122,12 +122,8 @@ def test_what_is_too_long_for_its_frame_is_captured_as_it_is(
             for each in elements:
                 each.put(PDUS, pdu, INDICES[0])
         captured(elements, tmp_path)
-    assert [
-        len(packet) - size for size, (_, packet) in zip(sizes, packets(tmp_path), strict=True)
-    ] == [
-        *(51, 51, 51),
-        *(3, 3),
-    ]
+    more = [len(packet) - size for size, (_, packet) in zip(sizes, packets(tmp_path), strict=True)]
+    assert more == [51, 51, 51, 3, 3]
 
 
 def test_a_leg_s_file_is_written_a_good_part_at_a_time(machine: Clock, tmp_path: Path) -> None:

@@ -88,30 +88,23 @@ def test_one_lost_pdu_at_25000_a_second_is_exactly_one_missing(bits: int) -> Non
     assert statistics.waiting.maximum_ns == T_REORDERING
 
 
-class Bearer:
-    """A transmitting entity, legs with fixed delays (ns), a receiving entity."""
-
-    def __init__(self, bits: int, first_count: int, policy: str, delays: Sequence[int]) -> None:
-        legs = len(delays)
-        split = make_policy(policy, legs=legs)
-        self.sender = TransmittingEntity[int](
-            sn_format(bits), split, legs=legs, first_count=first_count
-        )
-        self.receiver = receiver(bits, legs, first_count)
-        self.delays = delays
-
-    def carry(self, gaps: Sequence[int]) -> list[int]:
-        """Send one SDU, its number, after each gap (ns); what is delivered."""
-        in_flight: list[tuple[int, int, int, int]] = []  # arrival, number, SN, leg
-        for number, now in enumerate(itertools.accumulate(gaps)):
-            self.sender.push(number, 1500, now)
-            for pdu in self.sender.poll(now):
-                in_flight.append((now + self.delays[pdu.leg], pdu.sdu, pdu.sn, pdu.leg))
-        delivered: list[int] = []
-        for arrival, number, sn, leg in sorted(in_flight):
-            self.receiver.push(sn, number, leg, arrival)
-            delivered += self.receiver.poll(arrival)
-        return delivered
+def carry(
+    sender: TransmittingEntity[int],
+    receiver: ReceivingEntity[int],
+    delays: Sequence[int],
+    gaps: Sequence[int],
+) -> list[int]:
+    """Send one SDU, its number, after each gap (ns) over legs of fixed delays; what comes out."""
+    in_flight: list[tuple[int, int, int, int]] = []  # arrival, number, SN, leg
+    for number, now in enumerate(itertools.accumulate(gaps)):
+        sender.push(number, 1500, now)
+        for pdu in sender.poll(now):
+            in_flight.append((now + delays[pdu.leg], pdu.sdu, pdu.sn, pdu.leg))
+    delivered: list[int] = []
+    for arrival, number, sn, leg in sorted(in_flight):
+        receiver.push(sn, number, leg, arrival)
+        delivered += receiver.poll(arrival)
+    return delivered
 
 
 bits = st.sampled_from([12, 16, 18])
@@ -125,13 +118,16 @@ send_gaps = st.lists(st.sampled_from([0, 100_000, 600_000, 20 * MS]), max_size=3
 def test_a_bearer_gives_back_the_original_order_and_every_sdu_once(
     bits: int, first_count: int, delays: list[int], gaps: list[int], policy: str
 ) -> None:
-    bearer = Bearer(bits, first_count, policy, delays)
-    assert bearer.carry(gaps) == list(range(len(gaps)))
-    statistics = bearer.receiver.statistics()
+    legs = len(delays)
+    split = make_policy(policy, legs=legs)
+    sender = TransmittingEntity[int](sn_format(bits), split, legs=legs, first_count=first_count)
+    entity = receiver(bits, legs, first_count)
+    assert carry(sender, entity, delays, gaps) == list(range(len(gaps)))
+    statistics = entity.statistics()
     copies = len(delays) - 1 if policy == "duplicate" else 0
     assert statistics.duplicates == copies * len(gaps)
     assert statistics.missing == statistics.old == 0
-    assert statistics.pdus == bearer.sender.statistics().pdus
+    assert statistics.pdus == sender.statistics().pdus
 
 
 @pytest.mark.parametrize("bits", [12, 16, 18])

@@ -113,17 +113,6 @@ def test_the_rows_of_paths_say_when_one_closed(tmp_path: Path) -> None:
     assert [path["closed_s"] is None for path in result.details["paths"]] == [False, True]
 
 
-def test_a_handover_again_and_again_loses_no_byte(tmp_path: Path) -> None:
-    changes: list[dict[str, Any]] = []
-    for number in range(10):
-        old, new = (1, 2) if number % 2 == 0 else (2, 1)
-        changes += [{"at_s": number + 1, "open": new}, {"at_s": number + 1, "abandon": old}]
-    result = run(tmp_path, workload={"duration_s": 12}, paths={"initial": [1], "schedule": changes})
-    assert result.goodput_mbps is not None
-    assert 13 < result.goodput_mbps < 20
-    assert len(result.details["paths"]) == 11
-
-
 def test_a_backup_waits_for_the_other_path_to_fail(tmp_path: Path) -> None:
     down = leg(outages=[[1.5, 10]])
     run(
