@@ -148,6 +148,7 @@ def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[i
     for gap, bits in packets:
         start += gap
         finish = constant.finish(start, bits)
+        assert finish is not None
         assert finish == trace.finish(start, bits)
         now = start + (finish - start) // 2
         assert constant.bits_between(start, now) == trace.bits_between(start, now)
@@ -155,6 +156,7 @@ def test_a_constant_rate_is_a_trace_of_one_rate(rate: int, packets: list[tuple[i
             left = constant.interrupt(now)
             assert left == trace.interrupt(now)
             finish = constant.finish(now, left)
+            assert finish is not None
             assert finish == trace.finish(now, left)
         start = finish
 
