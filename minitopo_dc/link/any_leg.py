@@ -18,8 +18,7 @@ from minitopo_dc.link.propagation import (
     DelayModel,
     LossModel,
     NormalDelay,
-    OrderedPropagation,
-    ReorderingPropagation,
+    Propagation,
 )
 from minitopo_dc.link.queue.discipline import AtQueue, Ecn, QueueDiscipline, Verdict
 from minitopo_dc.units import NS_PER_S
@@ -29,6 +28,10 @@ Served = Callable[[Any, int, int, int], None]
 """Takes a packet that passes on to propagation, and when (ns) its transmission began, when all of
 it was sent once, and when the receiver had it, in order."""
 
+NEVER = 1 << 100
+"""In ns, packets or bytes: beyond any run."""
+NOT_STARTED = 1 << 62
+"""In ns: a time zero that every clock reading is before."""
 PAPERS_DELAY = NormalDelay(10_000_000, 1_000_000)
 """Thesis, section 4.4 and listing 4.2: netem delay 10ms 1ms normal."""
 
@@ -220,7 +223,8 @@ class QueuedLeg(AnyLeg[T]):
     """
 
     __slots__ = (
-        *("_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
+        *("_air", "_dropped_flush", "_dropped_queue", "_dropped_stop", "_joined_packets"),
+        *("_limit_bytes", "_limit_packets"),
         *("_loss", "_loss_rng", "_queue_max"),
         *("_dropped_mtu", "_mtu"),
         *("_discipline", "_dropped_early", "_ecn_packets", "_marked", "_queue_rng"),
@@ -231,6 +235,9 @@ class QueuedLeg(AnyLeg[T]):
         super().__init__()
         self._loss = copy(parameters.loss)  # it may keep state, and parameters are shared
         self._loss_rng, self._queue_rng = queue_generators(rng)
+        self._limit_packets = parameters.queue_packets or NEVER
+        self._limit_bytes = parameters.queue_bytes or NEVER
+        self._air: Propagation[T] = Propagation(reorder=parameters.reorder)
         self._joined_packets = self._queue_max = 0
         self._dropped_queue = self._dropped_stop = self._dropped_flush = 0
         self._mtu, self._dropped_mtu = parameters.mtu_bytes, 0
@@ -267,10 +274,26 @@ class QueuedLeg(AnyLeg[T]):
         self._queue_max = max(self._queue_max, waiting)
         return not lost
 
+    def poll(self, now: int) -> list[T]:
+        """Return all that has arrived at the other end by `now`, in order of arrival."""
+        self._advance(now)
+        self._news = None
+        return self._air.take(now)
+
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
+        self._advance(now)
+        packets, size_all = self._occupancy()
+        return packets < self._limit_packets and size_all + size <= self._limit_bytes
+
     @property
     def joined_packets(self) -> int:
         """Return how many packets joined the queue: the number of the latest one, from 1."""
         return self._joined_packets
+
+    @abstractmethod
+    def _advance(self, now: int) -> None:
+        """Let all happen that does by `now` (ns)."""
 
     @abstractmethod
     def _join(self, packet: T, size: int, now: int, lost: bool, ecn: int) -> int:
@@ -316,17 +339,15 @@ class QueuedLeg(AnyLeg[T]):
             packet.mark()
         return int(Ecn.CE)
 
-    def _counted(
-        self, air: OrderedPropagation[T] | ReorderingPropagation[T], dropped_loss: int
-    ) -> dict[str, Any]:
+    def _counted(self, dropped_loss: int) -> dict[str, Any]:
         """Return the counters that all legs with a queue have, by their names."""
         return {
             **(self._managed() if self._discipline else {}),
             **({} if self._mtu is None else {"dropped_mtu": self._dropped_mtu}),
             "pushed_packets": self._pushed_packets,
             "pushed_bytes": self._pushed_bytes,
-            "delivered_packets": air.taken_packets,
-            "delivered_bytes": air.taken_bytes,
+            "delivered_packets": self._air.taken_packets,
+            "delivered_bytes": self._air.taken_bytes,
             "dropped_queue": self._dropped_queue,
             "dropped_loss": dropped_loss,
             "dropped_stop": self._dropped_stop,

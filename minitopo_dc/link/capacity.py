@@ -21,6 +21,8 @@ from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 _FAR = 1 << 80
 """In ns or opportunities, beyond any run."""
+_AGE = 1 << 61
+"""In ns: 73 years, for which a constant rate is a trace."""
 
 
 class Capacity(Protocol):
@@ -66,59 +68,6 @@ def make_capacity(source: int | Trace, end: EndRule = "loop", offset_ns: int = 0
     return OpportunityCapacity(source, end, offset_ns)
 
 
-class ConstantCapacity:
-    """A rate in bit/s that never changes.
-
-    Raises:
-        ValueError: the rate is not positive (take the leg down instead).
-    """
-
-    __slots__ = ("_bits", "_last", "_origin", "_rate")
-
-    def __init__(self, rate_bps: int) -> None:
-        if rate_bps <= 0:
-            raise ValueError(f"rate of {rate_bps} bit/s: must be above 0 (or take the leg down)")
-        self._rate = rate_bps
-        self._last: int | None = None
-        self._origin = 0  # start of the current run of packets without a pause
-        self._bits = 0  # bits of that run up to the last packet
-
-    @property
-    def rate_bps(self) -> int:
-        """Return the constant rate in bit/s."""
-        return self._rate
-
-    def finish(self, start: int, bits: int) -> int:
-        """Return when `bits` are through (ns); see the module's rules."""
-        if start != self._last:
-            self._origin = start
-            self._bits = 0
-        self._bits += bits
-        self._last = finish = self._origin - (-self._bits * NBIT // self._rate)
-        return finish
-
-    def left(self, now: int) -> int:
-        """Return the bits left of the packet in service."""
-        return -((self._rate * (now - self._origin) - self._bits * NBIT) // NBIT)
-
-    def interrupt(self, now: int) -> int:
-        """Stop the packet in service and return its bits left."""
-        self._last = None
-        return self.left(now)
-
-    def bits_between(self, start: int, end: int) -> int:
-        """Return how many whole bits could pass in [start, end), in ns."""
-        return self._rate * (end - start) // NBIT
-
-    def rate_at(self, time: int) -> int:  # noqa: ARG002 (the protocol's)
-        """Return the constant rate in bit/s."""
-        return self._rate
-
-    def steps(self) -> Iterator[tuple[int, int]]:
-        """Yield the one step: the rate (bit/s) from time 0 on."""
-        yield 0, self._rate
-
-
 _Segment = tuple[int, int, int, int, int]
 """From and to (ns), work done at both (1e-9 bit, counted from time 0), rate (bit/s)."""
 
@@ -144,6 +93,7 @@ class RateCapacity:
         """What follows the trace's end."""
         self._last: int | None = None
         self._reached = 0  # work at the exact end of the last packet
+        self._t0 = self._t1 = 0
         self._enter(self._segment_at(0))
 
     def table(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -155,8 +105,7 @@ class RateCapacity:
         if start == self._last:
             work = self._reached
         else:
-            if not self._t0 <= start < self._t1:
-                self._enter(self._segment_at(start))
+            self._enter(self._segment_at(start))
             work = self._w0 + self._rate * (start - self._t0)
         work += bits * NBIT
         if work > self._w1:
@@ -189,7 +138,7 @@ class RateCapacity:
         """Yield each time (ns, from 0) at which a rate begins, and the rate; endless for `loop`."""
         start, end, *_, rate = self._segment_at(0)
         yield start, rate
-        while end < _FAR:
+        while end < _AGE:
             start, end, *_, rate = self._segment_at(end)
             yield start, rate
 
@@ -202,6 +151,8 @@ class RateCapacity:
 
     def _segment_at(self, time: int) -> _Segment:
         """Return the segment of constant rate that holds at `time` (ns)."""
+        if self._t0 <= time < self._t1:
+            return self._t0, self._t1, self._w0, self._w1, self._rate
         if time < 0:
             return self._before()
         lap, local = divmod(time, self._duration) if self._loop else (0, time)
@@ -229,6 +180,21 @@ class RateCapacity:
 
     def _before(self) -> _Segment:
         return -_FAR, 0, -_FAR * self._rates[0], 0, self._rates[0]
+
+
+class ConstantCapacity(RateCapacity):
+    """A rate in bit/s that never changes.
+
+    Raises:
+        ValueError: the rate is not positive (take the leg down instead).
+    """
+
+    __slots__ = ()
+
+    def __init__(self, rate_bps: int) -> None:
+        if rate_bps <= 0:
+            raise ValueError(f"rate of {rate_bps} bit/s: must be above 0 (or take the leg down)")
+        super().__init__(RateTrace("constant", (0,), (rate_bps,), _AGE), "hold")
 
 
 RATE_WINDOW_NS = 100 * NS_PER_MS

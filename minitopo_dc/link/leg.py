@@ -29,30 +29,26 @@ from copy import copy
 from random import Random
 from typing import TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters, LegStatistics, QueuedLeg, Served
-from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.propagation import (
-    DelayModel,
-    LossModel,
-    OrderedPropagation,
-    ReorderingPropagation,
+from minitopo_dc.link.any_leg import (
+    NEVER,
+    NOT_STARTED,
+    LegParameters,
+    LegStatistics,
+    QueuedLeg,
+    Served,
 )
+from minitopo_dc.link.capacity import Capacity
+from minitopo_dc.link.propagation import DelayModel, LossModel
 from minitopo_dc.link.queue.discipline import Waiting
 
 T = TypeVar("T")
-
-_NEVER = 1 << 100
-"""In ns, packets or bytes: beyond any run."""
-_NOT_STARTED = 1 << 62
-"""In ns: a time zero that every clock reading is before."""
 
 
 class Leg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_air", "_capacity", "_delay", "_delay_rng", "_dropped_loss", "_reorder", "_zero"),
-        *("_limit_bytes", "_limit_packets", "_queue", "_queue_bytes"),
+        *("_capacity", "_delay", "_delay_rng", "_dropped_loss", "_queue", "_queue_bytes", "_zero"),
         *("_finish", "_grant", "_granted", "_head_bits", "_head_delay", "_stopped"),
         *("_begun", "_served"),
     )
@@ -63,20 +59,15 @@ class Leg(QueuedLeg[T]):
         self._capacity = capacity
         self._delay = parameters.delay
         self._delay_rng = Random(rng.getrandbits(64))
-        self._zero = _NOT_STARTED
-        self._limit_packets = parameters.queue_packets or _NEVER
-        self._limit_bytes = parameters.queue_bytes or _NEVER
+        self._zero = NOT_STARTED
         self._queue: deque[Waiting] = deque()
         self._queue_bytes = self._dropped_loss = 0
-        self._reorder = parameters.reorder
-        self._air: OrderedPropagation[T] | ReorderingPropagation[T]
-        self._air = ReorderingPropagation() if parameters.reorder else OrderedPropagation()
         self._stopped = False
-        # The packet in service, the queue's first: when it is through (_NEVER: none is in service),
+        # The packet in service, the queue's first: when it is through (NEVER: none is in service),
         # its bits still to go when it was last started, its delay to come.
-        self._finish = _NEVER
+        self._finish = NEVER
         self._head_bits = self._head_delay = 0
-        self._grant, self._granted = parameters.grant_ns, -_NEVER  # ns; from when on it serves
+        self._grant, self._granted = parameters.grant_ns, -NEVER  # ns; from when on it serves
         self._served: Served | None = None
         self._begun = 0  # when the packet in service was begun (ns), if somebody observes
 
@@ -84,21 +75,14 @@ class Leg(QueuedLeg[T]):
         """Call `served` for each packet that passes on to propagation."""
         self._served = served
 
-    def poll(self, now: int) -> list[T]:
-        """Return all that has arrived at the other end by `now`, in order of arrival."""
-        if self._finish <= now:
-            self._advance(now)
-        self._news = None
-        return self._air.take(now)
-
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
         if self._news is not None:
             return self._news
         first = self._air.first()
-        if self._finish == _NEVER:
+        if self._finish == NEVER:
             return first
-        if self._reorder:  # the packet behind the one in service may overtake it
+        if self._air.reorder:  # the packet behind the one in service may overtake it
             return self._finish if first is None else min(first, self._finish)
         if first is not None:
             return first
@@ -150,8 +134,7 @@ class Leg(QueuedLeg[T]):
         :meth:`start`'s. A delay is for what is not fully serialised. A loss model is for packets
         pushed from now on: the fate of the others has been told.
         """
-        if self._finish <= now:
-            self._advance(now)
+        self._advance(now)
         if capacity is not None:
             self._pause(now)
             self._capacity = capacity
@@ -169,26 +152,16 @@ class Leg(QueuedLeg[T]):
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not serialised: the queue, less what was sent of its first packet."""
-        if self._finish <= now:
-            self._advance(now)
+        self._advance(now)
         if not self._queue:
             return 0
-        waits = self._finish == _NEVER or now < self._granted
+        waits = self._finish == NEVER or now < self._granted
         bits = self._head_bits if waits else self._capacity.left(now - self._zero)
         return self._queue_bytes - self._queue[0][1] - (-bits // 8)
 
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes at `now`."""
-        if self._finish <= now:
-            self._advance(now)
-        return (
-            len(self._queue) < self._limit_packets and self._queue_bytes + size <= self._limit_bytes
-        )
-
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue, with all before, by `now`."""
-        if self._finish <= now:
-            self._advance(now)
+        self._advance(now)
         if not self._queue:
             return self._joined_packets
         if self._discipline is not None and self._discipline.reorders:
@@ -197,20 +170,18 @@ class Leg(QueuedLeg[T]):
 
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns), None if none is being served."""
-        if self._finish <= now:
-            self._advance(now)
-        return None if self._finish == _NEVER else self._finish
+        self._advance(now)
+        return None if self._finish == NEVER else self._finish
 
     def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s; 0 when the leg is down or its capacity has ended."""
-        if self._finish <= now:
-            self._advance(now)
+        self._advance(now)
         return self._capacity.rate_at(now - self._zero) if self._up and not self._stopped else 0
 
     def statistics(self) -> LegStatistics:
         """Return the counters and gauges as of the last call."""
         return LegStatistics(
-            **self._counted(self._air, self._dropped_loss),
+            **self._counted(self._dropped_loss),
             queue_packets=len(self._queue),
             queue_bytes=self._queue_bytes,
             air_packets=len(self._air),
@@ -248,8 +219,8 @@ class Leg(QueuedLeg[T]):
             else:
                 if self._served is not None:
                     self._served(packet, self._begun, finish, finish)
-                self._air.put((finish + self._head_delay, size, packet))
-            self._finish = _NEVER
+                self._air.put(finish + self._head_delay, size, packet)
+            self._finish = NEVER
             if queue and (self._discipline is None or self._choose(finish)):
                 self._begin(finish)
 
@@ -291,12 +262,11 @@ class Leg(QueuedLeg[T]):
 
     def _pause(self, now: int) -> None:
         """Interrupt the packet in service."""
-        if self._finish <= now:
-            self._advance(now)
-        if self._finish != _NEVER:
+        self._advance(now)
+        if self._finish != NEVER:
             bits = self._capacity.interrupt(now - self._zero)
             self._head_bits = self._head_bits if now < self._granted else bits
-            self._finish = _NEVER
+            self._finish = NEVER
         self._stopped = False
 
     def _resume(self, now: int) -> None:

@@ -10,7 +10,6 @@ goes through both points.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -18,7 +17,7 @@ from itertools import count
 from random import Random
 from typing import Generic, Literal, Protocol, TypeVar
 
-from minitopo_dc.link.capacity import Capacity, ConstantCapacity, RateCapacity
+from minitopo_dc.link.capacity import Capacity, RateCapacity
 from minitopo_dc.units import NS_PER_S, NS_PER_US
 
 
@@ -152,7 +151,7 @@ def _delay_ms(curve: DelayCurve, mbps: float) -> float:
 
 
 def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
-    if isinstance(capacity, ConstantCapacity | RateCapacity):
+    if isinstance(capacity, RateCapacity):
         yield from capacity.steps()
         return
     for second in count(0, NS_PER_S):
@@ -162,47 +161,20 @@ def _rates(capacity: Capacity) -> Iterator[tuple[int, int]]:
 T = TypeVar("T")
 
 
-class OrderedPropagation(Generic[T]):
-    """Keeps the order: no packet arrives before one put in earlier, whatever its delay."""
+class Propagation(Generic[T]):
+    """Packets in propagation.
 
-    __slots__ = ("_packets", "put", "taken_bytes", "taken_packets")
+    They keep their order: none arrives before one put in earlier, whatever its delay. With
+    `reorder` they overtake, as with netem: each arrives at its own time, equal times in order.
+    """
 
-    def __init__(self) -> None:
-        self._packets: deque[tuple[int, int, T]] = deque()
-        self.put = self._packets.append
-        """Takes when a packet arrives (or when the one before it does if that is later), its size,
-        and the packet."""
-        self.taken_packets = 0
-        self.taken_bytes = 0
+    __slots__ = ("_latest", "_number", "_packets", "reorder", "taken_bytes", "taken_packets")
 
-    def __len__(self) -> int:
-        """Return the number of packets in propagation."""
-        return len(self._packets)
-
-    def first(self) -> int | None:
-        """Return when the next packet arrives (ns), None if there is none."""
-        return self._packets[0][0] if self._packets else None
-
-    def take(self, now: int) -> list[T]:
-        """Remove and return all that have arrived by `now`, in order of arrival."""
-        packets = self._packets
-        arrived = []
-        while packets and packets[0][0] <= now:
-            _, size, packet = packets.popleft()
-            self.taken_bytes += size
-            arrived.append(packet)
-        self.taken_packets += len(arrived)
-        return arrived
-
-
-class ReorderingPropagation(Generic[T]):
-    """Lets packets overtake, like netem: each arrives at its own time, equal times in order."""
-
-    __slots__ = ("_number", "_packets", "taken_bytes", "taken_packets")
-
-    def __init__(self) -> None:
+    def __init__(self, *, reorder: bool) -> None:
+        self.reorder = reorder
         self._packets: list[tuple[int, int, int, T]] = []
         self._number = 0  # decides between equal times, so that packets are never compared
+        self._latest = 0  # arrival, ns
         self.taken_packets = 0
         self.taken_bytes = 0
 
@@ -210,9 +182,10 @@ class ReorderingPropagation(Generic[T]):
         """Return the number of packets in propagation."""
         return len(self._packets)
 
-    def put(self, sent: tuple[int, int, T]) -> None:
-        """Take a packet in, as its time of arrival (ns), its size (bytes) and the packet itself."""
-        arrival, size, packet = sent
+    def put(self, arrival: int, size: int, packet: T) -> None:
+        """Take in a packet of `size` bytes that would arrive at `arrival` (ns)."""
+        if not self.reorder:
+            arrival = self._latest = max(arrival, self._latest)
         self._number += 1
         heappush(self._packets, (arrival, self._number, size, packet))
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from random import Random
-from typing import Any
 
 from minitopo_dc.link import (
     AnyLeg,
@@ -28,6 +27,7 @@ from minitopo_dc.native.models import (
     native_limit,
     native_loss,
     native_rlc,
+    numbers_of,
     random_state,
 )
 
@@ -95,11 +95,11 @@ class NativeLeg(AnyLeg[int]):
 
     def poll(self, now: int) -> list[int]:
         """Return all that has arrived at the other end by `now`, in order of arrival."""
-        return list(self._numbers(partial(self._lib.leg_poll_number, self.pointer, now)))
+        return numbers_of(partial(self._lib.leg_poll_number, self.pointer, now))
 
     def dropped(self) -> list[int]:
         """Return packets promised by :meth:`push` that will not come, since the last call."""
-        return list(self._numbers(partial(self._lib.leg_dropped_number, self.pointer)))
+        return numbers_of(partial(self._lib.leg_dropped_number, self.pointer))
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
@@ -199,8 +199,3 @@ class NativeLeg(AnyLeg[int]):
     def _set_block_error(self, rlc: RlcParameters, now: int) -> None:
         wait = rlc.mean_harq_wait_ns()
         self._lib.leg_set_block_error(self.pointer, rlc.block_error, wait, now)
-
-    def _numbers(self, following: Callable[[Any], int]) -> Iterator[int]:
-        number = self._ffi.new("uintptr_t *")
-        while following(number):
-            yield number[0]

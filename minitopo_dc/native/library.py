@@ -82,7 +82,7 @@ def connect(module: Any) -> None:
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
     def python_fire(handle: Any) -> None:
         """Let a timer act, as its moment has come."""
-        thing(handle).fired()
+        thing(handle).fire()
 
     @ffi.def_extern(onerror=keep)  # type: ignore[untyped-decorator]
     def python_deliver(handle: Any, token: int, ecn: int) -> None:

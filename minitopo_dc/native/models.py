@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -54,6 +55,14 @@ def to_c_time(time: int | None) -> int:
     return NEVER if time is None else min(time, NEVER - 1)
 
 
+def numbers_of(following: Callable[[Any], int]) -> list[int]:
+    """Return the numbers that C gives one after the other, until it says that there is no more."""
+    number, numbers = library().ffi.new("uintptr_t *"), []
+    while following(number):
+        numbers.append(number[0])
+    return numbers
+
+
 def random_state(rng: Random) -> Any:
     """Return the state of a generator that has drawn no normal number yet."""
     return library().ffi.new("uint32_t[625]", rng.getstate()[1])
@@ -66,9 +75,7 @@ def native_capacity(capacity: Capacity) -> Any:
         NotNativeError: another class, or numbers that do not fit.
     """
     lib = library().lib
-    if type(capacity) is ConstantCapacity:
-        return lib.capacity_constant(_fitting(capacity.rate_bps))
-    if type(capacity) is RateCapacity:
+    if isinstance(capacity, RateCapacity) and type(capacity) in (ConstantCapacity, RateCapacity):
         edges, rates = capacity.table()
         after = _AFTER.index(capacity.end)
         return lib.capacity_rates(_numbers(edges), _numbers(rates), len(rates), after)

@@ -26,7 +26,6 @@ typedef struct {
     int64_t slot, harq_rtt, harq_retransmissions, status, max_retx_threshold, discard;
 } rlc_parameters;
 
-capacity *capacity_constant(int64_t rate_bps);
 /* `edges` has one time more than there are rates: the trace's end. */
 capacity *capacity_rates(const int64_t *edges, const int64_t *rates_bps, size_t count, int after);
 capacity *capacity_opportunities(const int64_t *moments, size_t count, int64_t duration, int64_t bits, int after);

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from minitopo_dc.native.library import library
-from minitopo_dc.native.models import NotNativeError, from_c_time, to_c_time
+from minitopo_dc.native.models import NotNativeError, from_c_time, numbers_of, to_c_time
 from minitopo_dc.pdcp import (
     Delivery,
     LegReception,
@@ -72,7 +72,7 @@ class NativeReceiver:
 
     def poll(self, now: int) -> list[int]:
         """Return the SDUs to hand to upper layers, in order."""
-        return list(self._ready(now))
+        return numbers_of(partial(self._lib.receive_poll_number, self.pointer, now))
 
     def next_timeout(self) -> int | None:
         """Return the end of t-Reordering (ns), None if it does not run."""
@@ -121,11 +121,6 @@ class NativeReceiver:
     def _count(self) -> Any:
         self._lib.receive_count(self.pointer, self._counters)
         return self._counters
-
-    def _ready(self, now: int) -> Iterator[int]:
-        number = self._ffi.new("uintptr_t *")
-        while self._lib.receive_poll_number(self.pointer, now, number):
-            yield number[0]
 
 
 class NativeReceptions:

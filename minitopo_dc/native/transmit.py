@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ from minitopo_dc.native.models import (
     NEVER,
     from_c_time,
     native_limit,
+    numbers_of,
     random_state,
     to_c_time,
 )
@@ -112,10 +114,7 @@ class NativeTransmitter:
 
     def dropped(self) -> list[int]:
         """Return the SDUs, since the last call, that are not sent."""
-        number, dropped = self._ffi.new("uintptr_t *"), []
-        while self._lib.transmit_dropped_number(self.pointer, number):
-            dropped.append(number[0])
-        return dropped
+        return numbers_of(partial(self._lib.transmit_dropped_number, self.pointer))
 
     def next_timeout(self) -> int | None:
         """Return when to poll again (ns), as of the last poll."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minitopo_dc.fields.base import SettingsError
-from minitopo_dc.link import ConstantCapacity, RateCapacity
+from minitopo_dc.link import RateCapacity
 from minitopo_dc.link.queue.discipline import DROP_TAIL
 from minitopo_dc.pdcp import sees_legs
 from minitopo_dc.scenario.leg import LegSettings
@@ -14,7 +14,7 @@ from minitopo_dc.scenario.pdcp import Pdcp
 JITTER = "jitter_ms without 'jitter: uniform' and 'reorder: true'"
 
 
-def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
+def kernel_rates(radio: LegSettings) -> RateCapacity:
     """Return the capacity of a leg that the kernel can emulate; read its trace, if any.
 
     Raises:
@@ -24,7 +24,7 @@ def kernel_rates(radio: LegSettings) -> ConstantCapacity | RateCapacity:
     if names:
         raise SettingsError(f"backend kernel has no {', '.join(names)}; use backend: user")
     capacity = radio.capacity()
-    if not isinstance(capacity, ConstantCapacity | RateCapacity):
+    if not isinstance(capacity, RateCapacity):
         raise SettingsError(
             f"trace {radio.trace}: backend kernel has rates only, no opportunities; "
             "use backend: user"

@@ -1,55 +1,32 @@
-"""The core of a run on the virtual clock: its interface, the one in Python, and their choice."""
+"""The cores of a run on the virtual clock, in Python and in C, and their choice."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any
 
 from minitopo_dc.link import WifiPath
 from minitopo_dc.native import library
 from minitopo_dc.native.models import DISCIPLINES, NotNativeError
 from minitopo_dc.native.receive import check_legs
 from minitopo_dc.router.native import PYTHON_ONLY
+from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import Element
 from minitopo_dc.virtual.host import Host
 from minitopo_dc.virtual.loop import AnyLoop, Loop
-from minitopo_dc.virtual.native import NativeCore
+from minitopo_dc.virtual.native import NativeElement, NativeHost, NativeLoop
 from minitopo_dc.virtual.packet import Flow
 from minitopo_dc.virtual.packet_log import FollowingElement
 
 
-class Core(Protocol):
-    """The interface of a core, which makes the parts of one run."""
-
-    @property
-    def loop(self) -> AnyLoop:
-        """Return the event loop, which keeps the virtual time."""
-
-    def element(
-        self,
-        settings: ElementSettings,
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-        paths: Mapping[int, WifiPath],
-    ) -> Element:
-        """Return the legs and bearers of one router host."""
-
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
-        """Return an end host that sends on `flows`."""
-
-    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
-        """Shorten the way between hosts, each with the flows that lead to it, where possible."""
-
-
-class PythonCore:
-    """The core in Python, which is the readable reference of the native one."""
+class Core:
+    """The core in Python, which makes the parts of one run: the readable reference of the other."""
 
     def __init__(self, *, follows: bool = False) -> None:
         """Make the event loop of a run; `follows`: elements note where packets are."""
-        self.loop = Loop()
+        self.loop: AnyLoop = Loop()
         self._element = FollowingElement if follows else Element
 
     def element(
@@ -69,8 +46,54 @@ class PythonCore:
         """Return an end host that sends on `flows`."""
         return Host(self.loop, flows, cpu_ns=cpu_ns)
 
-    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
-        """Do nothing: this core has no shorter way between hosts."""
+    def join(self, ends: Sequence[tuple[Host, Iterable[Flow]]]) -> None:
+        """Shorten the way between hosts, each with the flows that lead to it, where possible."""
+
+
+class NativeCore(Core):
+    """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
+
+    loop: NativeLoop
+
+    def __init__(self, *, observed: bool) -> None:
+        """Make a native core; `observed`: each packet has to be seen at the end hosts."""
+        self.loop = NativeLoop()
+        self._flows: dict[Flow, Any] = {}
+        self._observed = observed
+
+    def element(
+        self,
+        settings: ElementSettings,
+        *,
+        leg_of: Mapping[str, int],
+        processing_ns: int,
+        paths: Mapping[int, WifiPath],
+    ) -> Element:
+        """Return the legs and bearers of one router host."""
+        assert not paths
+        return NativeElement(
+            settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
+        )
+
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+        """Return an end host that sends on `flows`."""
+        if cpu_ns or self._observed:
+            return super().host(flows, cpu_ns=cpu_ns)
+        return NativeHost(self.loop, flows)
+
+    def join(self, ends: Sequence[tuple[Host, Iterable[Flow]]]) -> None:
+        """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
+
+        It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
+        """
+        joined = [
+            (host, host.endpoint, gets)
+            for host, gets in ends
+            if isinstance(host, NativeHost) and isinstance(host.endpoint, EndpointInC)
+        ]
+        if len(joined) == len(ends):
+            for host, endpoint, gets in joined:
+                host.join(endpoint, gets, self._flows)
 
 
 def chosen_core(scenario: Scenario) -> Core:
@@ -78,15 +101,15 @@ def chosen_core(scenario: Scenario) -> Core:
 
     `core: native` where it cannot be had is refused before a run (`core_obstacle`).
     """
-    if _python_reason(scenario) is None:
-        virtual = scenario.virtual
+    virtual = scenario.virtual
+    if core_name(scenario) == "native":
         return NativeCore(observed=virtual.packet_trace or bool(virtual.capture))
-    return PythonCore(follows=scenario.virtual.packet_delays)
+    return Core(follows=virtual.packet_delays)
 
 
 def core_name(scenario: Scenario) -> str:
     """Return in words which core computes a run, and why it is not the native one."""
-    why = _python_reason(scenario)
+    why = "the scenario says so" if scenario.virtual.core == "python" else _obstacle(scenario)
     return "native" if why is None else f"python: {why}"
 
 
@@ -100,21 +123,11 @@ def core_obstacle(scenario: Scenario) -> str | None:
     return None if why is None else f"core native: {why}; allowed: auto, python"
 
 
-def native_core_obstacle(scenario: Scenario) -> str | None:
-    """Return what the native core lacks for a scenario, or why it is not here; else None."""
-    return library.missing() or next(_missing_features(scenario), None)
-
-
-def _python_reason(scenario: Scenario) -> str | None:
-    if scenario.virtual.core == "python":
-        return "the scenario says so"
-    return _obstacle(scenario)
-
-
 def _obstacle(scenario: Scenario) -> str | None:
+    """Return what the native core lacks for a scenario, or why it is not here; else None."""
     if scenario.virtual.packet_delays:
         return "virtual has packet_delays"
-    return native_core_obstacle(scenario)
+    return library.missing() or next(_missing_features(scenario), None)
 
 
 def _missing_features(scenario: Scenario) -> Iterator[str]:

@@ -7,7 +7,6 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from minitopo_dc.link import WifiPath
 from minitopo_dc.native.library import library
 from minitopo_dc.native.models import from_c_time, to_c_time
 from minitopo_dc.router.drivers import Timed, Way
@@ -234,10 +233,6 @@ class NativeTimer:
         if at is None or moment < at:
             self.set(moment)
 
-    def fired(self) -> None:
-        """Fire, as the timer's moment has come."""
-        self.fire()
-
     def fail(self, error: BaseException) -> None:
         """Keep an error of `fire`, which the loop raises."""
         self._loop.fail(error)
@@ -318,47 +313,3 @@ class NativeHost(Host):
     def _tell_due(self) -> None:
         due = to_c_time(self._in_c.due)
         self._native.lib.host_due(self._pointer, due, self._in_c.ended)
-
-
-class NativeCore:
-    """The core in C for all frequent work; hosts with Python endpoints exchange packets with it."""
-
-    def __init__(self, *, observed: bool) -> None:
-        """Make a native core; `observed`: each packet has to be seen at the end hosts."""
-        self.loop = NativeLoop()
-        self._flows: dict[Flow, Any] = {}
-        self._observed = observed
-
-    def element(
-        self,
-        settings: ElementSettings,
-        *,
-        leg_of: Mapping[str, int],
-        processing_ns: int,
-        paths: Mapping[int, WifiPath],
-    ) -> Element:
-        """Return the legs and bearers of one router host."""
-        assert not paths
-        return NativeElement(
-            settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
-        )
-
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
-        """Return an end host that sends on `flows`."""
-        if cpu_ns or self._observed:
-            return Host(self.loop, flows, cpu_ns=cpu_ns)
-        return NativeHost(self.loop, flows)
-
-    def join(self, ends: Iterable[tuple[Host, Iterable[Flow]]]) -> None:
-        """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
-
-        It can where no host takes CPU time or is observed, and all endpoints are picoquic's.
-        """
-        known = [(host, host.endpoint, gets) for host, gets in ends]
-        for host, endpoint, _ in known:
-            if not (isinstance(host, NativeHost) and isinstance(endpoint, EndpointInC)):
-                return
-        for host, endpoint, gets in known:
-            assert isinstance(host, NativeHost)
-            assert isinstance(endpoint, EndpointInC)
-            host.join(endpoint, gets, self._flows)

@@ -101,17 +101,14 @@ def _of_flow(connection: AnyConnection, scenario: Scenario) -> Measurement:
         return connection.measure()
     except TransferFailed as failure:
         words = str(failure)
-        if not (connection.has_ended or _is_cut_off(connection)):
-            patience_s = scenario.timeout_s + (connection.workload.lasts_s or 0)
+        workload = connection.workload
+        is_cut_off = isinstance(workload, Download) and workload.lasts_s is not None
+        if not (connection.has_ended or is_cut_off):
+            patience_s = scenario.timeout_s + (workload.lasts_s or 0)
             words = f"did not finish within {patience_s:g} s: {words}"
         if scenario.flows:
             words = f"{connection.directory.name}: {words}"
         raise TransferFailed(words) from None
-
-
-def _is_cut_off(connection: AnyConnection) -> bool:
-    """Return whether the flow is a download for a given time, which the run's end may cut off."""
-    return isinstance(connection.workload, Download) and connection.workload.lasts_s is not None
 
 
 @contextmanager
@@ -214,7 +211,10 @@ def run_program(scenario: Scenario, program: UserProgram, directory: Path) -> Pr
     except (PolicyError, SchedulerError, GuestError) as error:
         return replace(blank, reason=str(error))
     finally:
-        _keep_files(directory)
+        # Only what `exec` keeps stays, under its names.
+        for name in ("client.out", "client.log", "certificate.pem", "key.pem"):
+            (directory / name).unlink(missing_ok=True)
+        (directory / "server.log").rename(directory / "server.err")
     if flow.error is not None:
         return replace(blank, reason=str(flow.error))
     if flow.seconds is None:
@@ -239,10 +239,3 @@ def _result(
         legs=leg_counts({"downlink": gnb, "uplink": ue}, seconds),
         pdcp=pdcp_counts({"downlink": ue, "uplink": gnb}),
     )
-
-
-def _keep_files(directory: Path) -> None:
-    """Leave the files that `exec` keeps, under its names."""
-    for name in ("client.out", "client.log", "certificate.pem", "key.pem"):
-        (directory / name).unlink(missing_ok=True)
-    (directory / "server.log").rename(directory / "server.err")

@@ -1,8 +1,13 @@
-"""A leg's direction, one behaviour at a time. 12 Mbit/s: 1500 bytes take 1 ms."""
+"""A leg's direction: what happens to it, written down, and what comes out, worked out by hand.
+
+12 Mbit/s: 1500 bytes take 1 ms. Times of scripts are in ms.
+"""
 
 from __future__ import annotations
 
+import copy
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -11,7 +16,6 @@ from minitopo_dc.link import (
     Capacity,
     ConstantCapacity,
     ConstantDelay,
-    DelayModel,
     GilbertElliott,
     Leg,
     LegParameters,
@@ -30,74 +34,116 @@ NO_DELAY = ConstantDelay(0)
 
 
 def make_leg(
-    capacity: Capacity | int = MBPS_12,
-    *,
-    delay: DelayModel = NO_DELAY,
-    loss: LossModel | None = None,
-    queue_packets: int | None = None,
-    queue_bytes: int | None = None,
-    reorder: bool = False,
-    grant_ns: int = 0,
-    seed: int = 1,
+    capacity: Capacity | int = MBPS_12, *, seed: int = 1, start: bool = True, **fields: Any
 ) -> Leg[int]:
-    parameters = LegParameters(queue_packets, queue_bytes, delay, loss, reorder, grant_ns)
+    parameters = LegParameters(**{"queue_packets": None, "delay": NO_DELAY} | fields)
     served = make_capacity(capacity) if isinstance(capacity, int) else capacity
     leg: Leg[int] = Leg(parameters, served, Random(seed))
-    leg.start(0)
+    if start:
+        leg.start(0)
     return leg
 
 
-def drain(leg: Leg[int]) -> list[tuple[int, int]]:
+def drain(leg: Leg[int], until: int = 10**15) -> list[tuple[int, int]]:
     """(time, packet) of all that comes out, polling only when the leg asks for it."""
     out = []
-    while (now := leg.next_timeout()) is not None:
+    while (now := leg.next_timeout()) is not None and now <= until:
         out += [(now, packet) for packet in leg.poll(now)]
     return out
 
 
-def test_a_packet_leaves_after_its_serialisation_and_its_delay() -> None:
-    leg = make_leg(delay=ConstantDelay(10 * MS))
-    assert leg.push(1, 1500, 5)
-    assert leg.next_timeout() == 11 * MS + 5
-    assert leg.poll(11 * MS + 4) == []
-    assert leg.poll(11 * MS + 5) == [1]
-    assert leg.next_timeout() is None
+def play(leg: Leg[int], steps: str, retuned: dict[str, Any]) -> list[tuple[float, int]]:
+    """(time in ms, packet) of all that comes out; packets are numbered as they are pushed."""
+    out, number = [], 0
+    for step in steps.split(", "):
+        at, action, *size = step.split()
+        now = round(float(at) * MS)
+        out += drain(leg, now - 1)
+        if action == "push":
+            leg.push(number, int(size[0]) if size else 1500, now)
+            number += 1
+        elif action == "start":
+            leg.start(now)
+        elif action == "retune":
+            leg.retune(now, **copy.deepcopy(retuned))
+        else:
+            leg.set_up(action == "up", now)
+    return [(time / MS, packet) for time, packet in out + drain(leg)]
 
 
-def test_a_packet_that_finds_the_queue_empty_waits_for_a_grant() -> None:
-    leg = make_leg(grant_ns=8 * MS)
-    leg.push(1, 1500, 0)
-    leg.push(2, 1500, 4 * MS)
-    assert leg.backlog_bytes(now=5 * MS) == 3000
-    assert leg.poll(9 * MS) == [1]
-    leg.push(3, 1500, 10 * MS - 1)  # behind one in service: its status report asks for it
-    leg.push(4, 1500, 20 * MS)
-    assert drain(leg) == [(10 * MS, 2), (11 * MS, 3), (29 * MS, 4)]
+class Script:
+    """Delays in ms that are written down beforehand."""
+
+    mean_ns = 0
+
+    def __init__(self, *delays_ms: int) -> None:
+        self.delays = [delay * MS for delay in delays_ms]
+
+    def sample(self, rng: Random) -> int:  # noqa: ARG002
+        return self.delays.pop(0)
 
 
-def test_a_leg_that_is_taken_down_before_a_grant_serves_from_it_on() -> None:
-    leg = make_leg(grant_ns=8 * MS)
-    leg.push(1, 1500, 0)
-    leg.set_up(False, 2 * MS)
-    leg.set_up(True, 4 * MS)
-    assert drain(leg) == [(9 * MS, 1)]
+def falling(at_ms: float) -> dict[str, Any]:
+    """A leg that does not start by itself, of 12 and then of 3 Mbit/s."""
+    trace = RateTrace("t", (0, round(at_ms * MS)), (MBPS_12, MBPS_12 // 4), SECOND)
+    return {"capacity": make_capacity(trace), "start": False}
 
 
-def test_an_outage_before_a_grant_leaves_it_the_opportunity_of_its_moment() -> None:
-    trace = OpportunityTrace("three", (1, 2, 3))
-    leg = make_leg(make_capacity(trace), grant_ns=2 * MS)
-    leg.push(1, 1500, 0)
-    leg.set_up(False, MS)
-    leg.set_up(True, MS + MS // 2)
-    assert drain(leg) == [(2 * MS, 1)]
+def opportunities(*times_ms: int) -> Capacity:
+    return make_capacity(OpportunityTrace("t", times_ms))
 
 
-def test_a_queue_limit_in_bytes_drops_what_would_exceed_it() -> None:
-    leg = make_leg(queue_bytes=2000)
-    assert leg.push(0, 1500, 0)
-    assert not leg.push(1, 501, 0)
-    assert leg.push(2, 500, 0)
-    assert leg.statistics().queue_bytes == 2000
+EVERY_SECOND_LOST = GilbertElliott(1.0, 1.0)
+"""From the second on."""
+LOSSY = {"loss": EVERY_SECOND_LOST}
+CURED = {"loss": Bernoulli(1.0), "retuned": {"loss": Bernoulli(0.0)}}
+GRANT = {"grant_ns": 8 * MS}
+ONE_TWO_THREE = {"capacity": opportunities(1, 2, 3)}
+TWICE = {"retuned": {"capacity": ConstantCapacity(2 * MBPS_12)}}
+SLOW = {"capacity": 100_000, "retuned": {"capacity": ConstantCapacity(100_000)}}
+FARTHER = {"delay": ConstantDelay(10 * MS), "retuned": {"delay": ConstantDelay(20 * MS)}}
+CASES: list[tuple[dict[str, Any], str, str]] = [
+    # A leg, what happens to it at which time (ms), and when packets 0, 1, ... come out.
+    ({"delay": ConstantDelay(10 * MS)}, "0.5 push", "11.5:0"),
+    # What finds the queue empty waits for a grant, what is behind it does not; a leg that is down
+    # before a grant serves from it on, and keeps the opportunity of its moment.
+    (GRANT, "0 push, 4 push, 9.99 push, 20 push", "9:0 10:1 11:2 29:3"),
+    (GRANT, "0 push, 2 down, 4 up", "9:0"),
+    (ONE_TWO_THREE | {"grant_ns": 2 * MS}, "0 push, 1 down, 1.5 up", "2:0"),
+    # With reordering equal times keep the order, and what overtakes the one in service is in time.
+    ({"capacity": opportunities(1), "reorder": True}, "0 push 150, 0 push 150", "1:0 1:1"),
+    ({"delay": Script(50, 0), "reorder": True}, "0 push, 0 push", "2:1 51:0"),
+    ({"delay": Script(50, 0)}, "0 push, 0 push", "51:0 51:1"),
+    # A packet lost on the air takes its time of serialisation and holds nobody up.
+    (LOSSY | {"delay": Script(0, 50, 0, 0)}, "0 push, 0 push, 0 push, 0 push", "1:0 3:2"),
+    # Down keeps the queue, which fills up to its limit, and up goes on where it was. What is in
+    # propagation arrives. A used opportunity, half of it packet 1's, does not come back.
+    ({}, "0 push, 0 push, 0.25 down, 10 up", "10.75:0 11.75:1"),
+    ({"queue_packets": 2}, "0 down, 1 push, 1 push, 1 push, 7 up", "8:0 9:1"),
+    ({"delay": ConstantDelay(10 * MS)}, "0 push, 1 down", "11:0"),
+    (ONE_TWO_THREE, "0 push 1000, 0 push 1000, 0 push 1000, 1.1 down, 1.1 up", "1:0 2:1 2:2"),
+    # Until the start the first rate holds. It may be in the middle of a packet: then half is
+    # through, a quarter at 12, a quarter at 3 Mbit/s.
+    (falling(2), "50 push, 60 start, 60 push, 60 push, 60 push", "51:0 61:1 62:2 66:3"),
+    (falling(0.25), "0 push, 0.5 start", "1.75:0"),
+    # A new capacity serves the rest of the packet and all behind it; at every step, where a packet
+    # takes longer than a step, it is as good as a trace; while down it waits for up.
+    (TWICE, "0 push, 0 push, 0.5 retune", "0.75:0 1.25:1"),
+    (TWICE, "0 push, 0 down, 1 retune, 2 up", "2.5:0"),
+    (SLOW, "0 push, 0 push, 100 retune, 200 retune, 300 retune", "120:0 240:1"),
+    # A new delay is for what is not serialised, a new loss model for what is pushed from then on.
+    (FARTHER, "0 push, 0 push, 1 retune", "11:0 22:1"),
+    (CURED, "0 push, 0 retune, 0 push", "2:1"),
+]
+
+
+@pytest.mark.parametrize(("fields", "steps", "expected"), CASES)
+def test_what_comes_out_is_what_was_worked_out(
+    fields: dict[str, Any], steps: str, expected: str
+) -> None:
+    made = {name: value for name, value in fields.items() if name != "retuned"}
+    out = play(make_leg(**copy.deepcopy(made)), steps, fields.get("retuned", {}))
+    assert " ".join(f"{at:g}:{number}" for at, number in out) == expected
 
 
 @pytest.mark.parametrize("rlc", [None, RlcParameters()])
@@ -129,54 +175,12 @@ def test_with_reordering_every_packet_has_its_own_delay() -> None:
     assert 18 * MS < max(delays) <= 20 * MS
 
 
-def test_with_reordering_equal_times_keep_the_order() -> None:
-    leg = make_leg(make_capacity(OpportunityTrace("t", (1,))), reorder=True)
-    for number in range(10):
-        leg.push(number, 150, 0)
-    assert leg.poll(MS) == list(range(10))
-
-
-def test_a_packet_lost_on_the_air_takes_its_time_of_serialisation() -> None:
-    leg = make_leg(loss=GilbertElliott(1.0, 1.0))  # every other packet, from the second on
-    told = [leg.push(number, 1500, 0) for number in range(4)]
-    assert told == [True, False, True, False]
-    assert leg.statistics().queue_packets == 4
-    assert leg.statistics().dropped_loss == 0
-    assert drain(leg) == [(MS, 0), (3 * MS, 2)]
+def test_a_packet_lost_on_the_air_is_counted_when_it_has_left_the_queue() -> None:
+    leg = make_leg(loss=EVERY_SECOND_LOST)
+    assert [leg.push(number, 1500, 0) for number in range(4)] == [True, False, True, False]
+    assert (leg.statistics().queue_packets, leg.statistics().dropped_loss) == (4, 0)
+    drain(leg)
     assert leg.statistics().dropped_loss == 2
-
-
-class Script:
-    """Delays that are written down beforehand."""
-
-    mean_ns = 0
-
-    def __init__(self, *delays: int) -> None:
-        self.delays = list(delays)
-
-    def sample(self, rng: Random) -> int:  # noqa: ARG002
-        return self.delays.pop(0)
-
-
-def test_a_lost_packet_with_a_long_delay_holds_nobody_up() -> None:
-    leg = make_leg(loss=GilbertElliott(1.0, 1.0), delay=Script(0, 50 * MS, 0))
-    for number in range(3):
-        leg.push(number, 1500, 0)
-    assert drain(leg) == [(MS, 0), (3 * MS, 2)]
-
-
-def test_a_packet_that_overtakes_the_one_in_service_is_in_time() -> None:
-    leg = make_leg(delay=Script(50 * MS, 0), reorder=True)
-    for number in range(2):
-        leg.push(number, 1500, 0)
-    assert drain(leg) == [(2 * MS, 1), (51 * MS, 0)]
-
-
-def test_in_order_a_slow_packet_holds_up_the_fast_one_behind_it() -> None:
-    leg = make_leg(delay=Script(50 * MS, 0))
-    for number in range(2):
-        leg.push(number, 1500, 0)
-    assert drain(leg) == [(51 * MS, 0), (51 * MS, 1)]
 
 
 def test_legs_with_the_same_parameters_lose_independently() -> None:
@@ -230,32 +234,6 @@ def test_the_kth_packet_has_its_delay_whatever_the_timing_and_the_losses() -> No
     assert all(slow[packet] == delay for packet, delay in lossy.items())
 
 
-def test_down_keeps_the_queue_and_up_goes_on_where_it_was() -> None:
-    leg = make_leg()
-    leg.push(0, 1500, 0)
-    leg.push(1, 1500, 0)
-    leg.set_up(False, MS // 4)
-    assert leg.next_timeout() is None
-    assert leg.poll(5 * MS) == []
-    leg.set_up(True, 10 * MS)
-    assert drain(leg) == [(10 * MS + MS * 3 // 4, 0), (11 * MS + MS * 3 // 4, 1)]
-
-
-def test_while_down_the_queue_fills_up_to_its_limit() -> None:
-    leg = make_leg(queue_packets=2)
-    leg.set_up(False, 0)
-    assert [leg.push(number, 1500, 5) for number in range(3)] == [True, True, False]
-    leg.set_up(True, 7 * MS)
-    assert drain(leg) == [(8 * MS, 0), (9 * MS, 1)]
-
-
-def test_what_is_in_propagation_arrives_while_down() -> None:
-    leg = make_leg(delay=ConstantDelay(10 * MS))
-    leg.push(0, 1500, 0)
-    leg.set_up(False, MS)
-    assert drain(leg) == [(11 * MS, 0)]
-
-
 @pytest.mark.parametrize(
     ("flushed", "arrivals"),
     [(1, [(MS, 0), (MS * 3 // 2, 2)]), (0, [(MS * 3 // 2, 1), (2 * MS, 2)])],
@@ -281,95 +259,23 @@ def test_down_and_up_at_once_loses_no_time() -> None:
     assert expected <= time <= expected + 131  # at most the bit that was interrupted, 130.6 ns
 
 
-def test_a_used_opportunity_does_not_come_back_with_the_leg() -> None:
-    leg = make_leg(make_capacity(OpportunityTrace("t", (1, 2, 3))))
-    for number in range(3):
-        leg.push(number, 1000, 0)
-    assert leg.poll(MS) == [0]
-    leg.set_up(False, MS)  # 500 of packet 1's bytes have passed
-    leg.set_up(True, MS)
-    assert drain(leg) == [(2 * MS, 1), (2 * MS, 2)]
+def ending(rate: int = MBPS_12) -> Capacity:
+    return make_capacity(RateTrace("t", (0,), (rate,), MS), "stop")
 
 
-def test_until_the_start_the_first_rate_holds() -> None:
-    trace = RateTrace("t", (0, 2 * MS), (MBPS_12, MBPS_12 // 4), SECOND)
-    leg: Leg[int] = Leg(LegParameters(delay=NO_DELAY), make_capacity(trace), Random(1))
-    leg.push(0, 1500, 5 * SECOND)
-    assert drain(leg) == [(5 * SECOND + MS, 0)]
-    leg.start(6 * SECOND)
-    for number in range(3):
-        leg.push(number, 1500, 6 * SECOND)
-    assert drain(leg) == [(6 * SECOND + time * MS, k) for k, time in enumerate((1, 2, 6))]
-
-
-def test_the_start_in_the_middle_of_a_packet_serves_the_rest_at_the_trace() -> None:
-    trace = RateTrace("t", (0, MS // 4), (MBPS_12, MBPS_12 // 4), SECOND)
-    leg: Leg[int] = Leg(LegParameters(delay=NO_DELAY), make_capacity(trace), Random(1))
-    leg.push(0, 1500, 0)
-    leg.start(MS // 2)  # half is through; a quarter at 12, a quarter at 3 Mbit/s
-    assert drain(leg) == [(MS // 2 + MS // 4 + MS, 0)]
-
-
-def test_a_new_capacity_serves_the_rest_of_the_packet_and_all_behind_it() -> None:
-    leg = make_leg()
-    leg.push(0, 1500, 0)
-    leg.push(1, 1500, 0)
-    leg.retune(MS // 2, capacity=ConstantCapacity(2 * MBPS_12))
-    assert drain(leg) == [(MS * 3 // 4, 0), (MS * 5 // 4, 1)]
-
-
-def test_retuning_at_every_step_is_as_good_as_a_trace() -> None:
-    """A controller at 100 ms and 100 kbit/s, where a packet takes longer than a step."""
-    leg = make_leg(100_000)
-    for number in range(5):
-        leg.push(number, 1500, 0)
-    for step in range(1, 6):
-        leg.retune(step * 100 * MS, capacity=ConstantCapacity(100_000))
-    assert drain(leg) == [(number * 120 * MS, number - 1) for number in range(1, 6)]
-
-
-def test_a_new_delay_is_for_what_is_not_serialised() -> None:
-    leg = make_leg(delay=ConstantDelay(10 * MS))
-    leg.push(0, 1500, 0)
-    leg.push(1, 1500, 0)
-    leg.retune(MS, delay=ConstantDelay(20 * MS))
-    assert drain(leg) == [(11 * MS, 0), (22 * MS, 1)]
-
-
-def test_a_new_loss_model_is_for_what_is_pushed_from_then_on() -> None:
-    leg = make_leg(loss=Bernoulli(1.0))
-    assert not leg.push(0, 1500, 0)
-    leg.retune(0, loss=Bernoulli(0.0))
-    assert leg.push(1, 1500, 0)
-    assert drain(leg) == [(2 * MS, 1)]
-
-
-def test_retuning_while_down_waits_for_up() -> None:
-    leg = make_leg()
-    leg.push(0, 1500, 0)
-    leg.set_up(False, 0)
-    leg.retune(MS, capacity=ConstantCapacity(2 * MBPS_12))
-    assert leg.next_timeout() is None
-    leg.set_up(True, 2 * MS)
-    assert drain(leg) == [(2 * MS + MS // 2, 0)]
-
-
-def ending(duration_ns: int) -> Capacity:
-    return make_capacity(RateTrace("t", (0,), (MBPS_12,), duration_ns), "stop")
-
-
-def test_an_ended_capacity_refuses_and_forgets_what_comes() -> None:
-    leg = make_leg(ending(MS))
-    assert not leg.push(0, 1500, MS)
-    assert not leg.push(1, 1500, 2 * MS)
-    assert leg.next_timeout() is None
-    assert leg.statistics().dropped_stop == 2
-    assert leg.statistics().queue_packets == 0
-    assert leg.statistics().queue_bytes == 0
+def test_an_ended_capacity_refuses_and_forgets_what_comes_also_what_would_still_fit() -> None:
+    late, short = make_leg(ending()), make_leg(ending(8_000_000))  # 1,000 bytes
+    assert not late.push(0, 1500, MS)
+    assert not late.push(1, 1500, 2 * MS)
+    assert [short.push(1, 1500, 0), short.push(2, 100, 0)] == [False, False]
+    for leg in (late, short):
+        seen = leg.statistics()
+        assert (seen.dropped_stop, seen.queue_packets, seen.queue_bytes) == (2, 0, 0)
+        assert leg.next_timeout() is None
 
 
 def test_what_waits_when_the_capacity_ends_stays_in_the_queue() -> None:
-    leg = make_leg(ending(MS))
+    leg = make_leg(ending())
     assert leg.push(0, 1500, 0)
     assert leg.push(1, 1500, 0)
     assert leg.poll(MS) == [0]
@@ -379,18 +285,10 @@ def test_what_waits_when_the_capacity_ends_stays_in_the_queue() -> None:
 
 
 def test_a_new_capacity_revives_an_ended_leg() -> None:
-    leg = make_leg(ending(MS))
+    leg = make_leg(ending())
     leg.push(0, 1500, 0)
     leg.push(1, 1500, 0)
     leg.poll(5 * MS)
     leg.retune(10 * MS, capacity=ConstantCapacity(MBPS_12))
     assert leg.push(2, 1500, 10 * MS)
     assert drain(leg) == [(11 * MS, 1), (12 * MS, 2)]
-
-
-def test_an_ended_capacity_refuses_also_what_would_still_have_fitted() -> None:
-    trace = RateTrace("short", (0,), (8_000_000,), MS)  # 1,000 bytes
-    leg = Leg[int](LegParameters(delay=ConstantDelay(0)), make_capacity(trace, "stop"), Random(1))
-    leg.start(0)
-    assert [leg.push(1, 1500, 0), leg.push(2, 100, 0)] == [False, False]
-    assert leg.backlog_bytes(now=2 * MS) == 0

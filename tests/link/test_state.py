@@ -7,10 +7,8 @@ from random import Random
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from minitopo_dc.link import (
-    Bernoulli,
     Capacity,
     ConstantDelay,
     DelayModel,
@@ -21,30 +19,12 @@ from minitopo_dc.link import (
     make_capacity,
 )
 from minitopo_dc.trace import OpportunityTrace, RateTrace
+from tests.link.test_leg_properties import loads, makers, parameters
 
 MS = 10**6
 SECOND = 10**9
 RATE = 12_000_000
 AT_ONCE = ConstantDelay(0)
-
-makers: st.SearchStrategy[Callable[[], Capacity]] = st.sampled_from(
-    [
-        lambda: make_capacity(RATE),
-        lambda: make_capacity(RateTrace("t", (0, MS, 2 * MS), (RATE, 0, 3 * RATE), 3 * MS)),
-        lambda: make_capacity(RateTrace("t", (0,), (RATE,), 20 * MS), "stop"),
-        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 4))),
-        lambda: make_capacity(OpportunityTrace("t", (0, 1, 1, 14)), "stop"),
-    ]
-)
-parameters = st.builds(
-    LegParameters,
-    queue_packets=st.none() | st.integers(1, 6),
-    queue_bytes=st.none() | st.integers(1500, 6000),
-    delay=st.sampled_from([ConstantDelay(0), UniformDelay(0, 4 * MS)]),
-    loss=st.sampled_from([None, Bernoulli(0.3)]),
-    reorder=st.booleans(),
-)
-loads = st.lists(st.tuples(st.just(0) | st.integers(0, 3 * MS), st.integers(1, 1500)), max_size=30)
 
 
 def make_leg(
@@ -64,22 +44,15 @@ def make_leg(
     ("delay", "mean"), [(ConstantDelay(7), 7), (NormalDelay(9, 100), 9), (UniformDelay(4, 9), 6)]
 )
 def test_the_mean_delay_is_the_configured_one(delay: DelayModel, mean: int) -> None:
-    assert make_leg(delay=delay).mean_delay_ns == mean
-
-
-def test_the_mean_delay_follows_a_change() -> None:
-    leg = make_leg()
-    leg.retune(0, delay=ConstantDelay(5 * MS))
-    assert leg.mean_delay_ns == 5 * MS
+    leg = make_leg(delay=ConstantDelay(1))
+    leg.retune(0, delay=delay)
+    assert make_leg(delay=delay).mean_delay_ns == leg.mean_delay_ns == mean
 
 
 def test_an_idle_leg_has_no_backlog_and_takes_a_packet_s_own_time() -> None:
     leg = make_leg()
-    assert (leg.backlog_bytes(now=0), leg.drain_ns(now=0), leg.drain_ns(now=0, more=1500)) == (
-        0,
-        0,
-        MS,
-    )
+    assert leg.backlog_bytes(now=0) == leg.drain_ns(now=0) == 0
+    assert leg.drain_ns(now=0, more=1500) == MS
     assert make_leg(7_000_000).drain_ns(now=0, more=1) == 1143  # 1142.86: not too early
 
 
@@ -87,16 +60,8 @@ def test_the_backlog_is_the_queue_less_what_is_through_of_its_first_packet() -> 
     leg = make_leg()
     for number in range(3):
         leg.push(number, 1500, 0)
-    assert [leg.backlog_bytes(now=now * MS // 4) for now in (0, 1, 4, 5, 12)] == [
-        *(4500, 4125, 3000, 2625, 0)
-    ]
-
-
-def test_a_part_of_a_byte_counts_as_one() -> None:
-    leg = make_leg()
-    leg.push(0, 1500, 0)
-    assert leg.backlog_bytes(now=1) == 1500
-    assert leg.backlog_bytes(now=MS - 1) == 1
+    moments = (0, 1, MS // 4, MS, 5 * MS // 4, 3 * MS - 1, 3 * MS)  # a part of a byte counts as one
+    assert [leg.backlog_bytes(now=now) for now in moments] == [4500, 4500, 4125, 3000, 2625, 1, 0]
 
 
 def test_a_leg_that_is_down_keeps_its_backlog_and_knows_no_time() -> None:
@@ -105,6 +70,7 @@ def test_a_leg_that_is_down_keeps_its_backlog_and_knows_no_time() -> None:
         leg.push(number, 1500, 0)
     leg.set_up(False, MS // 2)
     assert (leg.backlog_bytes(now=9 * MS), leg.drain_ns(now=9 * MS)) == (2250, None)
+    assert leg.service_end(now=9 * MS) is None
     leg.set_up(True, 9 * MS)
     assert leg.drain_ns(now=9 * MS) == 3 * MS // 2
 
@@ -176,15 +142,6 @@ def test_packets_are_numbered_as_they_join_and_leave_the_queue() -> None:
     assert leg.service_end(now=MS) == 2 * MS
     assert leg.served_packets(now=2 * MS) == 2
     assert leg.service_end(now=2 * MS) is None
-
-
-def test_nothing_is_served_by_a_leg_that_is_down() -> None:
-    leg = make_leg()
-    leg.push(1, 1500, 0)
-    leg.set_up(False, 0)
-    assert leg.service_end(now=0) is None
-    leg.set_up(True, 5 * MS)
-    assert leg.service_end(now=5 * MS) == 6 * MS
 
 
 def test_flushed_packets_are_told_once_and_what_is_in_propagation_arrives() -> None:

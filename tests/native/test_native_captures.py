@@ -122,12 +122,8 @@ def test_what_is_too_long_for_its_frame_is_captured_as_it_is(
             for each in elements:
                 each.put(PDUS, pdu, INDICES[0])
         captured(elements, tmp_path)
-    assert [
-        len(packet) - size for size, (_, packet) in zip(sizes, packets(tmp_path), strict=True)
-    ] == [
-        *(51, 51, 51),
-        *(3, 3),
-    ]
+    more = [len(packet) - size for size, (_, packet) in zip(sizes, packets(tmp_path), strict=True)]
+    assert more == [51, 51, 51, 3, 3]
 
 
 def test_a_leg_s_file_is_written_a_good_part_at_a_time(machine: Clock, tmp_path: Path) -> None:
@@ -144,19 +140,3 @@ def test_a_leg_s_file_is_written_a_good_part_at_a_time(machine: Clock, tmp_path:
         captured(elements, tmp_path)
     assert sorted(set(sizes)) == [HEADER, HEADER + 65 * 1016]
     assert len(packets(tmp_path)) == 100
-
-
-def test_what_a_leg_lets_go_at_once_is_captured_whole(machine: Clock, tmp_path: Path) -> None:
-    with both([RADIO, RADIO], {}, machine, "downlink", tmp_path) as elements:
-        for each in elements:
-            for _ in range(500):
-                each.put(LEG_1, datagram(1500), 0)
-            each.serve(LATER)
-        captured(elements, tmp_path)
-    assert len(packets(tmp_path)) == 500
-
-
-def test_captures_may_be_closed_twice(machine: Clock, tmp_path: Path) -> None:
-    with both([RADIO, RADIO], {}, machine, "downlink", tmp_path) as elements:
-        for _ in range(2):
-            assert [len(each) for each in captured(elements, tmp_path)] == [HEADER, HEADER]

@@ -10,20 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import LegParameters, make_capacity
 from minitopo_dc.native.leg import NativeLeg
 from minitopo_dc.native.transmit import NativeTransmitter
 from minitopo_dc.pdcp import (
     LegView,
     PolicyError,
-    SduBuffer,
     SplitPolicy,
     TransmittingEntity,
     sn_format,
 )
 from tests.native.extension import EXAMPLES, needs_native
-from tests.native.legs import MS, capacities
-from tests.native.test_native_transmit import Bearer, controls, some_report
+from tests.native.legs import MS
+from tests.native.test_native_transmit import Bearer, controls, on_both_cores, some_report
 
 pytestmark = needs_native
 
@@ -68,41 +67,12 @@ def of_view(view: LegView, now: int, size: int) -> tuple[Any, ...]:
 @st.composite
 def bearers(draw: st.DrawFn) -> tuple[Arbitrary, Bearer, Arbitrary, Bearer]:
     """An arbitrary policy on each core, and the entity that asks it."""
-    legs, late = draw(st.integers(1, 3)), draw(st.booleans())
+    legs, lasts = draw(st.integers(1, 3)), draw(st.integers(0, 80))
     kind, seed = draw(st.sampled_from([Arbitrary, Blind])), draw(st.integers(0, 999))
-    lasts = draw(st.integers(0, 80))
-    limit, discard = draw(st.integers(1, 12)), draw(st.sampled_from([None, 10 * MS]))
     control = draw(st.one_of(st.just([]), st.lists(controls, min_size=legs, max_size=legs)))
-    queue = draw(st.one_of(st.none(), st.integers(1, 10)))
-    makes = [draw(capacities()) for _ in range(legs)]
-    delays = [ConstantDelay(draw(st.integers(0, 30 * MS))) for _ in range(legs)]
-
-    def made(leg_class: Any) -> list[Any]:
-        return [
-            leg_class(LegParameters(queue_packets=queue, delay=delay), capacity(), Random(1))
-            for capacity, delay in zip(makes, delays, strict=True)
-        ]
-
-    python_legs, native_legs = made(Leg), made(NativeLeg)
     ours, theirs = kind(legs, seed, lasts), kind(legs, seed, lasts)
-    python: TransmittingEntity[int] = TransmittingEntity(
-        *(sn_format(12), ours),
-        legs=legs,
-        states=python_legs,
-        reports=True,
-        waiting=SduBuffer(limit, discard) if late else None,
-        flow_control=control,
-    )
-    native = NativeTransmitter(
-        *(theirs, native_legs),
-        sn_bits=12,
-        reports=True,
-        waits=late,
-        buffer_packets=limit,
-        discard_timer=discard,
-        flow_control=control,
-    )
-    return ours, Bearer(python, python_legs, 2), theirs, Bearer(native, native_legs, 2)
+    python, native = on_both_cores(draw, [ours, theirs], 12, legs=legs, flow_control=control)
+    return ours, python, theirs, native
 
 
 @settings(max_examples=2 * EXAMPLES, deadline=None)

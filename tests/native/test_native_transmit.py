@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -20,6 +21,7 @@ from minitopo_dc.pdcp import (
     LegReception,
     Report,
     SduBuffer,
+    SplitPolicy,
     TransmittingEntity,
     encode_report,
     make_policy,
@@ -33,6 +35,7 @@ pytestmark = needs_native
 TWINS = ("batch", "duplicate", "least-delay", "proportional")
 POLICIES = (*TWINS, "threshold", "bandit")
 """The last two are in Python, and C asks them, as it asks `credit`."""
+CLASSES: tuple[Any, Any] = (Leg, NativeLeg)
 controls = st.builds(
     FlowControl,
     interval=st.integers(MS, 20 * MS),
@@ -71,58 +74,65 @@ class Bearer:
         return self.entity.next_timeout(), counted, [shown(leg, now) for leg in self.legs]
 
 
-@st.composite
-def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
-    """The same on both cores."""
-    legs, bits = draw(st.integers(1, 3)), draw(st.sampled_from([12, 16, 18]))
-    name, late = draw(st.sampled_from(POLICIES)), draw(st.booleans())
-    early, parameters = draw(st.booleans()), dict[str, Any]()
-    mark_above = draw(st.sampled_from((None, 1, MS, 20 * MS)))
-    has_nodes = draw(st.booleans())
-    control = [draw(controls) for _ in range(legs)] if has_nodes else []
-    if has_nodes and draw(st.booleans()):
-        name = "credit"
-    if name == "batch":
-        shares = draw(st.lists(st.integers(0, 9), min_size=legs, max_size=legs).filter(any))
-        parameters = {"batch": draw(st.integers(1, 30)), "ratio": shares}
+def on_both_cores(
+    draw: st.DrawFn, policies: Sequence[SplitPolicy], bits: int, **fields: Any
+) -> tuple[Bearer, Bearer]:
+    """An entity of each core over the same legs, some behind a backhaul, asking a policy each."""
+    legs: int = fields.pop("legs")
+    late = draw(st.booleans())
     limit = draw(st.one_of(st.none(), st.integers(1, 12)))
     discard = draw(st.sampled_from([None, 10 * MS, 50 * MS]))
     queue = draw(st.one_of(st.none(), st.integers(1, 10)))
     makes = [draw(capacities()) for _ in range(legs)]
     delays = [ConstantDelay(draw(st.integers(0, 30 * MS))) for _ in range(legs)]
-
-    def made(leg_class: Any) -> list[Any]:
-        return [
+    python_legs: list[Any]
+    python_legs, native_legs = (
+        [
             leg_class(LegParameters(queue_packets=queue, delay=delay), capacity(), Random(1))
             for capacity, delay in zip(makes, delays, strict=True)
         ]
-
-    python_legs, native_legs = made(Leg), made(NativeLeg)
+        for leg_class in CLASSES
+    )
     python: TransmittingEntity[int] = TransmittingEntity(
-        sn_format(bits),
-        make_policy(name, legs=legs, **parameters),
+        *(sn_format(bits), policies[0]),
         legs=legs,
         states=python_legs,
         reports=True,
         waiting=SduBuffer(limit, discard) if late else None,
-        early=early,
-        flow_control=control,
-        mark_above=mark_above,
+        **fields,
     )
     native = NativeTransmitter(
-        make_policy(name, legs=legs, **parameters),
-        native_legs,
+        *(policies[1], native_legs),
         sn_bits=bits,
         reports=True,
         waits=late,
-        early=early,
         buffer_packets=limit,
         discard_timer=discard,
-        flow_control=control,
-        mark_above=mark_above,
+        **fields,
     )
     header = sn_format(bits).size
     return Bearer(python, python_legs, header), Bearer(native, native_legs, header)
+
+
+@st.composite
+def bearers(draw: st.DrawFn) -> tuple[Bearer, Bearer]:
+    """The same on both cores."""
+    legs, name, parameters = draw(st.integers(1, 3)), draw(st.sampled_from(POLICIES)), {}
+    has_nodes = draw(st.booleans())
+    if has_nodes and draw(st.booleans()):
+        name = "credit"
+    if name == "batch":
+        shares = draw(st.lists(st.integers(0, 9), min_size=legs, max_size=legs).filter(any))
+        parameters = {"batch": draw(st.integers(1, 30)), "ratio": shares}
+    return on_both_cores(
+        draw,
+        [make_policy(name, legs=legs, **parameters) for _ in CLASSES],
+        draw(st.sampled_from([12, 16, 18])),
+        legs=legs,
+        early=draw(st.booleans()),
+        flow_control=[draw(controls) for _ in range(legs)] if has_nodes else [],
+        mark_above=draw(st.sampled_from((None, 1, MS, 20 * MS))),
+    )
 
 
 @settings(max_examples=2 * EXAMPLES, deadline=None)
@@ -181,8 +191,7 @@ def some_report(data: st.DataObject, tx_next: int, number: int, legs: int) -> by
 def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
     """Over legs of unequal rates, with reports, so that shares are learnt."""
     made: list[Bearer] = []
-    classes: tuple[Any, ...] = (Leg, NativeLeg)
-    for leg_class in classes:
+    for leg_class in CLASSES:
         legs: list[Any] = [
             leg_class(LegParameters(), make_capacity(rate), Random(rate))
             for rate in (3_000_000, 20_000_000)

@@ -10,9 +10,8 @@ import pytest
 
 from minitopo_dc.runs.routers import gnb_settings, leg_seed, ue_settings
 from minitopo_dc.scenario.addresses import client_address, server_address
-from minitopo_dc.virtual.core import PythonCore
+from minitopo_dc.virtual.core import Core, NativeCore
 from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.native import NativeCore
 from minitopo_dc.virtual.packet import Flow, Packet
 from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario
@@ -26,7 +25,7 @@ class Downlink:
     """Both elements of a scenario; what comes out is noted with its time."""
 
     def __init__(self, directory: Path, core: str = "python", **fields: Any) -> None:
-        made = NativeCore(observed=True) if core == "native" else PythonCore()
+        made = NativeCore(observed=True) if core == "native" else Core()
         self.loop = made.loop
         self.arrived: list[tuple[int, int]] = []
         wanted = scenario(**fields)

@@ -138,56 +138,39 @@ def test_reading_makes_room() -> None:
     assert buffer.drops == 0
 
 
-def memory_while_40_are_read(*, quarters_only: bool) -> list[int]:
-    """The datagrams that a full buffer still counts after each of 40 was read."""
-    buffer = ReceiveBuffer(212_992)
-    buffer.frees_quarters_only = quarters_only
+@pytest.mark.parametrize(("quarters_only", "last"), [(False, [0]), (True, [16])])
+def test_memory_is_freed_by_quarters_and_but_for_linux_4_15_when_all_was_read(
+    quarters_only: bool, last: list[int]
+) -> None:
+    # As SK_MEMINFO_RMEM_ALLOC of Linux 6.18 says after each of 40 reads of 1,280 bytes.
+    buffer, counted = ReceiveBuffer(212_992), []
+    buffer.frees_quarters_only = quarters_only  # as Linux 4.15
     for _ in range(40):
         buffer.put(1200)
-    counted = []
     for _ in range(40):
         buffer.take(1200)
         counted.append(buffer._used // 2304)
-    return counted
+    assert counted == [40] * 23 + [16] * 16 + last
 
 
-def test_memory_is_freed_by_quarters_and_when_the_reader_has_read_all() -> None:
-    # As SK_MEMINFO_RMEM_ALLOC of Linux 6.18 says after each of 40 reads of 1,280 bytes.
-    assert memory_while_40_are_read(quarters_only=False) == [40] * 23 + [16] * 16 + [0]
-
-
-def test_linux_4_15_frees_memory_by_quarters_only() -> None:
-    assert memory_while_40_are_read(quarters_only=True) == [40] * 23 + [16] * 17
-
-
-def test_without_cpu_time_a_burst_is_one_step() -> None:
-    loop, host, endpoint = counting_host(cpu_us=0)
-    burst(loop, host, 10)
+@pytest.mark.parametrize(
+    ("cpu_us", "number", "first", "drops"),
+    [
+        (0, 10, [(0, 10)], 0),
+        (0, 200, [(0, 64), (0, 64), (0, 64), (0, 8)], 0),
+        (100, 3, [(0, 1), (100 * US, 1), (200 * US, 1)], 0),
+        (100, 200, [(0, 1), (100 * US, 1)], 108),
+    ],
+)
+def test_a_host_reads_all_at_once_or_one_after_the_other_as_cpu_time_says(
+    cpu_us: int, number: int, first: list[tuple[int, int]], drops: int
+) -> None:
+    loop, host, endpoint = counting_host(cpu_us=cpu_us)
+    burst(loop, host, number)
     loop.run(FAR)
-    assert endpoint.steps[0] == (0, 10)
-
-
-def test_with_cpu_time_datagrams_are_read_one_after_the_other() -> None:
-    loop, host, endpoint = counting_host(cpu_us=100)
-    burst(loop, host, 3)
-    loop.run(FAR)
-    assert endpoint.steps[:3] == [(0, 1), (100 * US, 1), (200 * US, 1)]
-
-
-def test_a_burst_overflows_the_buffer_of_a_busy_host() -> None:
-    loop, host, endpoint = counting_host(cpu_us=100)
-    burst(loop, host, 200)
-    loop.run(FAR)
-    assert host.socket_drops == 108
-    assert sum(number for _, number in endpoint.steps) == 92
-
-
-def test_a_host_without_cpu_time_drops_nothing() -> None:
-    loop, host, endpoint = counting_host(cpu_us=0)
-    burst(loop, host, 200)
-    loop.run(FAR)
-    assert host.socket_drops == 0
-    assert [number for _, number in endpoint.steps if number] == [64, 64, 64, 8]
+    assert [step for step in endpoint.steps if step[1]][: len(first)] == first
+    assert host.socket_drops == drops
+    assert sum(read for _, read in endpoint.steps) == number - drops
 
 
 def test_what_was_dropped_has_reached_the_host_nevertheless() -> None:
@@ -197,18 +180,14 @@ def test_what_was_dropped_has_reached_the_host_nevertheless() -> None:
     assert host.received_bytes == 5 * 1228
 
 
-def test_an_endpoint_is_called_again_at_the_time_it_named() -> None:
-    loop, host, endpoint = counting_host(cpu_us=0)
+@pytest.mark.parametrize(("again_ns", "at"), [(1_000_000, 1_000_000), (0, 1 * US)])
+def test_an_endpoint_is_called_again_at_the_time_it_named_or_a_microsecond_later(
+    again_ns: int, at: int
+) -> None:
+    loop, host, endpoint = counting_host(cpu_us=0, again_ns=again_ns)
     burst(loop, host, 1)
     loop.run(FAR)
-    assert endpoint.steps == [(0, 1), (1_000_000, 0)]
-
-
-def test_a_time_that_is_not_later_is_a_microsecond_later() -> None:
-    loop, host, endpoint = counting_host(cpu_us=0, again_ns=0)
-    burst(loop, host, 1)
-    loop.run(FAR)
-    assert endpoint.steps == [(0, 1), (1 * US, 0)]
+    assert endpoint.steps == [(0, 1), (at, 0)]
 
 
 SECOND = ("10.2.2.2", 50_000)

@@ -78,13 +78,6 @@ def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
         attempt(tmp_path, legs=[leg()] * 9)
 
 
-@pytest.mark.parametrize("mode", ["sc", "dc", "dc-duplicate"])
-def test_on_one_path_it_takes_the_legs_of_its_mode(mode: str, tmp_path: Path) -> None:
-    result = run(tmp_path, transport="quic-picoquic", mode=mode, leg=2 if mode == "sc" else 1)
-    assert result.leg_bytes is not None
-    assert [count > 0 for count in result.leg_bytes] == [mode != "sc", True]
-
-
 def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path) -> None:
     result = run(tmp_path, ip_version=6)
     assert min(path["bytes_sent"] for path in result.details["paths"]) > 100_000
@@ -118,17 +111,6 @@ def test_the_rows_of_paths_say_when_one_closed(tmp_path: Path) -> None:
     assert last["leg"] == "1"
     assert 1.0 < float(last["time_s"]) <= 1.2
     assert [path["closed_s"] is None for path in result.details["paths"]] == [False, True]
-
-
-def test_a_handover_again_and_again_loses_no_byte(tmp_path: Path) -> None:
-    changes: list[dict[str, Any]] = []
-    for number in range(10):
-        old, new = (1, 2) if number % 2 == 0 else (2, 1)
-        changes += [{"at_s": number + 1, "open": new}, {"at_s": number + 1, "abandon": old}]
-    result = run(tmp_path, workload={"duration_s": 12}, paths={"initial": [1], "schedule": changes})
-    assert result.goodput_mbps is not None
-    assert 13 < result.goodput_mbps < 20
-    assert len(result.details["paths"]) == 11
 
 
 def test_a_backup_waits_for_the_other_path_to_fail(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.scenario.element import Match
 from minitopo_dc.virtual.loop import START_NS
-from minitopo_dc.virtual.packet import Flow, Packet
+from minitopo_dc.virtual.packet import Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
@@ -77,24 +77,6 @@ def test_the_same_scenarios_give_the_same_files_to_the_byte(tmp_path: Path) -> N
     assert [name for name in first if first[name] != second.get(name)] == []
 
 
-@pytest.mark.parametrize("mode", ["sc", "dc"])
-def test_a_transfer_over_legs_with_rlc_is_whole_and_counts_its_blocks(
-    mode: str, tmp_path: Path
-) -> None:
-    lossy = leg(rlc={"block_error_percent": 30}, outages=[[0.2, 0.3]])
-    run(tmp_path, mode=mode, legs=[lossy, leg()])
-    last = [row for row in rows(tmp_path / "run" / "gnb-legs.csv") if row["leg"] == "1"][-1]
-    assert int(last["harq_retransmissions"]) > 0
-    assert int(last["dropped_radio"]) == 0
-    assert int(last["delivered_packets"]) > 0
-
-
-def test_another_seed_is_another_run(tmp_path: Path) -> None:
-    one = run(tmp_path / "1", seed=1, legs=[leg(loss_percent=1), leg()])
-    two = run(tmp_path / "2", seed=2, legs=[leg(loss_percent=1), leg()])
-    assert one.completion_s != two.completion_s
-
-
 def test_every_byte_arrives_as_sent(tmp_path: Path) -> None:
     result = run(tmp_path, legs=[leg(loss_percent=1), leg(loss_percent=1)])
     assert result.details["bytes_received"] == 1_000_000
@@ -108,17 +90,6 @@ def test_goodput_stays_below_the_legs_capacity_and_near_it(tmp_path: Path) -> No
     assert both.goodput_mbps is not None
     assert 0.8 * 20 < one.goodput_mbps < 20
     assert 0.6 * 40 < both.goodput_mbps < 40
-
-
-def test_dc_uses_both_legs_alike(tmp_path: Path) -> None:
-    first, second = leg_bytes(tmp_path)
-    assert first == pytest.approx(second, rel=0.3)
-
-
-def test_a_split_uplink_uses_both_uplinks(tmp_path: Path) -> None:
-    run(tmp_path, split_uplink=True, pdcp={"batch": 2})
-    legs = json.loads((tmp_path / "run/ue-summary.json").read_text())["legs"]
-    assert all(each["delivered_packets"] > 10 for each in legs.values())
 
 
 def test_the_uplink_takes_leg_1_with_its_own_delay(tmp_path: Path) -> None:
@@ -207,29 +178,10 @@ def test_a_duration_gives_what_arrived_in_it(tmp_path: Path) -> None:
     assert result.goodput_mbps == pytest.approx(result.size_bytes * 8 / 0.5 / 1e6)
 
 
-def test_a_small_receive_buffer_loses_bursts_of_a_busy_client(tmp_path: Path) -> None:
-    lossy = [leg(loss_percent=0.1), leg(loss_percent=0.1)]
-    busy = {"cpu_us_per_packet": 150}
-    small = run(tmp_path / "1", legs=lossy, virtual=busy, options={"receive_buffer_bytes": 100_000})
-    large = run(tmp_path / "2", legs=lossy, virtual=busy)
-    assert small.details["socket_drops"] > 0
-    assert large.details["socket_drops"] == 0
-
-
 def test_cpu_time_limits_goodput(tmp_path: Path) -> None:
     result = run(tmp_path, virtual={"cpu_us_per_packet": 1000})
     assert result.goodput_mbps is not None
     assert result.goodput_mbps < 1200 * 8 / 1000  # a packet a ms
-
-
-def test_the_packet_trace_conserves_packets(tmp_path: Path) -> None:
-    run(tmp_path, virtual={"packet_trace": True}, legs=[leg(loss_percent=1), leg()])
-    trace = rows(tmp_path / "run/packets.csv")
-    down = [row for row in trace if row["direction"] == "downlink"]
-    sent, received = (sum(row["event"] == event for row in down) for event in ("sent", "received"))
-    gnb = json.loads((tmp_path / "run/gnb-summary.json").read_text())["legs"]
-    lost = sum(each["dropped_loss"] + each["dropped_queue"] for each in gnb.values())
-    assert 0 <= sent - received - lost <= 2  # what was on its way at the end
 
 
 @pytest.mark.parametrize("version", [4, 6])
@@ -334,11 +286,6 @@ def downlink(version: IpVersion) -> Flow:
     return Flow((server_address(1, version), 4433), (client_address(1, version), 50_000))
 
 
-@pytest.mark.parametrize(("version", "size"), [(4, 1228), (6, 1248)])
-def test_a_packet_is_as_long_as_its_version_makes_it(version: IpVersion, size: int) -> None:
-    assert Packet(downlink(version), bytes(1200)).size == size
-
-
 @pytest.mark.parametrize(
     ("match", "versions"),
     [
@@ -364,13 +311,6 @@ def test_a_download_takes_the_legs_of_its_mode(mode: str, tmp_path: Path) -> Non
     assert result.leg_bytes is not None
     used = {"sc": (True, False), "dc": (True, True), "dc-duplicate": (True, True)}[mode]
     assert tuple(each > 0 for each in result.leg_bytes) == used
-
-
-def test_flows_have_a_bearer_each(tmp_path: Path) -> None:
-    flows = [{"mode": "dc"}, {"mode": "sc", "leg": 2}]
-    result = run_virtual(scenario(mode="flows", flows=flows, ip_version=6), tmp_path)
-    assert (result.status, result.reason) == ("ok", "")
-    assert [flow["bytes_received"] for flow in result.details["flows"]] == [10**6, 10**6]
 
 
 def run_files(directory: Path, name: str, *values: str, **experiment: str) -> Path:

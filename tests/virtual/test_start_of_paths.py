@@ -89,45 +89,43 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
     assert never.details["path_use"] == {"1": "used", "2": "over first"}
 
 
+MULTIPATH = {"mode": "multipath", "clock": "real"}
+
+
 @pytest.mark.parametrize(
-    ("transport", "paths", "words"),
+    ("fields", "paths", "words"),
     [
-        ("mptcp", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
+        ({"transport": "mptcp"} | MULTIPATH, {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
         (
-            "mpquic",
+            {"transport": "mpquic"} | MULTIPATH,
             {"others_after_kb": 9},
             "from the beginning to the end; with a schedule allowed",
         ),
         (
-            "mptcp",
+            {"transport": "mptcp"} | MULTIPATH,
             {"attempt_delay_ms": 9, "schedule": [{"at_s": 1, "abandon": 1}]},
             "attempt_delay_ms: transport mptcp has no schedule beside it",
         ),
-    ],
-)
-def test_a_transport_refuses_a_start_that_it_lacks(
-    transport: str, paths: dict[str, Any], words: str
-) -> None:
-    values = {"transport": transport, "mode": "multipath", "legs": [NEAR, NEAR], "paths": paths}
-    with pytest.raises(SettingsError, match=words):
-        check_scenario(Scenario.check(values, "test"))
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"paths": {"initial": [2, 1]}}, "mode sc has one path"),
+        ({}, {"initial": [2, 1]}, "mode sc has one path"),
         (
-            {"transport": "quic", "paths": {"attempt_delay_ms": 250}},
+            {"transport": "quic"},
+            {"attempt_delay_ms": 250},
             "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic",
         ),
-        ({"mode": "dc", "paths": {"attempt_delay_ms": 250}}, "mode dc has no paths"),
+        ({"mode": "dc"}, {"attempt_delay_ms": 250}, "mode dc has no paths"),
+        (
+            {"transport": "mpquic-picoquic", "mode": "multipath"},
+            {"attempt_delay_ms": -1},
+            r"paths\.attempt_delay_ms",
+        ),
     ],
 )
-def test_one_leg_has_attempts_and_no_paths(fields: dict[str, Any], words: str) -> None:
+def test_a_start_that_a_transport_or_mode_lacks_is_refused(
+    fields: dict[str, Any], paths: dict[str, Any], words: str
+) -> None:
     values = {"transport": "tcp", "mode": "sc", "legs": [NEAR, NEAR], "clock": "virtual"}
     with pytest.raises(SettingsError, match=words):
-        check_scenario(Scenario.check(values | fields, "test"))
+        check_scenario(Scenario.check(values | fields | {"paths": paths}, "test"))
 
 
 @needs_guest
@@ -143,9 +141,3 @@ def test_kernels_connect_over_the_leg_that_answers(
     assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
     assert result.leg_bytes is not None
     assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)
-
-
-def test_a_delay_below_nothing_is_refused() -> None:
-    values = {"transport": "mpquic-picoquic", "mode": "multipath", "legs": [NEAR, NEAR]}
-    with pytest.raises(SettingsError, match=r"paths\.attempt_delay_ms"):
-        Scenario.check({**values, "paths": {"attempt_delay_ms": -1}}, "test")

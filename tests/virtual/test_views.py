@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from minitopo_dc.pdcp import T_REORDERING_MS, LegReport, LegView, split_policy
+from minitopo_dc.pdcp import LegReport, LegView, split_policy
 from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import leg, scenario
 from tests.virtual.test_drivers import MS, STILL, Downlink
 
@@ -103,14 +101,6 @@ def test_reports_reach_the_policy_a_leg_later(tmp_path: Path) -> None:
         assert 5 * MS < (report.at - START_NS) % (20 * MS) < 15 * MS
 
 
-def test_reports_tell_a_lossy_leg_by_what_it_lost(tmp_path: Path) -> None:
-    lossy = leg(loss_percent=2)
-    fields: dict[str, Any] = {"pdcp": {"split": "test-virtual-watcher", "report_ms": 5}}
-    sent, received = run(tmp_path / "run", legs=[lossy, leg()], **fields)
-    last = Seen.reports[-1]
-    assert 0 < last.lost_pdus <= sent["pdus_1"] - received["pdus_1"]
-
-
 def test_reports_take_their_part_of_the_uplink(tmp_path: Path) -> None:
     run(tmp_path / "without", workload={"size_mb": 0.1})
     _, received = run(tmp_path / "with", workload={"size_mb": 0.1}, pdcp={"report_ms": 1})
@@ -119,11 +109,6 @@ def test_reports_take_their_part_of_the_uplink(tmp_path: Path) -> None:
     more = legs[1]["pushed_packets"] - legs[0]["pushed_packets"]
     assert more == received["reports_sent"]
     assert legs[1]["pushed_bytes"] - legs[0]["pushed_bytes"] == 114 * more
-
-
-def columns(path: Path) -> list[str]:
-    with path.open(encoding="utf-8") as file:
-        return next(csv.reader(file))
 
 
 def test_an_uplink_in_an_outage_delays_reports_and_a_full_one_loses_them(tmp_path: Path) -> None:
@@ -177,51 +162,3 @@ def test_an_uplink_s_reports_tell_what_came_up(tmp_path: Path) -> None:
     received = summary(tmp_path, "gnb")["receive"]["2"]
     assert received["reports_sent"] >= sent["reports_received"] > 20
     assert received["pdus_1"] + received["pdus_2"] == sent["pdus_1"] + sent["pdus_2"] > 0
-
-
-def test_with_data_recovery_reports_are_5_bytes_longer_and_as_much_as_is_out_of_order(
-    tmp_path: Path,
-) -> None:
-    sizes = []
-    for name, recovery in (("without", False), ("with", True)):
-        pdcp = {"report_ms": 10, "data_recovery": recovery}
-        reported_run(tmp_path / name, workload={"size_mb": 0.05}, split_uplink=True, pdcp=pdcp)
-        sent = summary(tmp_path / name, "gnb")["transmit"]["1"]
-        assert sent["reports_received"] > 10
-        assert sent["reports_malformed"] == 0
-        ue = summary(tmp_path / name, "ue")
-        pdus = ue["transmit"]["2"]["bytes_1"] + 3 * ue["transmit"]["2"]["pdus_1"]
-        reports = ue["legs"]["1"]["pushed_bytes"] - pdus
-        sizes.append(reports / ue["receive"]["1"]["reports_sent"])
-    assert sizes[0] == 114
-    assert 119 <= sizes[1] < 130
-
-
-def test_losses_told_by_the_legs_order_are_not_waited_for(tmp_path: Path) -> None:
-    longest = []
-    for name, pdcp in (("by-timer", {}), ("by-order", {"legs_keep_order": True})):
-        reported_run(tmp_path / name, legs=[leg(loss_percent=0.3)] * 2, pdcp={"batch": 2} | pdcp)
-        received = summary(tmp_path / name, "ue")["receive"]["1"]
-        assert received["missing"] > 0
-        assert received["old"] == 0
-        longest.append(received["waiting_total_ns"])
-    assert received["missing_by_order"] > received["missing"] / 2
-    assert longest[1] < longest[0] / 2
-
-
-@needs_picoquic
-def test_adaptive_t_reordering_comes_down_and_gives_up_no_more(tmp_path: Path) -> None:
-    for name, value in (("fixed", 200), ("adaptive", "adaptive")):
-        reported_run(
-            tmp_path / name,
-            transport="quic-picoquic",
-            workload={"size_mb": 12},
-            legs=[leg(), leg(delay_ms=20)],
-            pdcp={"t_reordering_ms": value},
-        )
-    fixed, adaptive = (
-        summary(tmp_path / name, "ue")["receive"]["1"] for name in ("fixed", "adaptive")
-    )
-    assert (adaptive["missing"], adaptive["old"]) == (fixed["missing"], fixed["old"]) == (0, 0)
-    assert adaptive["t_reordering_ns"] < 200_000_000
-    assert adaptive["t_reordering_ns"] // 1_000_000 in T_REORDERING_MS

@@ -35,7 +35,14 @@ from dataclasses import replace
 from random import Random
 from typing import Any, TypeVar
 
-from minitopo_dc.link.any_leg import AnyLeg, LegParameters, QueuedLeg, Served
+from minitopo_dc.link.any_leg import (
+    NEVER,
+    NOT_STARTED,
+    AnyLeg,
+    LegParameters,
+    QueuedLeg,
+    Served,
+)
 from minitopo_dc.link.capacity import Capacity
 from minitopo_dc.link.leg import Leg
 from minitopo_dc.link.propagation import DelayModel, LossModel
@@ -45,17 +52,12 @@ from minitopo_dc.link.rlc.sdus import Reassembly, RetransmissionBuffer, Sdu, Sdu
 
 T = TypeVar("T")
 
-_NEVER = 1 << 100
-"""In ns: beyond any run."""
-_NOT_STARTED = 1 << 62
-"""In ns: a time zero that every clock reading is before."""
-
 
 class RlcLeg(QueuedLeg[T]):
     """One direction of a leg, carrying packets of any type `T`. See the module's rules."""
 
     __slots__ = (
-        *("_harq", "_queue", "_reassembly", "_reorder", "_retransmissions", "_rlc", "_slots"),
+        *("_harq", "_queue", "_reassembly", "_retransmissions", "_rlc", "_slots"),
         *("_begin", "_free", "_grant", "_granted", "_stopped", "_wake"),
         *("_dropped_discard", "_dropped_radio", "_resent"),
     )
@@ -67,43 +69,34 @@ class RlcLeg(QueuedLeg[T]):
         super().__init__(parameters, rng)
         self._rlc = rlc
         self._reassembly: Reassembly[T] = Reassembly(
-            parameters.delay,
-            Random(rng.getrandbits(64)),
-            in_order=rlc.in_order,
-            reorder=parameters.reorder,
+            self._air, parameters.delay, Random(rng.getrandbits(64)), in_order=rlc.in_order
         )
         self._harq: Harq[T] = Harq(rlc, Random(rng.getrandbits(64)))
-        self._slots = Slots(capacity, rlc.slot_ns, _NOT_STARTED)
-        self._reorder, self._grant = parameters.reorder, parameters.grant_ns
-        self._queue: SduQueue[T] = SduQueue(parameters, rlc.discard_ns)
+        self._slots = Slots(capacity, rlc.slot_ns, NOT_STARTED)
+        self._grant = parameters.grant_ns
+        self._queue: SduQueue[T] = SduQueue(rlc.discard_ns)
         self._retransmissions: RetransmissionBuffer[T] = RetransmissionBuffer()
         self._stopped = False
-        self._free = -_NEVER  # from when on slots can be used
-        self._granted = -_NEVER  # from when on the queue is sent
-        self._begin = self._wake = _NEVER  # of the next slot with work; when something happens
+        self._free = -NEVER  # from when on slots can be used
+        self._granted = -NEVER  # from when on the queue is sent
+        self._begin = self._wake = NEVER  # of the next slot with work; when something happens
         self._dropped_discard = self._dropped_radio = self._resent = 0
 
     def observe(self, served: Served) -> None:
         """Call `served` for each packet that passes on to propagation."""
         self._reassembly.served = served
 
-    def poll(self, now: int) -> list[T]:
-        """Return all that has arrived at the other end by `now`, in order of arrival."""
-        self._advance(now)
-        self._news = None
-        return self._reassembly.air.take(now)
-
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), or None if nothing is under way."""
         if self._news is not None:
             return self._news
-        first = self._reassembly.air.first()
-        if self._wake == _NEVER:
+        first = self._air.first()
+        if self._wake == NEVER:
             return first
         if first is None:
             return self._wake
         # In order, nothing comes before what is in propagation.
-        return min(first, self._wake) if self._reorder else first
+        return min(first, self._wake) if self._air.reorder else first
 
     def start(self, now: int) -> None:
         """Start a slot and the capacity's time 0 at `now`; a slot in progress carries nothing."""
@@ -179,11 +172,6 @@ class RlcLeg(QueuedLeg[T]):
         self._advance(now)
         return -(-(self._queue.unsent_bits + self._retransmissions.bits) // 8)
 
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes at `now`."""
-        self._advance(now)
-        return self._queue.has_room(size)
-
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue, with all before, by `now`."""
         self._advance(now)
@@ -194,7 +182,7 @@ class RlcLeg(QueuedLeg[T]):
         """Return the end (ns) of the next slot that may carry data of the queue, or None."""
         self._advance(now)
         first = self._queue.first()
-        if first is None or self._begin == _NEVER:
+        if first is None or self._begin == NEVER:
             return None
         earliest = self._slots.following(self._sendable(first))
         return max(self._begin, earliest) + self._slots.length
@@ -212,10 +200,10 @@ class RlcLeg(QueuedLeg[T]):
         reassembly = self._reassembly
         under_way = self._joined_packets - reassembly.settled - len(self._queue)
         return RlcStatistics(
-            **self._counted(reassembly.air, reassembly.dropped_loss),
+            **self._counted(reassembly.dropped_loss),
             queue_packets=len(self._queue),
             queue_bytes=self._queue.bytes,
-            air_packets=under_way + len(reassembly.air),
+            air_packets=under_way + len(self._air),
             dropped_discard=self._dropped_discard,
             dropped_radio=self._dropped_radio,
             blocks=self._harq.blocks,
@@ -258,13 +246,13 @@ class RlcLeg(QueuedLeg[T]):
 
     def _plan(self) -> None:
         """Find the next slot with work, and when something happens next."""
-        self._begin = _NEVER
+        self._begin = NEVER
         self._stopped = False
         ready = self._ready()
         if self._up and ready is not None:
             begin = self._slots.carrying(self._slots.following(max(ready, self._free)))
             self._stopped = begin is None
-            self._begin = _NEVER if begin is None else begin
+            self._begin = NEVER if begin is None else begin
         self._wake = min(self._begin + self._slots.length, self._expiry())
 
     def _ready(self) -> int | None:
@@ -281,7 +269,7 @@ class RlcLeg(QueuedLeg[T]):
     def _expiry(self) -> int:
         """Return when the next SDU is discarded (ns), which is at the begin of a slot."""
         expiry = self._queue.expiry()
-        return _NEVER if expiry is None else self._slots.following(expiry)
+        return NEVER if expiry is None else self._slots.following(expiry)
 
     def _carry(self, begin: int, bits: int) -> int:
         """Use `bits` of the slot that begins at `begin` (ns), and learn what was decoded.

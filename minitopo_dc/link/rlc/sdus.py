@@ -6,14 +6,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush
 from random import Random
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters, Served
-from minitopo_dc.link.propagation import (
-    DelayModel,
-    OrderedPropagation,
-    ReorderingPropagation,
-)
+from minitopo_dc.link.any_leg import Served
+from minitopo_dc.link.propagation import DelayModel, Propagation
 
 T = TypeVar("T")
 
@@ -106,24 +102,17 @@ class RetransmissionBuffer(Generic[T]):
         self.bits = sum(entry[3] for entry in self._segments)
 
 
-_UNLIMITED: Final = 1 << 100
-"""In packets or bytes: beyond any run."""
-
-
 class SduQueue(Generic[T]):
     """SDUs that are not completely sent yet; the first may be sent in part.
 
     Args:
-        parameters: the queue's limits.
         discard: discardTimer (TS 38.323, clause 5.3) in ns, None: infinity. It holds for SDUs of
             which nothing was sent.
     """
 
-    __slots__ = ("_discard", "_limit_bytes", "_limit_packets", "_sdus", "bytes")
+    __slots__ = ("_discard", "_sdus", "bytes")
 
-    def __init__(self, parameters: LegParameters, discard: int | None) -> None:
-        self._limit_packets = parameters.queue_packets or _UNLIMITED
-        self._limit_bytes = parameters.queue_bytes or _UNLIMITED
+    def __init__(self, discard: int | None) -> None:
         self._discard = discard
         self._sdus: deque[Sdu[T]] = deque()
         self.bytes = 0
@@ -136,10 +125,6 @@ class SduQueue(Generic[T]):
     def __iter__(self) -> Iterator[Sdu[T]]:
         """Return an iterator over the SDUs, from the first."""
         return iter(self._sdus)
-
-    def has_room(self, more: int) -> bool:
-        """Return whether the queue takes an SDU of `more` bytes."""
-        return len(self._sdus) < self._limit_packets and self.bytes + more <= self._limit_bytes
 
     def append(self, sdu: Sdu[T]) -> None:
         """Add an SDU behind the others."""
@@ -198,25 +183,25 @@ class Reassembly(Generic[T]):
     """SDUs from the moment they join the leg's queue until they arrive or are dropped.
 
     Args:
+        air: takes what is delivered.
         delay: of propagation.
         rng: draws the delays, the k-th for the k-th SDU delivered.
         in_order: whether an SDU that is complete waits for those before it.
-        reorder: whether propagation lets packets overtake each other.
     """
 
     __slots__ = (
-        *("_active", "_in_order", "_rng", "air", "delay", "dropped_loss", "served", "settled"),
+        *("_active", "_air", "_in_order", "_rng", "delay", "dropped_loss", "served", "settled"),
     )
 
-    def __init__(self, delay: DelayModel, rng: Random, *, in_order: bool, reorder: bool) -> None:
+    def __init__(
+        self, air: Propagation[T], delay: DelayModel, rng: Random, *, in_order: bool
+    ) -> None:
+        self._air = air
         self._in_order = in_order
         self._rng = rng
         # In order of joining: SDUs neither delivered nor dropped, and some that are.
         self._active: deque[Sdu[T]] = deque()
         self.delay = delay
-        self.air: OrderedPropagation[T] | ReorderingPropagation[T]
-        """What is in propagation."""
-        self.air = ReorderingPropagation() if reorder else OrderedPropagation()
         self.settled = 0
         """SDUs delivered or dropped."""
         self.dropped_loss = 0
@@ -265,4 +250,4 @@ class Reassembly(Generic[T]):
         else:
             if self.served is not None:
                 self.served(sdu.packet, sdu.begun, sdu.sent, now)
-            self.air.put((now + self.delay.sample(self._rng), sdu.size, sdu.packet))
+            self._air.put(now + self.delay.sample(self._rng), sdu.size, sdu.packet)

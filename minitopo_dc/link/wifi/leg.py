@@ -29,15 +29,10 @@ from copy import copy
 from random import Random
 from typing import Generic, TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters, QueuedLeg
+from minitopo_dc.link.any_leg import NEVER, LegParameters, QueuedLeg
 from minitopo_dc.link.capacity import Capacity
-from minitopo_dc.link.propagation import (
-    DelayModel,
-    LossModel,
-    OrderedPropagation,
-    ReorderingPropagation,
-)
-from minitopo_dc.link.wifi.medium import NEVER, WifiMedium
+from minitopo_dc.link.propagation import DelayModel, LossModel, Propagation
+from minitopo_dc.link.wifi.medium import WifiMedium
 from minitopo_dc.link.wifi.parameters import WifiStatistics, saturated_bps
 from minitopo_dc.link.wifi.station import Msdu, Outcome, Station
 
@@ -48,15 +43,14 @@ class Reordering(Generic[T]):
     """Holds packets that came before their turn, and hands them to propagation in order.
 
     Args:
-        delay: of the propagation behind the hop.
+        air: the propagation behind the hop.
+        delay: of that.
         rng: draws it.
-        reorder: whether packets may overtake in propagation.
     """
 
-    def __init__(self, delay: DelayModel, rng: Random, *, reorder: bool) -> None:
+    def __init__(self, air: Propagation[T], delay: DelayModel, rng: Random) -> None:
         self.delay = delay
-        self.air: OrderedPropagation[T] | ReorderingPropagation[T]
-        self.air = ReorderingPropagation() if reorder else OrderedPropagation()
+        self._air = air
         self.released = self.dropped_loss = 0
         """Packets that have left it, and those of them that were lost behind the hop."""
         self._rng = rng
@@ -79,7 +73,7 @@ class Reordering(Generic[T]):
         if msdu.lost:
             self.dropped_loss += 1
         else:
-            self.air.put((now + self.delay.sample(self._rng), msdu.size, msdu.packet))
+            self._air.put(now + self.delay.sample(self._rng), msdu.size, msdu.packet)
 
 
 class WifiLeg(QueuedLeg[T]):
@@ -92,27 +86,19 @@ class WifiLeg(QueuedLeg[T]):
         super().__init__(parameters, rng)
         self._medium = medium
         self._receiver: Reordering[T] = Reordering(
-            parameters.delay, Random(rng.getrandbits(64)), reorder=parameters.reorder
+            self._air, parameters.delay, Random(rng.getrandbits(64))
         )
-        self._station: Station[T] = Station(
-            parameters, medium.parameters, medium.new_rng(), self._settle
-        )
+        self._station: Station[T] = Station(medium.parameters, medium.new_rng(), self._settle)
         medium.join(self._station)
         self._rate = saturated_bps(medium.parameters)
         self._dropped_radio = 0
-
-    def poll(self, now: int) -> list[T]:
-        """Return all that has arrived at the other end by `now`, in order of arrival."""
-        self._medium.advance(now)
-        self._news = None
-        return self._receiver.air.take(now)
 
     def next_timeout(self) -> int | None:
         """Return when to poll next (ns), None if nothing is under way in this direction."""
         if self._news is not None:
             return self._news
         event = self._medium.next_event() if self._station.has_work else NEVER
-        first = self._receiver.air.first()
+        first = self._air.first()
         moment = event if first is None else min(event, first)
         return None if moment >= NEVER else moment
 
@@ -175,11 +161,6 @@ class WifiLeg(QueuedLeg[T]):
         self._medium.advance(now)
         return self._station.backlog_bytes
 
-    def has_room(self, *, now: int, size: int) -> bool:
-        """Return whether the queue would take a packet of `size` bytes at `now`."""
-        self._medium.advance(now)
-        return self._station.has_room(size)
-
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue, with all before, by `now`."""
         self._medium.advance(now)
@@ -205,10 +186,10 @@ class WifiLeg(QueuedLeg[T]):
         medium, station, receiver = self._medium, self._station, self._receiver
         settled = receiver.released + self._dropped_flush + self._dropped_radio
         return WifiStatistics(
-            **self._counted(receiver.air, receiver.dropped_loss),
+            **self._counted(receiver.dropped_loss),
             queue_packets=len(station.queue),
             queue_bytes=station.queue_bytes,
-            air_packets=self._joined_packets - settled - len(station.queue) + len(receiver.air),
+            air_packets=self._joined_packets - settled - len(station.queue) + len(self._air),
             dropped_radio=self._dropped_radio,
             txops=station.txops,
             collisions=station.collisions,
@@ -221,6 +202,9 @@ class WifiLeg(QueuedLeg[T]):
             medium_collision_ns=medium.collision_ns,
             medium_foreign_ns=medium.foreign_ns,
         )
+
+    def _advance(self, now: int) -> None:
+        self._medium.advance(now)
 
     def _occupancy(self) -> tuple[int, int]:
         return len(self._station.queue), self._station.queue_bytes

@@ -12,6 +12,7 @@ from __future__ import annotations
 from random import Random
 from typing import Protocol
 
+from minitopo_dc.link.any_leg import NEVER
 from minitopo_dc.link.wifi.parameters import (
     CW_MAX,
     CW_MIN,
@@ -20,9 +21,6 @@ from minitopo_dc.link.wifi.parameters import (
     WifiParameters,
     foreign_ns,
 )
-
-NEVER = 1 << 100
-"""In ns: beyond any run."""
 
 
 class Contender(Protocol):

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
-from typing import Final, Generic, TypeVar
+from typing import Generic, TypeVar
 
-from minitopo_dc.link.any_leg import LegParameters
-from minitopo_dc.link.wifi.medium import NEVER, Backoff
+from minitopo_dc.link.any_leg import NEVER
+from minitopo_dc.link.wifi.medium import Backoff
 from minitopo_dc.link.wifi.parameters import (
     MPDU_BYTES,
     WifiParameters,
@@ -19,9 +19,6 @@ from minitopo_dc.link.wifi.parameters import (
 )
 
 T = TypeVar("T")
-
-_UNLIMITED: Final = 1 << 100
-"""In packets or bytes: beyond any run."""
 
 
 @dataclass(slots=True)
@@ -69,7 +66,6 @@ class Station(Generic[T]):
     """Contends for the medium while it has something to send.
 
     Args:
-        parameters: the queue's limits.
         wifi: of the MAC.
         rng: draws back-offs and errors.
         settle: takes what a TXOP has settled, at its end.
@@ -77,7 +73,6 @@ class Station(Generic[T]):
 
     def __init__(
         self,
-        parameters: LegParameters,
         wifi: WifiParameters,
         rng: Random,
         settle: Callable[[Outcome[T], int], None],
@@ -93,14 +88,12 @@ class Station(Generic[T]):
         self._bursts = Random(rng.getrandbits(64)) if wifi.error_bursts else None
         self._bad = False
         self._settle = settle
-        self._limit_packets = parameters.queue_packets or _UNLIMITED
-        self._limit_bytes = parameters.queue_bytes or _UNLIMITED
         self._again: deque[Mpdu[T]] = deque()  # in order of sequence
         self._flying: list[Mpdu[T]] = []
         self._sequence = 0
         self._up = True
         self._interrupted = False
-        self._free = -_UNLIMITED  # from when on it may contend
+        self._free = -NEVER  # from when on it may contend
 
     @property
     def has_work(self) -> bool:
@@ -112,11 +105,6 @@ class Station(Generic[T]):
         """Return the bytes of packets that the other end does not have yet."""
         sent = (msdu.size for mpdu in (*self._again, *self._flying) for msdu in mpdu.msdus)
         return self.queue_bytes + sum(sent)
-
-    def has_room(self, more: int) -> bool:
-        """Return whether the queue takes a packet of `more` bytes."""
-        within = self.queue_bytes + more <= self._limit_bytes
-        return within and len(self.queue) < self._limit_packets
 
     def push(self, msdu: Msdu[T]) -> None:
         """Add a packet to the queue."""

@@ -144,21 +144,18 @@ def _classify_tcp(payload: _Payload) -> PacketFacts:
 
 
 def _udp_kind(payload: bytes) -> PacketKind:
-    return PacketKind.HANDSHAKE if _has_long_header(payload) else PacketKind.UDP
-
-
-def _has_long_header(payload: bytes) -> bool:
-    """Return whether a UDP payload begins with a QUIC long header (RFC 9000, section 17.2).
+    """Return a handshake for a payload that begins with a QUIC long header (RFC 9000, 17.2).
 
     That is 1 byte, 4 of version, then both connection IDs, each behind a byte with its length.
     """
-    if len(payload) < 7 or payload[0] & _LONG_HEADER != _LONG_HEADER:
-        return False
-    source_length = 6 + payload[5]
-    if payload[5] > LONGEST_CONNECTION_ID or source_length >= len(payload):
-        return False
-    length = payload[source_length]
-    return length <= LONGEST_CONNECTION_ID and source_length + 1 + length <= len(payload)
+    place = 5
+    if not payload or payload[0] & _LONG_HEADER != _LONG_HEADER:
+        return PacketKind.UDP
+    for _ in range(2):
+        if place >= len(payload) or payload[place] > LONGEST_CONNECTION_ID:
+            return PacketKind.UDP
+        place += 1 + payload[place]
+    return PacketKind.HANDSHAKE if place <= len(payload) else PacketKind.UDP
 
 
 CE = 3

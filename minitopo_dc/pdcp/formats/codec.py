@@ -67,14 +67,11 @@ class SnFormat:
         if len(header) != self.size:
             raise PduError(f"PDCP header truncated: {len(header)} of {self.size} bytes")
         sn = int.from_bytes(header, "big") ^ self._whole
-        if sn >= self.modulus:
-            raise self._unexpected(header)
-        return sn
-
-    def _unexpected(self, header: bytes) -> PduError:
-        if not header[0] & 0x80:
-            return PduError(f"PDCP control PDU (D/C bit 0) where data is expected: {header.hex()}")
-        return PduError(f"PDCP header with a reserved bit that is not 0: {header.hex()}")
+        if sn < self.modulus:
+            return sn
+        if header[0] & 0x80:
+            raise PduError(f"PDCP header with a reserved bit that is not 0: {header.hex()}")
+        raise PduError(f"PDCP control PDU (D/C bit 0) where data is expected: {header.hex()}")
 
 
 _FORMATS: Final = {

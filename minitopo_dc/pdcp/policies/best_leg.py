@@ -44,16 +44,12 @@ class LeastDelayPolicy:
         """Return one leg, or none where the SDU can wait and would arrive earlier by waiting."""
         if views[0].may_wait:
             return self._or_wait(size, now, views)
-        best = 0
-        least: tuple[bool, int] | None = None
-        for leg, view in enumerate(views):
-            delay = expected_ns(view, now=now, size=size)
-            if delay is None:
-                continue
-            expected = (not view.has_room(now=now, size=size), delay)
-            if least is None or expected < least:
-                best, least = leg, expected
-        return self._one[best]
+        expected = [
+            (not view.has_room(now=now, size=size), delay, leg)
+            for leg, view in enumerate(views)
+            if (delay := expected_ns(view, now=now, size=size)) is not None
+        ]
+        return self._one[min(expected)[2] if expected else 0]
 
     def _or_wait(self, size: int, now: int, views: Sequence[LegView]) -> tuple[int, ...]:
         delays = ((expected_ns(view, now=now, size=size), leg) for leg, view in enumerate(views))

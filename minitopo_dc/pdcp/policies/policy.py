@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import repeat
+from itertools import cycle
 from operator import index
 from types import MethodType
 from typing import Any, Protocol, TypeVar
@@ -294,9 +294,11 @@ class BatchPolicy:
         batch: int = 100,  # thesis table 4.3, default
         ratio: Sequence[float] | None = None,  # None: equal, thesis table 4.3, default 50 / 50
     ) -> None:
-        self.shares = _shares(_checked_batch(batch), _checked_ratio(ratio, legs))
+        batch = checked_whole("batch", "batch", batch, 1)
+        self.shares = _shares(batch, _checked_ratio(ratio, legs))
         """Packets of a cycle on each leg."""
-        self._next_turn = _leg_sequence(self.shares).__next__
+        turns = ((leg,) for leg, share in enumerate(self.shares) for _ in range(share))
+        self._next_turn = cycle(turns).__next__
 
     def legs(self, *, now: int, size: int, views: Sequence[LegView]) -> tuple[int, ...]:  # noqa: ARG002
         """Return the one leg whose turn it is, whatever the arguments."""
@@ -317,12 +319,6 @@ class DuplicatePolicy:
         return self._all
 
 
-def _leg_sequence(shares: Sequence[int]) -> Iterator[tuple[int]]:
-    while True:
-        for leg, share in enumerate(shares):
-            yield from repeat((leg,), share)
-
-
 def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
     """Return `batch` divided at `ratio` into whole numbers, by largest remainder."""
     whole = sum(ratio)
@@ -332,12 +328,6 @@ def _shares(batch: int, ratio: Sequence[Fraction]) -> list[int]:
     for leg in by_remainder[: batch - sum(shares)]:
         shares[leg] += 1
     return shares
-
-
-def _checked_batch(batch: int) -> int:
-    if not isinstance(batch, int) or batch < 1:
-        raise PolicyError(f"split policy 'batch': batch is {batch!r}, must be a whole number >= 1")
-    return batch
 
 
 def _checked_ratio(ratio: Sequence[float] | None, legs: int) -> list[Fraction]:

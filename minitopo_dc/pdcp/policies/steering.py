@@ -92,12 +92,9 @@ class SteeringPolicy:
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:
         raise NotImplementedError
 
-    def _by_priority(self, primary: int) -> tuple[int, ...]:
-        return (primary - 1, *(leg for leg in self._legs if leg != primary - 1))
-
-
-def _primary(policy: str, legs: int, primary: int) -> int:
-    return checked_whole(policy, "primary", primary, 1, legs)
+    def _by_priority(self, policy: str, primary: int) -> tuple[int, ...]:
+        first = checked_whole(policy, "primary", primary, 1, len(self._legs)) - 1
+        return (first, *(leg for leg in self._legs if leg != first))
 
 
 def _limit(policy: str, limit_ms: float | None) -> float | None:
@@ -112,7 +109,7 @@ class ActiveStandbyPolicy(SteeringPolicy):
 
     def __init__(self, legs: int, *, primary: int = 1) -> None:  # the leg of a client's address
         super().__init__(legs)
-        self._order = self._by_priority(_primary("active-standby", legs, primary))
+        self._order = self._by_priority("active-standby", primary)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002
         return (next(leg for leg in self._order if leg in available),)
@@ -178,7 +175,7 @@ class PriorityBasedPolicy(SteeringPolicy):
         max_rtt_ms: float | None = None,  # None: `CONGESTED`
     ) -> None:
         super().__init__(legs)
-        self._order = self._by_priority(_primary("priority-based", legs, primary))
+        self._order = self._by_priority("priority-based", primary)
         self._limit = _limit("priority-based", max_rtt_ms)
 
     def _steer(self, size: int, available: Sequence[int]) -> tuple[int, ...]:  # noqa: ARG002

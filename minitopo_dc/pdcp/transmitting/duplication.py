@@ -106,22 +106,13 @@ class SelectiveDuplication:
 
     def __init__(self, rule: DuplicationRule, legs: int) -> None:
         """Make the duplication of a bearer with this number of legs."""
-        self._rule = rule
+        self.rule = rule
+        """Which SDUs it duplicates."""
         self._all = tuple(range(legs))
         self._losses = LossShares(legs)
         self._sent = _SentSequences()
         self.duplicated = 0
         """SDUs that were put on more legs than the split named."""
-
-    @property
-    def needs_facts(self) -> bool:
-        """Return whether `legs` has to be told what the packet's headers tell."""
-        return self._rule.needs_facts
-
-    @property
-    def sees_legs(self) -> bool:
-        """Return whether `legs` needs the views of the legs."""
-        return self._rule.sees_legs
 
     def legs(
         self,
@@ -141,7 +132,7 @@ class SelectiveDuplication:
             now: ns.
             size: bytes of the IP packet.
             views: one per leg; none where legs cannot be seen, then all count as up.
-            facts: what the packet is, where `needs_facts`.
+            facts: what the packet is, where the rule needs them.
         """
         if not chosen or not self._rule_applies(chosen, size, now, views, facts or PacketFacts()):
             return chosen
@@ -158,41 +149,33 @@ class SelectiveDuplication:
         views: Sequence[LegView],
         facts: PacketFacts,
     ) -> bool:
-        rule = self._rule
+        rule, kind = self.rule, facts.kind
         # These two keep state, so they are asked for every SDU.
         again = rule.retransmissions and self._sent.has(facts.segment)
-        lossy = rule.loss_percent is not None and self._is_lossy(chosen, views, rule.loss_percent)
+        lossy = False
+        if rule.loss_percent is not None:
+            self._losses.observe(views)
+            lossy = all(self._losses.percent(leg) > rule.loss_percent for leg in chosen)
+        small = kind is PacketKind.UDP and size <= rule.small_bytes
         return (
             again
             or lossy
             or facts.dscp in rule.dscp
             or (rule.below_bytes is not None and size < rule.below_bytes)
-            or _is_of_kind(rule, size, facts.kind)
-            or (rule.deadline_ns is not None and _is_late(chosen, size, now, views, rule))
+            or (rule.handshake and kind is PacketKind.HANDSHAKE)
+            or (rule.ack and (small or kind is PacketKind.ACK))
+            or (
+                rule.deadline_ns is not None
+                and _is_late(chosen, size, now, views, rule.deadline_ns)
+            )
         )
-
-    def _is_lossy(self, chosen: tuple[int, ...], views: Sequence[LegView], percent: float) -> bool:
-        self._losses.observe(views)
-        return all(self._losses.percent(leg) > percent for leg in chosen)
-
-
-def _is_of_kind(rule: DuplicationRule, size: int, kind: PacketKind) -> bool:
-    if rule.handshake and kind is PacketKind.HANDSHAKE:
-        return True
-    small = kind is PacketKind.UDP and size <= rule.small_bytes
-    return rule.ack and (small or kind is PacketKind.ACK)
 
 
 def _is_late(
-    chosen: tuple[int, ...],
-    size: int,
-    now: int,
-    views: Sequence[LegView],
-    rule: DuplicationRule,
+    chosen: tuple[int, ...], size: int, now: int, views: Sequence[LegView], deadline: int
 ) -> bool:
-    assert rule.deadline_ns is not None
     delays = [expected_ns(views[leg], now=now, size=size) for leg in chosen]
-    return all(delay is None or delay > rule.deadline_ns for delay in delays)
+    return all(delay is None or delay > deadline for delay in delays)
 
 
 class _SentSequences:

@@ -129,7 +129,7 @@ class TransmittingEntity(Generic[T]):
             part is not None for part in (waiting, recovery, failures)
         )
         """Whether `poll` has to be called until it gives nothing, and after leg changes."""
-        duplicates_by_leg = duplication is not None and duplication.sees_legs
+        duplicates_by_leg = duplication is not None and duplication.rule.sees_legs
         sees = self.follows_legs or duplicates_by_leg or sees_legs(policy)
         sees = sees or mark_above is not None
         if sees and len(states) != legs:
@@ -168,7 +168,7 @@ class TransmittingEntity(Generic[T]):
     @property
     def needs_facts(self) -> bool:
         """Return whether `push` has to be told what a packet's headers tell."""
-        return self._duplication is not None and self._duplication.needs_facts
+        return self._duplication is not None and self._duplication.rule.needs_facts
 
     def push(self, sdu: T, size: int, now: int, facts: PacketFacts | None = None) -> bool:
         """Take an SDU of `size` bytes from upper layers at `now` (ns).

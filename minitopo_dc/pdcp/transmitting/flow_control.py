@@ -109,7 +109,8 @@ class LegNode:
             interval = self._control.interval
             self._due = begin + interval * ((now - begin) // interval + 1)
             return self.status(now)
-        return self.status(now) if self._unreported_bytes_left() <= 0 else None
+        gone, least = self._inside.gone_bytes - self._reported_bytes, self._control.status_bytes
+        return self.status(now) if least is not None and gone >= least else None
 
     def receive(self, number: int, *, size: int) -> None:
         """Take a frame with an SDU of `size` bytes, which goes on the leg at once; 0: a poll."""
@@ -145,9 +146,3 @@ class LegNode:
             lost=lost,
             is_up=is_up,
         )
-
-    def _unreported_bytes_left(self) -> int:
-        """Return how many bytes may still go until a status is due; 1: any number."""
-        if self._control.status_bytes is None:
-            return 1
-        return self._reported_bytes + self._control.status_bytes - self._inside.gone_bytes

@@ -80,7 +80,7 @@ def mbps(cell: Cell, seconds: float) -> list[float]:
     return [count * 8 / seconds / 1e6 for count in cell.statistics().served_bytes]
 
 
-@pytest.mark.parametrize("scheduler", ["round-robin", "proportional-fair"])
+@pytest.mark.parametrize("scheduler", ["round-robin", "proportional-fair", "priority"])
 def test_full_buffers_of_constant_rates_have_the_same_share_of_the_time(scheduler: str) -> None:
     """A user's throughput is its own rate over the number of users, with either scheduler."""
     cell = Cell(make_scheduler(scheduler, {}), NS_PER_MS, [full(10), full(60)])
@@ -133,13 +133,6 @@ def test_priority_serves_others_only_with_what_the_first_leaves() -> None:
     saturate([leg], 5)
     assert mbps(cell, 5) == pytest.approx([6, 4, 0], rel=0.01, abs=0.02)
     assert leg.rate_bps(now=5 * NS_PER_S) == pytest.approx(6e6, rel=0.05)
-
-
-def test_priority_takes_turns_among_equals() -> None:
-    """Two users of one priority have the same share."""
-    cell = Cell(make_scheduler("priority", {}), NS_PER_MS, [full(10), full(10)])
-    saturate([cell.leg(NO_DELAY, make_capacity(10_000_000), Random(1))], 3)
-    assert mbps(cell, 3) == pytest.approx([10 / 3] * 3, rel=0.01)
 
 
 def test_a_leg_without_others_is_a_leg_with_rlc() -> None:

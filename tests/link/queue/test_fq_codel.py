@@ -49,14 +49,6 @@ def test_flows_take_turns_of_a_quantum() -> None:
     assert names(leg.poll(8 * MS)) == ["a0", "a1", "b0", "b1", "a2", "b2", "a3", "b3"]
 
 
-def test_a_quantum_of_two_packets_serves_two() -> None:
-    leg = leg_of(quantum_bytes=3000)
-    for number in range(4):
-        for flow in "ab":
-            leg.push(Flowing(flow, number), 1500, 0)
-    assert names(leg.poll(8 * MS)) == ["a0", "a1", "b0", "b1", "a2", "a3", "b2", "b3"]
-
-
 def test_a_flow_that_had_nothing_waiting_comes_first() -> None:
     leg = leg_of(quantum_bytes=1500)
     for number in range(10):
@@ -95,15 +87,6 @@ def test_codel_drops_when_it_does_over_the_flow_alone() -> None:
         kept.append(names(leg.poll(1000 * MS)))
     assert kept[0] == kept[1]
     assert len(kept[0]) < 600
-
-
-def test_a_mark_takes_the_place_of_a_drop() -> None:
-    leg = leg_of()
-    for number in range(300):
-        leg.push(Flowing("a", number, Ecn.ECT_0), 1500, 0)
-    arrived = leg.poll(400 * MS)
-    assert len(arrived) == 300
-    assert 0 < sum(packet.ecn == Ecn.CE for packet in arrived) == leg.statistics().marked_packets
 
 
 def test_wrong_parameters_are_refused() -> None:

@@ -53,28 +53,86 @@ def leg(
     return made
 
 
-def arrivals(made: RlcLeg[int]) -> list[tuple[float, int]]:
+def arrivals(made: RlcLeg[int], until: int = 10**15) -> list[tuple[float, int]]:
     """When (ms) what arrives, until nothing is under way."""
     found = []
-    while (due := made.next_timeout()) is not None:
+    while (due := made.next_timeout()) is not None and due <= until:
         found += [(due / MS, packet) for packet in made.poll(due)]
     return found
 
 
 HALF = RlcParameters(block_error=0.5)
+GRANTED = {"parameters": replace(PARAMETERS, grant_ns=8 * MS)}
+EACH_5_MS = OpportunityTrace("t", (5, 10))
+SLOWER = RateTrace("t", (0, 10 * MS), (RATE, RATE // 2), 1000 * MS)
+"""From 10 ms on a block of 1,000 bytes takes two slots."""
 
 
-def test_a_packet_takes_the_next_slot_and_the_delay() -> None:
-    made = leg()
-    assert made.push(1, 100, MS // 2)
-    assert arrivals(made) == [(12.0, 1)]
+def half(*failures: int, **rlc: Any) -> dict[str, Any]:
+    """A leg whose blocks fail so often."""
+    return {"rlc": replace(HALF, **rlc), "failures": failures}
 
 
-def test_a_packet_pushed_at_a_slot_s_begin_is_in_it() -> None:
-    made = leg()
-    made.poll(3 * MS)
-    made.push(1, 100, 3 * MS)
-    assert arrivals(made) == [(14.0, 1)]
+def discard(ms: int) -> dict[str, Any]:
+    """A leg with such a discardTimer."""
+    return {"rlc": replace(PERFECT, discard_ns=ms * MS)}
+
+
+IMPATIENT = half(2, 1, harq_retransmissions=1, status_ns=8 * MS, in_order=False)
+CASES: list[tuple[dict[str, Any], str, str, list[int], dict[str, int]]] = [
+    # A leg; when (ms) packets 0, 1, ... of so many bytes come; when they arrive; drops; counters.
+    ({}, "0.5:100", "12:0", [], {}),
+    # What comes at a slot's begin is in it.
+    ({}, "3:100", "14:0", [], {}),
+    # Large packets take several blocks, small ones share one.
+    ({}, "0:2500 0:200 0:300 0:100", "13:0 13:1 13:2 14:3", [], {"blocks": 4}),
+    # A failed transmission costs a round trip.
+    (half(0), "0:100", "11:0", [], {"harq_retransmissions": 0}),
+    (half(1), "0:100", "19:0", [], {"harq_retransmissions": 1}),
+    (half(4), "0:100", "43:0", [], {"harq_retransmissions": 4}),
+    # UM loses what HARQ gives up; AM sends it again when the status has come, and HARQ given up.
+    (half(5, mode="um"), "0:100", "", [0], {"dropped_radio": 1}),
+    (half(5), "0:100", "56:0", [], {"harq_failures": 1, "rlc_retransmissions": 1, "blocks": 2}),
+    (half(5, status_ns=0), "0:100", "44:0", [], {}),
+    (half(5, 5, 5, max_retx_threshold=2), "0:100", "", [0], {"rlc_retransmissions": 2}),
+    # A lost segment alone, the middle third, is sent again; and cut, if it does not fit one block:
+    # HARQ's last ends at 32 + 4 + 1, RLC's at 45 + 2.
+    (half(0, 5, 0), "0:3000", "57:0", [], {"rlc_retransmissions": 1}),
+    (half(5) | {"capacity": SLOWER}, "0:1000", "57:0", [], {"rlc_retransmissions": 2}),
+    # In order a packet waits for the one before it, until that is given up; else it does not.
+    (half(1, 0), "0:1000 0:1000", "19:0 19:1", [], {}),
+    (half(5, 0, mode="um"), "0:1000 0:1000", "43:1", [0], {}),
+    (half(1, 0, in_order=False), "0:1000 0:1000", "12:1 19:0", [], {}),
+    # HARQ goes before RLC and RLC before new packets: the 1st block is given up at 9 ms, the 2nd
+    # sent again at 9 ms. Retransmissions take capacity from new packets.
+    (IMPATIENT, "0:1000 1:1000 9:1000", "20:1 21:0 22:2", [], {}),
+    (half(1), "0:1000 8:1000 8:1000 8:1000", "19:0 20:1 21:2 22:3", [], {}),
+    # discardTimer drops what waited too long at the next slot, but for what is partly sent.
+    (discard(2), "0:1000 0:1000 0:1000 0:1000", "11:0 12:1", [2, 3], {"dropped_discard": 2}),
+    (discard(2), "0:5000 0:100", "15:0", [1], {}),
+    # What finds nothing to send waits for a grant, and discardTimer runs.
+    (GRANTED, "0:1000 7:1000", "19:0 20:1", [], {}),
+    (discard(5) | GRANTED, "0:1000 4:1000", "19:1", [0], {}),
+    # Opportunities are slots that carry their bytes, here 1,500 each 5 ms.
+    ({"capacity": EACH_5_MS}, "0:1000 0:1000 0:1000", "16:0 21:1 21:2", [], {}),
+]
+
+
+@pytest.mark.parametrize(("fields", "pushes", "expected", "dropped", "counted"), CASES)
+def test_what_becomes_of_packets_is_what_was_worked_out(
+    fields: dict[str, Any], pushes: str, expected: str, dropped: list[int], counted: dict[str, int]
+) -> None:
+    made, arrived = leg(**fields), list[tuple[float, int]]()
+    for number, push in enumerate(pushes.split()):
+        at, size = push.split(":")
+        now = round(float(at) * MS)
+        arrived += arrivals(made, until=now - 1)
+        assert made.push(number, int(size), now)
+    arrived += arrivals(made)
+    assert " ".join(f"{at:g}:{number}" for at, number in arrived) == expected
+    assert (made.dropped(), made.dropped()) == (dropped, [])
+    counters = made.statistics()
+    assert {name: getattr(counters, name) for name in counted} == counted
 
 
 def test_slots_count_from_the_start() -> None:
@@ -84,91 +142,32 @@ def test_slots_count_from_the_start() -> None:
     assert arrivals(made) == [(12.25, 1)]
 
 
-def test_a_large_packet_takes_several_blocks_and_small_ones_share_one() -> None:
-    made = leg()
-    for number, size in enumerate((2500, 200, 300, 100)):
-        made.push(number, size, 0)
-    assert arrivals(made) == [(13.0, 0), (13.0, 1), (13.0, 2), (14.0, 3)]
-    assert made.statistics().blocks == 4
-
-
-@pytest.mark.parametrize("failed", range(5))
-def test_each_failed_transmission_costs_one_round_trip(failed: int) -> None:
-    made = leg(HALF, failures=[failed])
+@pytest.mark.parametrize(
+    ("failures", "down_ms", "up_ms", "arrival_ms"),
+    [
+        ([1], 3, 20.1, 21 + 11),  # nothing is sent again until it is up
+        ([], 0.5, 0.6, 12),  # a slot in which it went down carries nothing
+        ([], 1, 100, 11),  # what is in propagation arrives
+    ],
+)
+def test_a_leg_that_is_down_carries_nothing(
+    failures: list[int], down_ms: float, up_ms: float, arrival_ms: float
+) -> None:
+    made = leg(HALF, failures=failures)
     made.push(1, 100, 0)
-    assert arrivals(made) == [(11.0 + 8 * failed, 1)]
-    assert made.statistics().harq_retransmissions == failed
+    made.set_up(False, round(down_ms * MS))
+    found = arrivals(made)
+    made.set_up(True, round(up_ms * MS))
+    assert found + arrivals(made) == [(arrival_ms, 1)]
 
 
-def test_um_loses_what_harq_gives_up_and_tells() -> None:
-    made = leg(replace(HALF, mode="um"), failures=[5])
-    assert made.push(1, 100, 0)
-    assert made.next_timeout() == MS
-    assert arrivals(made) == []
-    assert made.dropped() == [1]
-    assert made.dropped() == []
-    assert made.statistics().dropped_radio == 1
-
-
-def test_am_sends_again_when_the_status_has_come() -> None:
+def test_a_new_error_probability_holds_for_blocks_under_way() -> None:
     made = leg(HALF, failures=[5])
     made.push(1, 100, 0)
-    assert arrivals(made) == [(45 + 11.0, 1)]
-    assert made.dropped() == []
-    counters = made.statistics()
-    assert (counters.harq_failures, counters.rlc_retransmissions, counters.blocks) == (1, 1, 2)
-
-
-def test_am_does_not_send_again_before_harq_has_given_up() -> None:
-    made = leg(replace(HALF, status_ns=0), failures=[5])
-    made.push(1, 100, 0)
-    assert arrivals(made) == [(33 + 11.0, 1)]
-
-
-def test_am_gives_up_after_its_retransmissions() -> None:
-    made = leg(replace(HALF, max_retx_threshold=2), failures=[5, 5, 5])
-    made.push(1, 100, 0)
-    assert arrivals(made) == []
-    assert made.dropped() == [1]
-    counters = made.statistics()
-    assert (counters.rlc_retransmissions, counters.dropped_radio) == (2, 1)
-
-
-def test_a_lost_segment_alone_is_sent_again() -> None:
-    made = leg(HALF, failures=[0, 5, 0])  # the middle third of it
-    made.push(1, 3000, 0)
-    assert arrivals(made) == [(1 + 45 + 11.0, 1)]
-    assert made.statistics().rlc_retransmissions == 1
-
-
-def test_a_retransmission_that_does_not_fit_one_block_is_cut() -> None:
-    slower = RateTrace("t", (0, 10 * MS), (RATE, RATE // 2), 1000 * MS)
-    made = leg(HALF, failures=[5], capacity=slower)
-    made.push(1, 1000, 0)
-    # HARQ's take two slots each now, so the last ends at 32 + 4 + 1; RLC's at 45 + 2.
-    assert arrivals(made) == [(45 + 12.0, 1)]
-    assert made.statistics().rlc_retransmissions == 2
-
-
-def test_in_order_a_packet_waits_for_the_one_before_it() -> None:
-    made = leg(HALF, failures=[1, 0])
-    made.push(1, 1000, 0)
-    made.push(2, 1000, 0)
-    assert arrivals(made) == [(19.0, 1), (19.0, 2)]
-
-
-def test_out_of_order_it_does_not() -> None:
-    made = leg(replace(HALF, in_order=False), failures=[1, 0])
-    made.push(1, 1000, 0)
-    made.push(2, 1000, 0)
-    assert arrivals(made) == [(12.0, 2), (19.0, 1)]
-
-
-def test_in_order_a_packet_waits_for_a_lost_one_until_that_is_given_up() -> None:
-    made = leg(replace(HALF, mode="um"), failures=[5, 0])
-    made.push(1, 1000, 0)
-    made.push(2, 1000, 0)
-    assert arrivals(made) == [(33 + 10.0, 2)]
+    with pytest.raises(ValueError, match="block_error"):
+        made.retune(0, block_error=2.0)
+    made.retune(MS, block_error=0.0)
+    assert arrivals(made) == [(19.0, 1)]
 
 
 def test_jitter_keeps_the_order_in_which_packets_are_complete() -> None:
@@ -177,42 +176,6 @@ def test_jitter_keeps_the_order_in_which_packets_are_complete() -> None:
     for number in range(100):
         made.push(number, 1000, 0)
     assert [packet for _, packet in arrivals(made)] == list(range(100))
-
-
-def test_harq_goes_before_rlc_and_rlc_before_new_packets() -> None:
-    rlc = replace(HALF, harq_retransmissions=1, status_ns=8 * MS, in_order=False)
-    # The 1st block is given up at 9 ms, the 2nd sent again at 9 ms.
-    made = leg(rlc, failures=[2, 1])
-    for number in (1, 2):
-        made.push(number, 1000, (number - 1) * MS)
-    made.push(3, 1000, 9 * MS)
-    assert arrivals(made) == [(20.0, 2), (21.0, 1), (22.0, 3)]
-
-
-def test_retransmissions_take_capacity_from_new_packets() -> None:
-    made = leg(HALF, failures=[1])
-    made.push(0, 1000, 0)
-    for number in range(1, 4):
-        made.push(number, 1000, 8 * MS)
-    assert [due for due, _ in arrivals(made)] == [19.0, 20.0, 21.0, 22.0]
-
-
-def test_discard_drops_what_waited_too_long_at_the_next_slot() -> None:
-    made = leg(replace(PERFECT, discard_ns=2 * MS))
-    for number in range(4):
-        made.push(number, 1000, 0)
-    assert arrivals(made) == [(11.0, 0), (12.0, 1)]
-    assert made.dropped() == [2, 3]
-    assert made.statistics().dropped_discard == 2
-
-
-def test_discard_spares_what_is_partly_sent() -> None:
-    made = leg(replace(PERFECT, discard_ns=2 * MS))
-    made.push(0, 5000, 0)
-    made.push(1, 100, 0)
-    assert arrivals(made) == [(15.0, 0)]
-    assert made.dropped() == [1]
-    assert made.served_packets(now=5 * MS) == 2
 
 
 def test_discard_works_while_the_leg_is_down_and_is_told_in_time() -> None:
@@ -233,30 +196,6 @@ def test_what_a_query_finds_dropped_wakes_the_driver() -> None:
     assert made.poll(100 * MS) == []
     assert made.next_timeout() is None
     assert made.dropped() == [1]
-
-
-def test_a_down_leg_sends_nothing_again_until_it_is_up() -> None:
-    made = leg(HALF, failures=[1])
-    made.push(1, 100, 0)
-    made.set_up(False, 3 * MS)
-    assert made.next_timeout() is None
-    made.set_up(True, 20 * MS + 1)
-    assert arrivals(made) == [(21 + 11.0, 1)]
-
-
-def test_a_slot_in_which_the_leg_went_down_carries_nothing() -> None:
-    made = leg()
-    made.push(1, 100, 0)
-    made.set_up(False, MS // 2)
-    made.set_up(True, MS // 2 + 1)
-    assert arrivals(made) == [(12.0, 1)]
-
-
-def test_what_is_in_propagation_arrives_though_the_leg_is_down() -> None:
-    made = leg()
-    made.push(1, 100, 0)
-    made.set_up(False, MS)
-    assert arrivals(made) == [(11.0, 1)]
 
 
 def test_a_flush_takes_queue_and_blocks_and_delivers_what_is_complete() -> None:
@@ -329,14 +268,6 @@ def test_a_capacity_that_has_ended_refuses_packets() -> None:
     assert made.drain_ns(now=20 * MS) is None
 
 
-def test_opportunities_are_slots_that_carry_their_bytes() -> None:
-    made = leg(capacity=OpportunityTrace("t", (5, 10)))
-    for number in range(3):
-        made.push(number, 1000, 0)
-    # One of 1,500 bytes each 5 ms.
-    assert arrivals(made) == [(16.0, 0), (21.0, 1), (21.0, 2)]
-
-
 def test_nothing_happens_in_slots_without_work() -> None:
     made = leg(capacity=RateTrace("t", (0, 5 * MS), (RATE, 0), 10_000 * MS))
     assert made.next_timeout() is None
@@ -375,13 +306,6 @@ def test_the_mean_delay_has_harq_s_waits() -> None:
     assert leg(HALF).mean_delay_ns == 10 * MS + round(8 * MS * 26 / 31)
 
 
-def test_a_new_error_probability_holds_for_blocks_under_way() -> None:
-    made = leg(HALF, failures=[5])
-    made.push(1, 100, 0)
-    made.retune(MS, block_error=0.0)
-    assert arrivals(made) == [(19.0, 1)]
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -398,23 +322,3 @@ def test_a_new_error_probability_holds_for_blocks_under_way() -> None:
 def test_wrong_parameters_are_refused_by_name(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         RlcParameters(**wrong)
-
-
-def test_no_probability_is_refused_while_the_leg_runs() -> None:
-    with pytest.raises(ValueError, match="block_error"):
-        leg().retune(0, block_error=2.0)
-
-
-def test_a_packet_that_finds_nothing_to_send_waits_for_a_grant() -> None:
-    made = leg(parameters=replace(PARAMETERS, grant_ns=8 * MS))
-    made.push(1, 1000, 0)
-    made.push(2, 1000, 7 * MS)
-    assert arrivals(made) == [(19, 1), (20, 2)]
-
-
-def test_discard_timer_runs_while_a_packet_waits_for_its_grant() -> None:
-    made = leg(replace(PERFECT, discard_ns=5 * MS), replace(PARAMETERS, grant_ns=8 * MS))
-    made.push(1, 1000, 0)
-    made.push(2, 1000, 4 * MS)
-    assert arrivals(made) == [(19, 2)]
-    assert made.dropped() == [1]

@@ -30,18 +30,6 @@ def test_no_bit_is_lost_between_slots(rate: int, count: int) -> None:
     assert sum(grid.bits(number * MS) for number in range(count)) == rate * count // 1000
 
 
-def test_slots_out_of_turn_carry_the_same_bits() -> None:
-    grid = slots(make_capacity(1_234_567))
-    in_turn = [grid.bits(number * MS) for number in range(100)]
-    assert [grid.bits(number * MS) for number in reversed(range(100))] == in_turn[::-1]
-
-
-def test_the_first_slot_that_carries_is_found_beyond_a_long_gap() -> None:
-    grid = slots(make_capacity(GAP))
-    assert grid.carrying(2 * MS) == 2 * MS
-    assert grid.carrying(3 * MS) == 1000 * MS
-
-
 def test_a_slot_that_carries_a_bit_of_a_slow_capacity_is_the_one_in_which_it_is_complete() -> None:
     grid = slots(make_capacity(100))  # a bit each 10 ms
     carrying = [number for number in range(100) if grid.bits(number * MS)]

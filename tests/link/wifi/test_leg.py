@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -46,94 +47,69 @@ def test_a_lone_packet_waits_for_difs_and_its_back_off_and_takes_its_airtime() -
     assert moments == {slots * 9 * US for slots in range(16)}
 
 
-def test_the_propagation_delay_comes_behind_the_hop() -> None:
-    near, far = (
-        Pair(WifiParameters(), LegParameters(delay=ConstantDelay(delay))) for delay in (0, 7 * MS)
-    )
-    for pair in (near, far):
-        pair.push(0)
-        pair.serve(S)
-    assert far.arrivals[0][0][1] == near.arrivals[0][0][1] + 7 * MS
-
-
-def test_what_waits_when_a_txop_begins_is_in_it_up_to_the_limit() -> None:
-    pair = Pair(WifiParameters(max_mpdus=10))
+@pytest.mark.parametrize(
+    ("limits", "txops"),
+    [
+        ({"max_mpdus": 10}, [10, 10, 5]),
+        ({"max_bytes": 5 * 1542}, [5] * 5),
+        ({"ppdu_ns": MS}, [5] * 5),
+        ({"aggregation": "none"}, [1] * 25),
+    ],
+)
+def test_what_waits_when_a_txop_begins_is_in_it_up_to_the_limit(
+    limits: dict[str, Any], txops: list[int]
+) -> None:
+    pair = Pair(WifiParameters(**limits))
     for _ in range(25):
         pair.push(0)
     pair.serve(S)
     moments = [moment for _, moment in pair.arrivals[0]]
-    assert [moments.count(moment) for moment in sorted(set(moments))] == [10, 10, 5]
-    assert pair.legs[0].statistics().mpdus_max == 10
+    assert [moments.count(moment) for moment in sorted(set(moments))] == txops
+    seen = pair.legs[0].statistics()
+    assert (seen.txops, seen.mpdus_max) == (len(txops), max(txops))
 
 
-def test_bytes_and_time_limit_a_txop_too() -> None:
-    for limits in (WifiParameters(max_bytes=5 * 1542), WifiParameters(ppdu_ns=1 * MS)):
-        pair = Pair(limits)
-        for _ in range(25):
-            pair.push(0)
-        pair.serve(S)
-        assert pair.legs[0].statistics().txops == 5
-
-
-def test_without_aggregation_every_packet_has_a_txop() -> None:
-    pair = Pair(WifiParameters(aggregation="none"))
-    for _ in range(25):
+def test_an_a_msdu_waits_until_it_is_full_or_its_first_packet_has_waited() -> None:
+    pair = Pair(WifiParameters(aggregation="a-msdu", amsdu_wait_ns=20 * MS))
+    for now in (0, 5 * MS, 10 * MS):  # the third does not fit into 3,839 bytes
+        pair.serve(now)
+        assert pair.arrivals[0] == []
         pair.push(0)
-    pair.serve(S)
-    assert pair.legs[0].statistics().txops == 25
-
-
-def test_an_a_msdu_waits_until_it_is_full() -> None:
-    wifi = WifiParameters(aggregation="a-msdu", amsdu_wait_ns=20 * MS)
-    pair = Pair(wifi)
-    pair.push(0)
-    pair.serve(5 * MS)
-    pair.push(0)
-    pair.serve(10 * MS)
-    assert pair.arrivals[0] == []
-    pair.push(0)  # the third does not fit into 3,839 bytes
     pair.serve(15 * MS)
     assert pair.delivered(0) == [0, 1]
-
-
-def test_an_a_msdu_that_is_not_full_is_sent_when_its_first_packet_has_waited() -> None:
-    pair = Pair(WifiParameters(aggregation="a-msdu", amsdu_wait_ns=20 * MS))
-    pair.push(0)
     pair.serve(S)
-    [(_, moment)] = pair.arrivals[0]
-    assert 20 * MS < moment < 21 * MS
+    assert 30 * MS < pair.arrivals[0][-1][1] < 31 * MS
 
 
-def test_an_a_msdu_fails_as_a_whole() -> None:
-    wifi = WifiParameters(aggregation="a-msdu", mpdu_error=1.0, retries=2)
-    pair = Pair(wifi)
-    pair.push(0)
-    pair.push(0)
+@pytest.mark.parametrize(("aggregation", "packets"), [("a-msdu", 2), ("a-mpdu", 1)])
+def test_after_the_last_retry_a_packet_or_an_a_msdu_is_dropped_and_told(
+    aggregation: Any, packets: int
+) -> None:
+    pair = Pair(WifiParameters(aggregation=aggregation, mpdu_error=1.0, retries=3))
+    for _ in range(packets):
+        assert pair.push(0)
     pair.serve(S)
     seen = pair.legs[0].statistics()
-    assert (seen.mpdus, seen.mpdu_retransmissions, seen.dropped_radio) == (3, 2, 2)
+    assert pair.gone[0] == list(range(packets))
+    assert (seen.mpdus, seen.mpdu_retransmissions, seen.dropped_radio) == (4, 3, packets)
 
 
-@pytest.mark.parametrize("aggregation", ["a-mpdu", "a-msdu", "none"])
-def test_a_saturated_direction_carries_what_the_arithmetic_says(aggregation: str) -> None:
-    wifi = WifiParameters(aggregation=aggregation)  # type: ignore[arg-type]
-    down, _ = saturate(Pair(wifi), (0,))
-    assert down * 1e6 == pytest.approx(saturated_bps(wifi), rel=0.02)
-
-
-def test_errors_cost_their_part_of_what_is_carried() -> None:
-    wifi = WifiParameters(mpdu_error=0.2)
-    down, _ = saturate(Pair(wifi), (0,))
-    assert down * 1e6 == pytest.approx(saturated_bps(wifi), rel=0.05)
-
-
-@pytest.mark.parametrize("load", [0.03, 0.2, 0.5])
-def test_another_leaves_what_the_arithmetic_says(load: float) -> None:
-    wifi = WifiParameters(load=load)
+@pytest.mark.parametrize(
+    ("fields", "tolerance"),
+    [
+        *(({"aggregation": kind}, 0.02) for kind in ("a-mpdu", "a-msdu", "none")),
+        *(({"load": load}, 0.05) for load in (0.03, 0.2, 0.5)),
+        ({"mpdu_error": 0.2}, 0.05),
+    ],
+)
+def test_a_saturated_direction_carries_what_the_arithmetic_says(
+    fields: dict[str, Any], tolerance: float
+) -> None:
+    wifi = WifiParameters(**fields)
     pair = Pair(wifi)
     pair.start()
     down, _ = saturate(pair, (0,))
-    assert down * 1e6 == pytest.approx(saturated_bps(wifi), rel=0.05)
+    assert down * 1e6 == pytest.approx(saturated_bps(wifi), rel=tolerance)
 
 
 def test_both_directions_share_the_medium_fairly() -> None:
@@ -152,31 +128,16 @@ def test_two_that_are_never_idle_collide_as_often_as_their_windows_let_them() ->
         assert 0.08 < seen.collisions / seen.txops < 0.13
 
 
-def test_others_take_as_much_time_as_their_load() -> None:
-    pair = Pair(WifiParameters(load=0.3))
+@pytest.mark.parametrize("stations", [1, 5])
+def test_others_take_as_much_time_as_their_load_together(stations: int) -> None:
+    pair = Pair(WifiParameters(load=0.3, stations=stations))
     pair.start()
-    pair.push(0)
-    pair.serve(20 * S)
-    pair.push(0)
-    pair.serve(21 * S)
+    assert pair.legs[0].next_timeout() is None  # they do not wake a leg that has nothing to do
+    for until in (20 * S, 21 * S):
+        pair.push(0)
+        pair.serve(until)
     share = pair.legs[0].statistics().medium_foreign_ns / pair.medium.accounted_ns
     assert share == pytest.approx(0.3, rel=0.05)
-
-
-def test_several_others_have_the_load_together() -> None:
-    pair = Pair(WifiParameters(load=0.3, stations=5))
-    pair.start()
-    pair.push(0)
-    pair.serve(20 * S)
-    pair.push(0)
-    share = pair.legs[0].statistics().medium_foreign_ns / pair.medium.accounted_ns
-    assert share == pytest.approx(0.3, rel=0.05)
-
-
-def test_others_do_not_wake_a_leg_that_has_nothing_to_do() -> None:
-    pair = Pair(WifiParameters(load=0.3))
-    pair.start()
-    assert pair.legs[0].next_timeout() is None
 
 
 def test_what_failed_keeps_those_behind_it_waiting() -> None:
@@ -202,27 +163,12 @@ def test_the_window_holds_new_packets_back_behind_one_that_fails() -> None:
         assert not sent or max(sent) - min(sent) < 4
 
 
-def test_after_the_last_retry_a_packet_is_dropped_and_told() -> None:
-    pair = Pair(WifiParameters(mpdu_error=1.0, retries=3))
-    assert pair.push(0)
-    pair.serve(S)
-    seen = pair.legs[0].statistics()
-    assert pair.gone[0] == [0]
-    assert (seen.mpdus, seen.mpdu_retransmissions, seen.dropped_radio) == (4, 3, 1)
-
-
 def test_losses_follow_from_errors_and_retries() -> None:
     pair = Pair(WifiParameters(mpdu_error=0.5, retries=2))
     for _ in range(4000):
         pair.push(0)
     pair.serve(100 * S)
     assert pair.legs[0].statistics().dropped_radio == pytest.approx(4000 * 0.5**3, rel=0.15)
-
-
-def test_the_queue_is_drop_tail() -> None:
-    pair = Pair(WifiParameters(), LegParameters(queue_packets=2, delay=ConstantDelay(0)))
-    assert [pair.push(0) for _ in range(4)] == [True, True, False, False]
-    assert pair.legs[0].statistics().dropped_queue == 2
 
 
 def test_a_loss_behind_the_hop_is_known_at_once_and_takes_its_airtime() -> None:

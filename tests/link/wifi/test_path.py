@@ -16,7 +16,6 @@ from minitopo_dc.link import (
     WifiParameters,
     WifiPath,
     WifiStatistics,
-    WiredPart,
     make_capacity,
     saturated_bps,
 )
@@ -81,25 +80,6 @@ def test_uplink_packets_meet_the_hops_the_other_way_round() -> None:
         assert waiting == sorted(waiting, reverse=True)
 
 
-def test_wires_space_packets_out() -> None:
-    pair = PathPair([HOP], wired=WiredPart(1_200_000, 0))
-    for _ in range(3):
-        pair.push(0)
-    pair.serve(1_000 * MS)
-    moments = [moment for _, moment in pair.arrivals[0]]
-    assert [round(moment / MS, -1) for moment in moments] == [10, 20, 30]
-    assert wifi_statistics(pair).mpdus_max == 1
-
-
-def test_hops_in_series_carry_what_one_does() -> None:
-    one, three = (PathPair([HOP] * number, wired=WiredPart(10**9, 0)) for number in (1, 3))
-    for pair in (one, three):
-        for _ in range(1000):
-            pair.push(0)
-        pair.serve(10_000 * MS)
-    assert three.arrivals[0][-1][1] < 1.2 * one.arrivals[0][-1][1]
-
-
 def test_a_full_queue_of_a_later_hop_drops_what_was_promised() -> None:
     slow = WifiParameters(rate_bps=6_500_000, aggregation="none")
     pair = PathPair([HOP, slow], LegParameters(queue_packets=20, delay=ConstantDelay(0)))
@@ -111,16 +91,6 @@ def test_a_full_queue_of_a_later_hop_drops_what_was_promised() -> None:
     assert seen.dropped_queue == len(pair.gone[0]) > 0
     assert len(pair.arrivals[0]) == 100 - seen.dropped_queue
     assert seen.queue_max == 20
-
-
-def test_its_counters_are_sums_over_the_hops() -> None:
-    pair = PathPair([HOP, HOP])
-    for _ in range(10):
-        pair.push(0)
-    pair.serve(1_000 * MS)
-    seen = wifi_statistics(pair)
-    assert (seen.mpdus, seen.delivered_packets, seen.delivered_bytes) == (20, 10, 15_000)
-    assert seen.mpdus_max == 10
 
 
 def test_in_an_outage_the_hops_are_silent_and_the_wires_go_on() -> None:
@@ -163,10 +133,6 @@ def test_errors_in_bursts_are_as_many_as_their_states_say() -> None:
 def test_bursts_of_no_probability_are_refused(fields: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="allowed: a probability, 0 to 1"):
         ErrorBursts(**fields)
-
-
-def test_bursts_that_never_begin_change_nothing() -> None:
-    assert WifiParameters(error_bursts=ErrorBursts(0.0, 0.0)).mean_mpdu_error == 0
 
 
 def test_a_random_loss_is_behind_the_last_hop_and_told_when_it_is_known() -> None:

@@ -19,7 +19,6 @@ from minitopo_dc.pdcp import (
     TransmittingEntity,
     make_policy,
     policy_names,
-    sees_legs,
     sn_format,
     split_policy,
 )
@@ -63,19 +62,19 @@ def test_a_batch_is_one_cycle_over_the_legs(parameters: dict[str, Any], cycle: l
     assert runs(policy, 3 * sum(cycle)) == list(enumerate(cycle)) * 3
 
 
-@pytest.mark.parametrize(("ratio", "leg"), [((1, 0), 0), ((0, 1), 1), ((0, 0.5, 0), 1)])
-def test_a_ratio_of_zero_sends_nothing_on_that_leg(ratio: Sequence[float], leg: int) -> None:
-    assert runs(make_policy("batch", legs=len(ratio), ratio=ratio), 250) == [(leg, 250)]
-
-
-@pytest.mark.parametrize(("ratio", "leg"), [((1, 1), 0), ((2, 3), 1), ((1, 3, 3), 1)])
-def test_batch_1_stays_on_the_leg_with_the_highest_ratio(ratio: Sequence[int], leg: int) -> None:
-    policy = make_policy("batch", legs=len(ratio), batch=1, ratio=ratio)
-    assert runs(policy, 20) == [(leg, 20)]
-
-
-def test_one_leg_gets_everything() -> None:
-    assert runs(make_policy("batch", legs=1), 250) == [(0, 250)]
+@pytest.mark.parametrize(
+    ("parameters", "leg"),
+    [
+        *(({"ratio": [1, 0]}, 0), ({"ratio": [0, 1]}, 1), ({"ratio": [0, 0.5, 0]}, 1)),
+        *(({"ratio": [1]}, 0), ({"batch": 1, "ratio": [1, 1]}, 0)),
+        *(({"batch": 1, "ratio": [2, 3]}, 1), ({"batch": 1, "ratio": [1, 3, 3]}, 1)),
+    ],
+)
+def test_a_ratio_of_zero_and_a_batch_of_one_leave_one_leg(
+    parameters: dict[str, Any], leg: int
+) -> None:
+    policy = make_policy("batch", legs=len(parameters["ratio"]), **parameters)
+    assert runs(policy, 250) == [(leg, 250)]
 
 
 @given(
@@ -117,34 +116,29 @@ def test_an_unknown_policy_is_refused_with_the_known_ones() -> None:
         make_policy("bacth", legs=2)
 
 
-def test_an_unknown_parameter_is_refused_with_the_policys_own() -> None:
-    with pytest.raises(PolicyError, match=r"'batch': .*'ration'; its parameters: batch, ratio"):
-        make_policy("batch", legs=2, ration=[1, 1])
-    with pytest.raises(PolicyError, match=r"'duplicate': .*'batch'; its parameters: none"):
-        make_policy("duplicate", legs=2, batch=100)
-
-
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("name", "parameters", "message"),
     [
-        ({"batch": 0}, "batch is 0, must be a whole number >= 1"),
-        ({"batch": 2.5}, "batch is 2.5, must be a whole number >= 1"),
-        ({"ratio": [1]}, "list of 2 numbers"),
-        ({"ratio": [1, 1, 1]}, "list of 2 numbers"),
-        ({"ratio": "91"}, "list of 2 numbers"),
-        ({"ratio": 9}, "list of 2 numbers"),
-        ({"ratio": [1, -1]}, "finite numbers >= 0"),
-        ({"ratio": [1, float("nan")]}, "finite numbers >= 0"),
-        ({"ratio": [1, float("inf")]}, "finite numbers >= 0"),
-        ({"ratio": ["1", "1"]}, "finite numbers >= 0"),
-        ({"ratio": [0, 0]}, "above 0 for at least one leg"),
+        ("batch", {"ration": [1, 1]}, r"'batch': .*'ration'; its parameters: batch, ratio"),
+        ("duplicate", {"batch": 100}, r"'duplicate': .*'batch'; its parameters: none"),
+        ("duplicate", {"legs": 0}, "legs is 0"),
+        ("batch", {"batch": 0}, "batch is 0, must be a whole number >= 1"),
+        ("batch", {"batch": 2.5}, "batch is 2.5, must be a whole number >= 1"),
+        ("batch", {"ratio": [1, 1, 1]}, "list of 2 numbers"),
+        ("batch", {"ratio": "91"}, "list of 2 numbers"),
+        ("batch", {"ratio": 9}, "list of 2 numbers"),
+        ("batch", {"ratio": [1, -1]}, "finite numbers >= 0"),
+        ("batch", {"ratio": [1, float("nan")]}, "finite numbers >= 0"),
+        ("batch", {"ratio": [1, float("inf")]}, "finite numbers >= 0"),
+        ("batch", {"ratio": ["1", "1"]}, "finite numbers >= 0"),
+        ("batch", {"ratio": [0, 0]}, "above 0 for at least one leg"),
     ],
 )
-def test_a_batch_or_ratio_that_cannot_be_is_refused(
-    parameters: dict[str, Any], message: str
+def test_what_a_policy_does_not_take_is_refused(
+    name: str, parameters: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(PolicyError, match=message):
-        make_policy("batch", legs=2, **parameters)
+        make_policy(name, **{"legs": 2} | parameters)
 
 
 class OfOldKind:
@@ -154,10 +148,8 @@ class OfOldKind:
         return (0,)
 
 
-class Lacking:
-    def __init__(self, legs: int) -> None: ...
-
-    def legs(self, *, size: int, now: int) -> tuple[int, ...]:  # noqa: ARG002
+class Lacking(OfOldKind):
+    def legs(self, *, size: int, now: int) -> tuple[int, ...]:  # type: ignore[override]  # noqa: ARG002
         return (0,)
 
 
@@ -171,14 +163,11 @@ class Lacking:
 def test_a_policy_whose_method_takes_other_arguments_is_refused_as_it_is_registered(
     policy: Any, fault: str
 ) -> None:
-    with pytest.raises(PolicyError) as caught:
-        split_policy("test-other-arguments")(policy)
-    told = str(caught.value)
-    assert told.startswith("split policy 'test-other-arguments': legs(self, ")
-    assert fault in told
-    assert told.endswith(
-        'must be legs(self, *, now, size, views), see "Plugins of version 0.1" in docs/plugins.md'
+    words = (
+        rf"^split policy 'test-other-arguments': legs\(self, .*{fault}.*must be legs\(self, \*, "
     )
+    with pytest.raises(PolicyError, match=words):
+        split_policy("test-other-arguments")(policy)
     assert "test-other-arguments" not in policy_names()
 
 
@@ -199,11 +188,6 @@ def test_a_class_whose_constructor_takes_nothing_is_told_what_it_gets() -> None:
 
     with pytest.raises(PolicyError, match=r"'bare': .*def __init__\(self, legs: int\)"):
         make_policy("bare", legs=2)
-
-
-def test_a_bearer_has_at_least_one_leg() -> None:
-    with pytest.raises(PolicyError, match="legs is 0"):
-        make_policy("duplicate", legs=0)
 
 
 def test_a_name_is_taken_once() -> None:
@@ -234,12 +218,6 @@ legs = st.lists(
 )
 
 
-def test_it_sees_its_legs_and_has_no_parameters() -> None:
-    assert sees_legs(make_policy("least-delay", legs=2))
-    with pytest.raises(PolicyError, match=r"'least-delay': .*; its parameters: none"):
-        make_policy("least-delay", legs=2, batch=100)
-
-
 @given(legs, st.integers(1, 10))
 def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
     views: list[WrittenLeg], size: int
@@ -259,35 +237,3 @@ def test_no_other_leg_is_expected_to_bring_the_packet_sooner(
     best = min(candidates, key=arrival)
     assert any(view is best for view in views[: leg + 1])
     assert views[leg] is best
-
-
-def waiting(*views: WrittenLeg, size: int = 10, pending: int = 0) -> tuple[int, ...]:
-    for view in views:
-        view.may_wait, view.pending_bytes = True, pending
-    return make_policy("least-delay", legs=len(views)).legs(now=0, size=size, views=views)
-
-
-def test_where_sdus_wait_the_best_leg_is_taken_if_it_takes() -> None:
-    assert waiting(WrittenLeg(mean_delay_ns=9), WrittenLeg(), pending=10**6) == (1,)
-
-
-def test_a_farther_leg_is_taken_only_if_the_best_alone_would_end_no_sooner() -> None:
-    def legs() -> tuple[WrittenLeg, WrittenLeg]:
-        return WrittenLeg(room=False), WrittenLeg(mean_delay_ns=100)  # 10 and 110 ns
-
-    assert waiting(*legs(), pending=0) == ()
-    assert waiting(*legs(), pending=99) == ()
-    assert waiting(*legs(), pending=100) == (1,)
-
-
-def test_when_no_leg_takes_the_sdu_waits() -> None:
-    assert waiting(WrittenLeg(room=False), WrittenLeg(room=False), pending=10**6) == ()
-
-
-def test_a_leg_that_equals_the_best_is_taken_at_once() -> None:
-    assert waiting(WrittenLeg(room=False), WrittenLeg()) == (1,)
-
-
-def test_a_leg_of_rate_0_is_not_waited_for() -> None:
-    assert waiting(WrittenLeg(ns_per_byte=None), WrittenLeg(mean_delay_ns=999)) == (1,)
-    assert waiting(WrittenLeg(ns_per_byte=None), WrittenLeg(ns_per_byte=None)) == (0,)

@@ -17,11 +17,10 @@ from minitopo_dc.pdcp import (
     SduBuffer,
     TransmittingEntity,
     make_policy,
-    sn_format,
 )
 from minitopo_dc.pdcp.transmitting.distant_leg import LegEstimate
 from minitopo_dc.pdcp.transmitting.flow_control import DeliveryStatus
-from tests.pdcp.late_bearer import MS, SIZE, Bearer, endless
+from tests.pdcp.bearers import FORMAT, MS, SIZE, Bearer, endless
 from tests.pdcp.views import WrittenLeg
 
 XN = 10 * MS
@@ -65,7 +64,7 @@ def shown(view: LegView, now: int, size: int) -> tuple[object, ...]:
 def test_a_view_never_touches_the_leg() -> None:
     legs, policy = [Hidden(), Hidden()], Recorder()
     entity = TransmittingEntity[int](
-        *(sn_format(18), policy), legs=2, states=legs, waiting=endless(), flow_control=[FAR, FAR]
+        *(FORMAT, policy), legs=2, states=legs, waiting=endless(), flow_control=[FAR, FAR]
     )
     entity.push(1, SIZE, 0)
     entity.poll(0)
@@ -146,7 +145,7 @@ def test_a_pdu_meets_delay_rate_and_loss_of_its_backhaul(
     bearer = Bearer(LeastDelayPolicy(1), 12, waiting=endless(), flow_control=[control])
     bearer.push(1)
     bearer.run(80 * MS)
-    assert bearer.first_sent == ({} if at is None else {1: at})
+    assert [pdu.at for pdu in bearer.sent] == ([] if at is None else [at])
     assert bearer.entity.dropped() == ([1] if at is None else [])
 
 
@@ -157,7 +156,7 @@ def test_what_the_backhaul_loses_does_not_use_credit_up_for_ever() -> None:
     bearer.run(3000 * MS)
     lost = bearer.entity.dropped()
     assert 60 < len(lost) < 140
-    assert sorted([*lost, *(sdu for _, _, sdu in bearer.sent)]) == list(range(200))
+    assert sorted([*lost, *(pdu.sdu for pdu in bearer.sent)]) == list(range(200))
 
 
 def test_a_node_tells_after_so_many_bytes() -> None:
@@ -172,23 +171,16 @@ def test_a_node_tells_after_so_many_bytes() -> None:
 def test_with_early_numbering_an_sdu_waits_with_its_number_and_leaves_a_gap_if_it_is_too_old() -> (
     None
 ):
-    bearer = Bearer(LeastDelayPolicy(1), 12, waiting=endless(), flow_control=[FAR])
-    bearer.entity = TransmittingEntity[int](
-        sn_format(18),
-        make_policy("least-delay", legs=1),
-        legs=1,
-        states=bearer.legs,
-        waiting=SduBuffer(None, 20 * MS),
-        early=True,
-        flow_control=[FlowControl(interval=5 * MS, delay=XN, desired=MS)],
-    )
+    control = FlowControl(interval=5 * MS, delay=XN, desired=MS)
+    waiting = SduBuffer[int](None, 20 * MS)
+    bearer = Bearer(LeastDelayPolicy(1), 12, waiting=waiting, early=True, flow_control=[control])
     bearer.push(*range(40))
     assert bearer.entity.tx_next == 40
     bearer.run(100 * MS)
     bearer.push(40)
     bearer.run(200 * MS)
-    counts = [count for _, count, _ in bearer.sent]
-    assert counts == [sdu for _, _, sdu in bearer.sent]
+    counts = [pdu.count for pdu in bearer.sent]
+    assert counts == [pdu.sdu for pdu in bearer.sent]
     assert 40 in counts and len(counts) < 20
 
 
@@ -197,7 +189,7 @@ def test_an_sdu_is_dropped_when_every_backhaul_that_has_a_copy_loses_it(
     losses: tuple[float, float], dropped: list[str]
 ) -> None:
     entity = TransmittingEntity[str](
-        sn_format(18),
+        FORMAT,
         make_policy("duplicate", legs=2),
         legs=2,
         states=(WrittenLeg(), WrittenLeg()),

@@ -20,58 +20,47 @@ from minitopo_dc.pdcp.transmitting.duplication import MAX_FLOWS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 from tests.pdcp.views import WrittenLeg
 
-
-def duplicates(
-    rule: DuplicationRule,
-    facts: PacketFacts | None = None,
-    size: int = 1500,
-    views: tuple[WrittenLeg, ...] = (),
-) -> bool:
-    """Whether such a rule puts an SDU of leg 2 on both."""
-    legs = SelectiveDuplication(rule, 2).legs((1,), now=0, size=size, views=views, facts=facts)
-    assert legs in ((1,), (0, 1))
-    return legs == (0, 1)
+KINDS = {kind: PacketFacts(kind=kind) for kind in PacketKind}
+SMALL = {"ack": True, "small_bytes": 90}
+LATE = {"deadline_ns": 2000}
 
 
-def of(kind: PacketKind) -> PacketFacts:
-    return PacketFacts(kind=kind)
-
-
-def test_handshakes_are_told_by_their_kind() -> None:
-    rule = DuplicationRule(handshake=True)
-    assert [kind for kind in PacketKind if duplicates(rule, of(kind), 40)] == [PacketKind.HANDSHAKE]
-
-
-def test_acknowledgements_are_tcp_s_and_small_udp() -> None:
-    rule = DuplicationRule(ack=True, small_bytes=90)
-    assert duplicates(rule, of(PacketKind.ACK), 120)
-    assert duplicates(rule, of(PacketKind.UDP), 90)
-    assert not duplicates(rule, of(PacketKind.UDP), 91)
-    assert not duplicates(rule, of(PacketKind.OTHER), 40)
-    assert not duplicates(rule, of(PacketKind.HANDSHAKE), 40)
-
-
-def test_small_packets_and_code_points_are_duplicated() -> None:
-    assert duplicates(DuplicationRule(below_bytes=300), size=299)
-    assert not duplicates(DuplicationRule(below_bytes=300), size=300)
-    marked = DuplicationRule(dscp=frozenset({46}))
-    assert duplicates(marked, PacketFacts(dscp=46))
-    assert not duplicates(marked, PacketFacts(dscp=45))
-
-
-def test_a_packet_that_is_late_on_its_leg_is_duplicated() -> None:
-    rule = DuplicationRule(deadline_ns=2000)
-    for backlog, expected in ((400, False), (401, True)):
-        leg = WrittenLeg(backlog=backlog, mean_delay_ns=100)
-        assert duplicates(rule, size=1500, views=(WrittenLeg(), leg)) is expected
-    assert duplicates(rule, views=(WrittenLeg(), WrittenLeg(ns_per_byte=None)))
+@pytest.mark.parametrize(
+    ("rule", "facts", "size", "leg", "duplicates"),
+    [
+        *(
+            ({"handshake": True}, facts, 40, WrittenLeg(), kind is PacketKind.HANDSHAKE)
+            for kind, facts in KINDS.items()
+        ),
+        # Acknowledgements are TCP's and small UDP.
+        (SMALL, KINDS[PacketKind.ACK], 120, WrittenLeg(), True),
+        (SMALL, KINDS[PacketKind.UDP], 90, WrittenLeg(), True),
+        (SMALL, KINDS[PacketKind.UDP], 91, WrittenLeg(), False),
+        (SMALL, KINDS[PacketKind.OTHER], 40, WrittenLeg(), False),
+        (SMALL, KINDS[PacketKind.HANDSHAKE], 40, WrittenLeg(), False),
+        ({"below_bytes": 300}, None, 299, WrittenLeg(), True),
+        ({"below_bytes": 300}, None, 300, WrittenLeg(), False),
+        ({"dscp": frozenset({46})}, PacketFacts(dscp=46), 1500, WrittenLeg(), True),
+        ({"dscp": frozenset({46})}, PacketFacts(dscp=45), 1500, WrittenLeg(), False),
+        (LATE, None, 1500, WrittenLeg(backlog=400, mean_delay_ns=100), False),
+        (LATE, None, 1500, WrittenLeg(backlog=401, mean_delay_ns=100), True),
+        (LATE, None, 1500, WrittenLeg(ns_per_byte=None), True),
+    ],
+)
+def test_an_sdu_of_leg_2_is_put_on_both_by_a_rule(
+    rule: dict[str, Any], facts: PacketFacts | None, size: int, leg: WrittenLeg, duplicates: bool
+) -> None:
+    duplication = SelectiveDuplication(DuplicationRule(**rule), 2)
+    legs = duplication.legs((1,), now=0, size=size, views=(WrittenLeg(), leg), facts=facts)
+    assert legs == ((0, 1) if duplicates else (1,))
 
 
 def test_of_several_chosen_legs_one_that_is_in_time_is_enough() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(deadline_ns=2000), 3)
-    late, in_time = WrittenLeg(backlog=10**6), WrittenLeg()
-    assert duplication.legs((0, 1), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1)
-    assert duplication.legs((0,), now=0, size=1500, views=(late, in_time, in_time)) == (0, 1, 2)
+    views = (WrittenLeg(backlog=10**6), WrittenLeg(), WrittenLeg())
+    rule = DuplicationRule(deadline_ns=2000)
+    for chosen, answer in (((0, 1), (0, 1)), ((0,), (0, 1, 2))):
+        duplication = SelectiveDuplication(rule, 3)
+        assert duplication.legs(chosen, now=0, size=1500, views=views) == answer
 
 
 def reported(leg: WrittenLeg, at_ms: int, delivered: int, lost: int) -> None:
@@ -130,22 +119,6 @@ def test_flows_without_number_are_remembered_for_a_while_only() -> None:
     assert len(duplication._sent._next) == MAX_FLOWS
 
 
-def test_only_legs_that_are_up_get_a_copy_and_the_chosen_one_stays() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 3)
-    down = WrittenLeg(is_up=False)
-    assert duplication.legs((1,), now=0, size=100, views=(down, WrittenLeg(), WrittenLeg())) == (
-        1,
-        2,
-    )
-    assert duplication.legs((0,), now=0, size=100, views=(down, WrittenLeg(), down)) == (0, 1)
-
-
-def test_an_sdu_without_leg_gets_none() -> None:
-    duplication = SelectiveDuplication(DuplicationRule(below_bytes=9999), 2)
-    assert duplication.legs((), now=0, size=100, views=()) == ()
-    assert duplication.duplicated == 0
-
-
 def test_those_on_more_legs_than_the_split_named_are_counted() -> None:
     duplication = SelectiveDuplication(DuplicationRule(below_bytes=1000), 2)
     for chosen, size in (((0,), 100), ((0,), 1500), ((0, 1), 100)):
@@ -166,8 +139,8 @@ def test_those_on_more_legs_than_the_split_named_are_counted() -> None:
     ],
 )
 def test_a_rule_says_what_it_needs(rule: dict[str, Any], facts: bool, legs: bool) -> None:
-    duplication = SelectiveDuplication(DuplicationRule(**rule), 2)
-    assert (duplication.needs_facts, duplication.sees_legs) == (facts, legs)
+    made = DuplicationRule(**rule)
+    assert (made.needs_facts, made.sees_legs) == (facts, legs)
 
 
 @given(

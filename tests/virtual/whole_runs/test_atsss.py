@@ -54,27 +54,6 @@ def test_a_wire_to_the_server_adds_its_delay_to_every_round_trip(tmp_path: Path)
     assert trips > 1
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        *({}, {"pdcp": {"split": "redundant"}}, {"server_delay_ms": 20}),
-        {"transport": "mpquic-picoquic", "server_delay_ms": 20},
-    ],
-)
-def test_both_cores_give_the_same(tmp_path: Path, fields: dict[str, Any]) -> None:
-    times = {
-        core: run(
-            tmp_path / core,
-            **{"transport": "quic-picoquic", **fields},
-            legs=[FAR, leg()],
-            virtual={"core": core},
-            workload={"size_mb": 0.1},
-        ).completion_s
-        for core in ("python", "native")
-    }
-    assert times["python"] == times["native"]
-
-
 @pytest.mark.skipif(library.missing() is not None, reason=str(library.missing()))
 def test_a_proxy_has_both_subflows_and_the_server_one_connection(tmp_path: Path) -> None:
     fields = {"transport": "mptcp", "options": {}, "legs": [leg(), leg()], "server_delay_ms": 20}

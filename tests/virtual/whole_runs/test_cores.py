@@ -24,6 +24,8 @@ LATE = {
     "t_reordering_ms": "adaptive",
     "legs_keep_order": True,
 }
+STEP: dict[str, Any] = {"queue_discipline": "step", "queue_parameters": {"threshold_ms": 5}}
+FAR = leg(delay_ms=40)
 SLOW = leg(rate_mbps=6, delay_ms=30, loss_percent=0.5)
 XN = {"backhaul_ms": [0, 5], "jitter_ms": 2, "rate_mbps": 50, "loss_percent": 0.2}
 AM = leg(
@@ -35,6 +37,14 @@ UM = leg(
     loss_percent=0.1,
     outages=[[0.1, 0.3]],
 )
+MARKED: list[dict[str, Any]] = [
+    {"legs": [leg(rate_mbps=10, **STEP)] * 2},
+    {"pdcp": {"mark_above_ms": 5}},
+]
+STEERED: list[dict[str, Any]] = [
+    *({}, {"pdcp": {"split": "redundant"}}, {"server_delay_ms": 20}),
+    {"transport": "mpquic-picoquic", "server_delay_ms": 20},
+]
 SCENARIOS: dict[str, dict[str, Any]] = {
     "batch": {"pdcp": {"batch": 10, "ratio": [7, 3]}},
     "losses": {"legs": [leg(loss_percent=1), leg(burst_loss={"p": 0.005, "r": 0.3})]},
@@ -83,6 +93,15 @@ SCENARIOS: dict[str, dict[str, Any]] = {
     "key frames": {
         "pdcp": LATE,
         "workload": {"kind": "realtime", "duration_s": 1, "key_frame_dscp": 46},
+    },
+    **{
+        f"marks {mode} {number}": {"mode": mode, "options": {"ecn": True}, **fields}
+        for number, fields in enumerate(MARKED)
+        for mode in ("dc", "dc-duplicate")
+    },
+    **{
+        f"ATSSS {number}": {"mode": "atsss", "legs": [FAR, leg()], **fields}
+        for number, fields in enumerate(STEERED)
     },
     "requests": {"workload": {"kind": "request-response"}, "pdcp": LATE | {"discard_timer_ms": 50}},
 }

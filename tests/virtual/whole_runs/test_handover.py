@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from minitopo_dc.clocks import run_scenario
-from minitopo_dc.results import path_rates
 from minitopo_dc.results.measures.recovery import (
     handover_table,
     handovers_per_minute,
@@ -52,23 +51,6 @@ def run(directory: Path, **fields: Any) -> RunResult:
     result = run_scenario(scenario(**{**MP, **fields}), directory / "run")
     assert result.status == "ok", result.reason
     return result
-
-
-@needs_picoquic
-def test_figure_6_the_sum_follows_the_capacity_and_the_revived_path_restarts(
-    tmp_path: Path,
-) -> None:
-    """Electronics 11 (2022) 1492, figure 6: 8 Mbit/s from 2 to 4 s and from 6 to 8 s beside 4."""
-    away = [[0, 2], [4, 6], [8, 10]]
-    legs = [link(4), link(8, outages=away)]
-    result = run(tmp_path, legs=legs, workload={"duration_s": 8}, handover={"case": 2})
-    rates = path_rates(tmp_path / "run", 1.0).groupby("time_s")["rate_mbps"].sum()
-    for second, capacity in ((1, 4), (3, 12), (5, 4), (7, 12)):
-        assert rates[second] >= 0.85 * capacity
-    revived = [path for path in result.details["paths"] if path["leg"] == 2]
-    assert len(revived) == 1
-    assert 2 < revived[0]["opened_s"] < 2.2
-    assert revived[0]["closed_s"] is None
 
 
 @needs_picoquic

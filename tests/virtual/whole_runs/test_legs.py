@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import minitopo_dc as dc
 from benchmarks.estimates import AT_ONCE, SPLITS, shares_of_ideal
 from minitopo_dc.results.measures.utilisation import link_utilisation
 from minitopo_dc.results.run_result import RunResult
@@ -112,79 +111,8 @@ def test_a_transfer_goes_on_while_a_leg_is_down_in_both_directions(tmp_path: Pat
     assert result.completion_s > 1
 
 
-SLOW: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 5, "jitter_ms": 0}
-STEP = {"queue_discipline": "step", "queue_parameters": {"threshold_ms": 5}}
-
-
-def counted(directory: Path, core: str, legs: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """The counters of gnb after a download of 0.3 MB with ECN."""
-    scenario = dc.Scenario(
-        legs=[dc.Leg(**SLOW, **legs)] * 2,
-        transport="quic-picoquic",
-        congestion_control="cubic",
-        workload=dc.Download(size_mb=0.3),
-        clock="virtual",
-        options={"ecn": True},
-        virtual={"core": core},
-        **fields,
-    )
-    run = dc.run(scenario, directory / core)
-    assert run.status == "ok", run.reason
-    found: dict[str, Any] = json.loads((directory / core / "gnb-summary.json").read_text("utf-8"))
-    return found | {"goodput": run.goodput_mbps}
-
-
-@needs_native
-@pytest.mark.parametrize(
-    ("legs", "fields"),
-    [
-        (STEP, {"mode": "dc"}),
-        (STEP, {"mode": "dc-duplicate"}),
-        ({}, {"mode": "dc", "pdcp": {"mark_above_ms": 5}}),
-        ({}, {"mode": "dc-duplicate", "pdcp": {"mark_above_ms": 5}}),
-    ],
-)
-def test_marks_are_the_same_on_both_cores(
-    legs: dict[str, Any], fields: dict[str, Any], tmp_path: Path
-) -> None:
-    native, python = (counted(tmp_path, core, legs, **fields) for core in ("native", "python"))
-    assert native == python
-    marks = [leg.get("marked_packets", 0) for leg in native["legs"].values()]
-    assert sum(marks) + native["transmit"]["1"].get("marked_sdus", 0) > 10
-
-
 @needs_native
 @pytest.mark.parametrize("split", SPLITS)
 def test_statuses_at_once_are_nearly_as_good_as_seeing_the_legs(split: str) -> None:
     ratios = shares_of_ideal(split, 4, 0.25, AT_ONCE)
     assert sum(ratio >= 0.97 for ratio in ratios) >= 3
-
-
-def pdus(directory: Path, pdcp: dict[str, Any]) -> list[int]:
-    """What each of a faster and a slower leg got in a run that must succeed."""
-    run(directory, pdcp=pdcp, legs=[leg(), leg(rate_mbps=5)])
-    sent = json.loads((directory / "gnb-summary.json").read_text())["transmit"]["1"]
-    return [sent["pdus_1"], sent["pdus_2"]]
-
-
-@pytest.mark.parametrize("split", ["proportional", "threshold"])
-def test_the_faster_leg_gets_more(tmp_path: Path, split: str) -> None:
-    faster, slower = pdus(tmp_path / "run", {"split": split, "report_ms": 10})
-    assert faster > 2 * slower > 0
-
-
-@pytest.mark.parametrize("split", ["proportional", "bandit"])
-def test_a_run_is_the_same_to_the_byte_again(tmp_path: Path, split: str) -> None:
-    for name in ("one", "two"):
-        pdus(tmp_path / name, {"split": split, "report_ms": 10})
-    for path in sorted((tmp_path / "one").glob("*.csv")):
-        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-
-
-def test_the_seed_of_the_bandit_is_of_its_own(tmp_path: Path) -> None:
-    pdcp: dict[str, Any] = {"split": "bandit", "report_ms": 10}
-    quick = {"epoch_ms": 50}
-    found = [
-        pdus(tmp_path / str(seed), pdcp | {"parameters": quick | {"seed": seed}}) for seed in (1, 2)
-    ]
-    assert found[0] != found[1]

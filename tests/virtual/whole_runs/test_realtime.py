@@ -167,21 +167,6 @@ def test_a_download_is_given_up_and_the_next_ones_are_not_held_up(
 
 
 @needs_picoquic
-def test_two_legs_give_a_better_picture_than_one(tmp_path: Path) -> None:
-    one = watch(tmp_path / "sc", mode="sc", transport="quic-picoquic")
-    both = watch(tmp_path / "dc", transport="quic-picoquic")
-    assert both.details["bitrate_mbps"] > 1.3 * one.details["bitrate_mbps"]
-    assert (one.details["stalls"], both.details["stalls"]) == (0, 0)
-
-
-def test_a_leg_that_is_down_for_longer_than_the_buffer_stalls_the_picture(tmp_path: Path) -> None:
-    down = {**leg(rate_mbps=4, delay_ms=20), "outages": [[6, 26]]}
-    found = watch(tmp_path, mode="sc", legs=[down, down])
-    assert found.details["stalls"] == 1
-    assert 5 < found.details["stall_s"] < 25
-
-
-@needs_picoquic
 def test_on_packets_without_latency_the_session_is_nearly_that_of_a_fluid(tmp_path: Path) -> None:
     """Sabre's network of 8 Mbit/s without latency, and a leg of 8 Mbit/s of IP packets.
 

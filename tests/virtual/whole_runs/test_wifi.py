@@ -68,13 +68,6 @@ def test_aggregation_makes_a_download_faster(tmp_path: Path) -> None:
     assert on > 1.4 * off
 
 
-def test_errors_become_delay_and_not_loss(tmp_path: Path) -> None:
-    run(tmp_path, legs=[wifi(mpdu_error_percent=10)])
-    seen = last(tmp_path / "gnb-legs.csv")
-    assert seen["mpdu_retransmissions"] > 0
-    assert seen["dropped_radio"] == seen["dropped_loss"] == 0
-
-
 def test_lte_and_wifi_under_dual_connectivity_are_faster_than_either(tmp_path: Path) -> None:
     fields = {"workload": {"size_mb": 4}}
     lwa = {"mode": "dc", "legs": [LTE, wifi()], "pdcp": {"split": "least-delay"}, **fields}
