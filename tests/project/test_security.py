@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
 from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.cli.screen import new_directory
@@ -23,6 +22,7 @@ from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.logs import sender_recovery
 from minitopo_dc.runners.processes.process import clean_environment
 from tests import REPOSITORY
+from tests.stores import make_store, put
 
 PACKAGE = REPOSITORY / "minitopo_dc"
 SOURCES = sorted(
