@@ -103,7 +103,8 @@ def fitted(name: str, hops: int, tcp: float) -> dict[str, float]:
 def fits() -> pd.DataFrame:
     """Return all seven clients: hops, TCP's throughput in the study, and the fitted leg."""
     table = pd.read_csv(TABLE, index_col="client")[["wireless_hops", "tcp_mbps"]]
-    legs = {row.Index: fitted(row.Index, *row[1:]) for row in table.itertuples()}
+    rows = table.reset_index().to_numpy().tolist()
+    legs = {name: fitted(name, hops, tcp) for name, hops, tcp in rows}
     return table.join(pd.DataFrame.from_dict(legs, orient="index"))
 
 

@@ -67,13 +67,11 @@ def test_rates_delays_and_splits_are_those_of_the_thesis_tables() -> None:
     for item in module("published").ITEMS:
         if item.campaign not in ("throughput", "fairness"):
             continue
-        rows = pd.read_csv(STUDY / "reference" / item.table.file, dtype=str)
-        for column, texts in item.table.where.items():
-            rows = rows[rows[column].isin(texts)]
-        by_x = rows.set_index(rows[item.table.theirs].astype(float))
+        rows = item.rows()
+        by_x = rows.set_index(rows[item.theirs].astype(float))
         for scenario, labels in program(item.campaign).cases("full"):
             if labels["experiment"] == item.experiment:
-                _check_point(scenario, by_x.loc[labels[item.table.ours]])
+                _check_point(scenario, by_x.loc[labels[item.ours]])
 
 
 def _check_point(scenario: Any, row: pd.Series[Any]) -> None:
@@ -92,7 +90,7 @@ def _check_point(scenario: Any, row: pd.Series[Any]) -> None:
 @pytest.mark.usefixtures("modules")
 def test_all_numbers_of_the_thesis_tables_have_recorded_runs(recorded: pd.DataFrame) -> None:
     comparison, items = module("comparison"), module("published").ITEMS
-    published = {item.item: len(comparison.theirs(item.table)) for item in items}
+    published = {item.item: len(comparison.theirs(item)) for item in items}
     cells = comparison.cells(recorded)
     assert cells.groupby("item").size().to_dict() == published
     assert len(cells) == 779
@@ -118,5 +116,5 @@ def test_recorded_runs_are_those_of_the_campaigns(recorded: pd.DataFrame) -> Non
     ],
 )
 def test_a_claim_is_judged_by_its_interval(values: list[float], verdict: str) -> None:
-    claim = module("claims").judge("larger", "nowhere", pd.Series(values), least=0.8)
+    (claim,) = module("claims").judged({"copies-2": pd.Series(values)})
     assert (claim.limit, claim.verdict) == ("at least 0.800", verdict)
