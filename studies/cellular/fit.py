@@ -128,7 +128,8 @@ def loss(environment: Environment) -> float:
 
 def moved(base: Environment, fields: Sequence[str], vector: Vector) -> Environment:
     """Return an environment so many `STEPS` away; ValueError when there is none."""
-    numbers, changed = iter(vector), {}
+    numbers = iter(vector)
+    changed: dict[str, Any] = {}
     for name in fields:
         before = np.atleast_1d(getattr(base, name))
         steps = np.array([next(numbers) for _ in before]) * STEPS[name]

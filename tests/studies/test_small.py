@@ -116,7 +116,7 @@ def test_a_report_judges_all_experiments_of_a_sample() -> None:
     made = titles("mesh", runs)
     report = module("mesh", "report")
     assert {f"Claims: {name}" for name in report.JUDGED} <= set(made)
-    assert set(report.TABLES) <= set(made)
+    assert set(report.TABLES["item"]) <= set(made)
     assert made[-1].startswith("Trees")
     assert judged.WIRELESS == ["RP2", "RP3", "RP4", "RP5", "RP6", "RP7"]
 
