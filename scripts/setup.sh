@@ -120,12 +120,10 @@ available() {
 
 # Prints those of the packages that are not installed.
 missing_packages() {
-    local package
-    for package in "$@"; do
-        if [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null || true) != installed ]]; then
-            echo "$package"
-        fi
-    done
+    # dpkg-query fails when it does not know one of them: that is an answer here.
+    comm -23 <(printf '%s\n' "$@" | sort) \
+        <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2> /dev/null |
+            sed -n 's/^installed //p' | sort)
 }
 
 check_python() {
