@@ -55,8 +55,8 @@ def test_the_better_path_is_that_of_quic_alone() -> None:
 def test_a_report_of_a_sample_judges_all_claims() -> None:
     names = ("goodput_mbps", "completion_s", "answer_worst_ms", "leg_2_sent_from_4_s",
              "leg_2_carried_from_4_s")  # fmt: skip
-    runs = with_numbers(runs_of("mpquic_design", "tcp", "sample"), names)
-    assert len(titles("mpquic_design", runs, "tcp")) > 5
+    runs = with_numbers(runs_of("mpquic_design/tcp", "sample"), names)
+    assert len(titles("mpquic_design/tcp", runs)) > 5
     report = module("mpquic_design", "report")
     classes = dict(list(runs.groupby("experiment")))
     benefits = {name: report.benefit_points(part) for name, part in classes.items()}
