@@ -20,11 +20,7 @@ Section = tuple[str, Any]
 REFERENCE = Path(__file__).with_name("reference")
 SAID = claims.Statements(REFERENCE / "claims.csv")
 MULTIPATH = {"QUIC": "MP-QUIC", "TCP": "MPTCP"}
-BENEFITS = {
-    f"{several}, {order} path first": f"{family} {order} first"
-    for family, several in MULTIPATH.items()
-    for order in ("better", "worse")
-}
+BENEFITS = [f"{family} {order} first" for family in MULTIPATH for order in ("better", "worse")]
 TITLES = {
     "low-bdp": "20 MB, low bandwidth-delay product",
     "low-bdp-losses": "20 MB, low bandwidth-delay product, random losses",
@@ -53,15 +49,15 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
     judged = [*network_claims(benefits, times), *(named_claims(named) if len(named) else ())]
     yield "Claims of the slides", claims.table(judged)
     if benefits:
-        yield (
-            "Benefit of several paths",
-            ["Median and quartiles over networks.", benefit_table(benefits)],
-        )
+        note = "Median and quartiles over networks."
+        yield "Benefit of several paths", [note, benefit_table(benefits)]
         yield "Times of TCP over those of QUIC", time_table(times)
     for name, points in benefits.items():
-        yield f"Benefit: {TITLES[name]}", figure(points, BENEFITS.values(), 0)
+        tidy = points.whole[BENEFITS].melt(var_name="way", value_name="benefit")
+        yield f"Benefit: {TITLES[name]}", plots.cdf(tidy, "benefit", "way", level=0).figure
     if len(named):
-        yield "Networks that the slides name", named_times(named)
+        across: Any = {"index": "network", "columns": "way", "aggfunc": "median"}
+        yield "Networks that the slides name", named.pivot_table(values="completion_s", **across)
     asked = runs[runs["experiment"] == "handover"]
     if len(asked):
         yield from handover(asked)
@@ -206,14 +202,13 @@ def benefit_table(benefits: dict[str, Points]) -> pd.DataFrame:
     rows = []
     for name, points in benefits.items():
         for family, several in MULTIPATH.items():
-            known = points.known(*(f"{family} {each}" for each in ("better first", "worse first",
-                                                                  "always")))  # fmt: skip
+            names = [f"{family} {which}" for which in ("better first", "worse first", "always")]
+            known = points.known(*names)
             if len(known):
-                pays = claims.share("", lambda least: least >= 0, points, f"{family} always")
-                better, worse = (quartiles(known[f"{family} {each} first"]) for each in
-                                 ("better", "worse"))  # fmt: skip
-                rows.append([TITLES[name], f"{several} over {family}", len(known), better, worse,
-                             pays.effect])  # fmt: skip
+                pays = claims.share("", lambda least: least >= 0, points, names[2])
+                middles = [quartiles(known[which]) for which in names[:2]]
+                of = [TITLES[name], f"{several} over {family}", len(known)]
+                rows.append([*of, *middles, pays.effect])
     columns = ["networks", "of", "points", "better path first", "worse path first", "they pay"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -230,17 +225,6 @@ def time_table(times: dict[str, Points]) -> pd.DataFrame:
             if len(values):
                 rows[f"{TITLES[name]}: {text}"] = values.quantile([0.05, 0.25, 0.5, 0.75, 0.95])
     return pd.DataFrame(rows).T.rename(columns="{:.0%}".format).rename_axis("times")
-
-
-def figure(points: Points, columns: Any, level: float) -> Any:
-    """Return the cumulated shares of columns over points."""
-    tidy = points.whole[list(columns)].melt(var_name="way", value_name="benefit")
-    return plots.cdf(tidy, "benefit", "way", level=level).figure
-
-
-def named_times(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return median times (s) over the networks that the slides name."""
-    return runs.pivot_table(index="network", columns="way", values="completion_s", aggfunc="median")
 
 
 def handover(runs: pd.DataFrame) -> Iterator[Section]:

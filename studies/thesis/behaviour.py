@@ -110,10 +110,9 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         ("link-utilisation", "Figures 5.6 to 5.8, 5.10: what the links deliver", _links),
         ("pairs", "Figure 5.14: what competing connections receive", _pairs),
     ):
-        mine = first[first["experiment"] == experiment]
+        mine = first[first["experiment"] == experiment].set_index("case")["run"]
         if len(mine):
-            yield title, draw({case: root / run for case, run in zip(mine["case"], mine["run"],
-                                                                     strict=True)})  # fmt: skip
+            yield title, draw({str(case): root / run for case, run in mine.items()})
 
 
 def with_sender(runs: pd.DataFrame) -> pd.DataFrame:
@@ -144,27 +143,24 @@ def _occasion(runs: Mapping[str, Path]) -> Any:
 
 def _links(runs: Mapping[str, Path]) -> Any:
     """Return the rates of both legs, a panel a case."""
-    return plots.series(
-        {
-            f"{case}\n(Mbit/s)": _by(dc.results.leg_rates(run, bin_s=0.02), "leg")
-            for case, run in runs.items()
-        },
-        until=UNTIL_S,
-    )[0]
+    return _rates({case: dc.results.leg_rates(run, bin_s=0.02) for case, run in runs.items()},
+                  "leg", UNTIL_S)  # fmt: skip
 
 
 def _pairs(runs: Mapping[str, Path]) -> Any:
     """Return the rate of each connection, a panel a pair."""
-    return plots.series(
-        {f"{case}\n(Mbit/s)": _by(dc.results.flow_rates(run), "flow") for case, run in runs.items()}
-    )[0]
+    return _rates({case: dc.results.flow_rates(run) for case, run in runs.items()}, "flow")
 
 
-def _by(rates: pd.DataFrame, column: str) -> dict[str, tuple[Any, Any]]:
-    return {
-        f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
-        for number, rows in rates.groupby(column)
+def _rates(tables: Mapping[str, pd.DataFrame], column: str, until_s: float | None = None) -> Any:
+    panels = {
+        f"{case}\n(Mbit/s)": {
+            f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
+            for number, rows in table.groupby(column)
+        }
+        for case, table in tables.items()
     }
+    return plots.series(panels, until=until_s)[0]
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
