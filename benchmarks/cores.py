@@ -101,4 +101,5 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     ]
     groups = pd.DataFrame(rows).groupby("row", sort=False)
     ratios = groups["ratio"].agg(lambda values: sorted(values.round(2)))
-    return groups.median().round(3).assign(ratios=ratios).to_dict("index")
+    table: dict[Any, Any] = groups.median().round(3).assign(ratios=ratios).to_dict("index")
+    return table

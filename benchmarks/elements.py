@@ -132,7 +132,7 @@ def at_rate(way: Between, rate: float, seconds: float, program: Path) -> dict[st
     return row
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, float]]]:
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the medians over repetitions by rate and kind, and what CPU time is of the proxy's."""
     table = pd.DataFrame(rows).groupby(["rate", "kind"], sort=False).median()
     cpu = table.filter(like="cpu_us").sum(axis=1, min_count=1)
@@ -141,7 +141,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, 
     table["cpu_to_proxy"] = (cpu / of_rate).round(2)
     return {
         f"{rate:g}/s": {
-            kind: values.dropna().round(3).to_dict()
+            str(kind): values.dropna().round(3).to_dict()
             for kind, values in part.droplevel("rate").iterrows()
         }
         for rate, part in table.groupby(level="rate", sort=False)

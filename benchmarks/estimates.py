@@ -41,8 +41,14 @@ def goodput(legs: list[dict[str, Any]], pdcp: dict[str, Any], size_mb: float) ->
     Raises:
         RuntimeError: the run failed.
     """
-    fields = {"transport": "quic-picoquic", "mode": "dc", "clock": "virtual", "pdcp": pdcp}
-    fields |= {"workload": {"size_mb": size_mb}, "legs": [{"downlink": leg} for leg in legs]}
+    fields: dict[str, Any] = {
+        "transport": "quic-picoquic",
+        "mode": "dc",
+        "clock": "virtual",
+        "legs": [{"downlink": leg} for leg in legs],
+        "pdcp": pdcp,
+        "workload": {"size_mb": size_mb},
+    }
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         result = run_virtual(Scenario.check(fields, "benchmark"), Path(name) / "run")
     if result.goodput_mbps is None:
