@@ -47,7 +47,7 @@ class Item(NamedTuple):
 
     @property
     def curves(self) -> Sequence[Curve]:
-        """Return the columns."""
+        """Return the columns of the table."""
         if (self.campaign, self.experiment) == ("fairness", "loss-duplicate"):
             return LINKS
         return CURVES[self.campaign]

@@ -89,13 +89,9 @@ def test_no_value_of_a_leg_raises_anything_but_a_settings_error(value: Any, fiel
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 10**400, 1e308, 1e-320, 2e7, -1, 0])
 def test_a_rate_outside_its_range_is_told_the_range(value: float) -> None:
-    with pytest.raises(SettingsError, match=RATE):
+    with pytest.raises(SettingsError, match=RATE) as caught:
         LegSettings.check({"rate_mbps": value}, "leg")
-
-
-def test_a_rate_that_looks_like_bits_a_second_is_asked_about() -> None:
-    with pytest.raises(SettingsError, match=r"is it in bit/s\?"):
-        LegSettings.check({"rate_mbps": 20_000_000}, "leg")
+    assert value != 2e7 or "is it in bit/s?" in str(caught.value)
 
 
 @pytest.mark.parametrize(
