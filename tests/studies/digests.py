@@ -64,8 +64,3 @@ def with_numbers(runs: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     random = np.random.default_rng(1)
     values = {name: random.lognormal(0, 0.2, len(runs)) for name in names}
     return runs.assign(**values, status="ok", reason="")
-
-
-def titles(name: str, runs: pd.DataFrame) -> list[str]:
-    """Return the titles of a report's sections, whose contents are made."""
-    return [title for title, content in program(name).sections(runs) if content is not None]
