@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import resource
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
+
+import pandas as pd
 
 from minitopo_dc.linux_guest.library import missing
 from minitopo_dc.scenario import Scenario
@@ -45,14 +45,7 @@ GUEST_ROWS: dict[str, dict[str, Any]] = {
     "tcp, dc, least-delay, late": {"mode": "dc", "transport": "tcp", "pdcp": LATE},
 }
 """The same with end hosts in a guest."""
-
-
-class Pair(NamedTuple):
-    """CPU times (s) of one scenario's runs on both cores, and the simulated time (s)."""
-
-    python_s: float
-    native_s: float
-    simulated_s: float
+KNOWN = ROWS | OTHER_ROWS | GUEST_ROWS
 
 
 def cpu_s() -> float:
@@ -61,14 +54,13 @@ def cpu_s() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
-def pair(fields: dict[str, Any], size_mb: float) -> Pair:
-    """Run a scenario on Python's core and on the native one.
+def pair(fields: dict[str, Any], size_mb: float) -> dict[str, float]:
+    """Return CPU times (s) of a scenario on both cores, their ratio, and how fast time passes.
 
     Raises:
         RuntimeError: a run failed, or the results are not the same.
     """
-    times: list[float] = []
-    results = []
+    times, results = {}, []
     for core in ("python", "native"):
         values: dict[str, Any] = {
             "transport": "quic-picoquic",
@@ -81,11 +73,13 @@ def pair(fields: dict[str, Any], size_mb: float) -> Pair:
         with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
             begin = cpu_s()
             results.append(run_virtual(scenario, Path(name)))
-            times.append(cpu_s() - begin)
-    one, other = results
-    if one.completion_s is None or one.completion_s != other.completion_s:
+            times[f"{core}_s"] = cpu_s() - begin
+    simulated_s = results[1].completion_s
+    if simulated_s is None or simulated_s != results[0].completion_s:
         raise RuntimeError("; ".join(f"{run.reason or run.completion_s}" for run in results))
-    return Pair(times[0], times[1], one.completion_s)
+    native_s = times["native_s"]
+    rates = {"ratio": times["python_s"] / native_s, "simulated_s_per_cpu_s": simulated_s / native_s}
+    return times | rates
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -93,29 +87,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=int, default=9)
     parser.add_argument("--size", type=float, default=40, metavar="MB")
     usual = [*ROWS, *(() if missing() else GUEST_ROWS)]
-    known = ROWS | OTHER_ROWS | GUEST_ROWS
-    parser.add_argument("--rows", nargs="+", choices=known, default=usual)
+    parser.add_argument("--rows", nargs="+", choices=KNOWN, default=usual)
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure CPU time of runs on the virtual clock, the native core against Python's."""
-    known = ROWS | OTHER_ROWS | GUEST_ROWS
-    pairs: dict[str, list[Pair]] = {name: [] for name in options.rows}
-    for name in pairs:
-        pair(known[name], 0.1)  # what is imported and compiled once
-    for _ in range(options.pairs):
-        for name, measured in pairs.items():
-            measured.append(pair(known[name], options.size))
-    return {name: summary(measured) for name, measured in pairs.items()}
-
-
-def summary(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the medians of a row, all its ratios, and how fast simulated time passes."""
-    ratios = sorted(round(pair.python_s / pair.native_s, 2) for pair in pairs)
-    return {
-        "python_s": round(median(pair.python_s for pair in pairs), 3),
-        "native_s": round(median(pair.native_s for pair in pairs), 3),
-        "ratio": median(ratios),
-        "ratios": ratios,
-        "simulated_s_per_cpu_s": round(median(pair.simulated_s / pair.native_s for pair in pairs)),
-    }
+    for name in options.rows:
+        pair(KNOWN[name], 0.1)  # what is imported and compiled once
+    rows = [
+        {"row": name} | pair(KNOWN[name], options.size)
+        for _ in range(options.pairs)
+        for name in options.rows
+    ]
+    groups = pd.DataFrame(rows).groupby("row", sort=False)
+    ratios = groups["ratio"].agg(lambda values: sorted(values.round(2)))
+    table: dict[Any, Any] = groups.median().round(3).assign(ratios=ratios).to_dict("index")
+    return table

@@ -56,16 +56,11 @@ def with_pdcp(options: argparse.Namespace) -> dict[str, float]:
     Out-of-order delivery shows what numbering and stripping cost. In order, t-Reordering also
     stalls the flow after each loss in the leg's queue, which is what the standard asks for.
     """
-    workload = {"size_mb": 20}
-    pdcp = {"ratio": [1, 0]}
-    ways = {
-        "without": scenario("tcp", "sc", DEFAULT_POINT, workload=workload),
-        **{
-            delivery: scenario(
-                "tcp", "dc", DEFAULT_POINT, workload=workload, pdcp=pdcp | {"delivery": delivery}
-            )
-            for delivery in ("out-of-order", "in-order")
-        },
+    base = scenario("tcp", "sc", DEFAULT_POINT, workload={"size_mb": 20})
+    with_dc = base.evolve(mode="dc", pdcp={"ratio": [1, 0]})
+    ways = {"without": base} | {
+        delivery: with_dc.evolve(pdcp={"delivery": delivery})
+        for delivery in ("out-of-order", "in-order")
     }
     mbps = {name: 160 / median(times_s(way, options.repetitions)) for name, way in ways.items()}
     ratios = {f"{name}_ratio": mbps[name] / mbps["without"] for name in mbps if name != "without"}

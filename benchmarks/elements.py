@@ -17,9 +17,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import product
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
+
+import pandas as pd
 
 from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.real.network.testbed import testbed
@@ -41,8 +43,6 @@ UE_OWN_RULE = ("to", "10.2.0.0/16", "lookup", "main", "priority", "100")
 """What ue sends to the client itself does not take a leg."""
 INSTANT = {"rate_mbps": 10_000, "delay_ms": 0, "jitter_ms": 0, "queue_packets": 100_000}
 LEGS = [{"downlink": INSTANT, "uplink": INSTANT}] * 2
-Row = Mapping[str, float]
-"""What was measured, by name."""
 
 
 class Between(NamedTuple):
@@ -114,7 +114,7 @@ def resident_mb(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def at_rate(way: Between, rate: float, seconds: float, program: Path) -> Row:
+def at_rate(way: Between, rate: float, seconds: float, program: Path) -> dict[str, float]:
     """Send packets at a rate (1/s), and count what arrives."""
     hosts, address, pids = way
     burst = next(burst for most, burst in BURSTS.items() if rate <= most)
@@ -124,38 +124,28 @@ def at_rate(way: Between, rate: float, seconds: float, program: Path) -> Row:
         answer(hosts.server.popen([str(program), "send", *words], stdout=subprocess.PIPE))
         arrived = answer(sink)
     packets = int(rate * seconds)
+    row = {name: arrived[name] for name in ("disordered", "median_us", "p99_us")}
+    row["lost"] = 1 - arrived["received"] / packets
+    for host, pid, start in zip(("gnb", "ue"), pids, before, strict=False):
+        row[f"{host}_cpu_us"] = (cpu_ns(pid) - start) / packets / 1000
+        row[f"{host}_memory_mb"] = resident_mb(pid)
+    return row
+
+
+def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the medians over repetitions by rate and kind, and what CPU time is of the proxy's."""
+    table = pd.DataFrame(rows).groupby(["rate", "kind"], sort=False).median()
+    cpu = table.filter(like="cpu_us").sum(axis=1, min_count=1)
+    proxies = cpu[cpu.index.get_level_values("kind") == "proxy"].droplevel("kind")
+    of_rate = proxies.reindex(table.index.get_level_values("rate")).to_numpy()
+    table["cpu_to_proxy"] = (cpu / of_rate).round(2)
     return {
-        "lost": 1 - arrived["received"] / packets,
-        "disordered": arrived["disordered"],
-        "median_us": arrived["median_us"],
-        "p99_us": arrived["p99_us"],
-        **{
-            f"{host}_cpu_us": (cpu_ns(pid) - start) / packets / 1000
-            for host, pid, start in zip(("gnb", "ue"), pids, before, strict=False)
-        },
-        **{
-            f"{host}_memory_mb": resident_mb(pid)
-            for host, pid in zip(("gnb", "ue"), pids, strict=False)
-        },
+        f"{rate:g}/s": {
+            str(kind): values.dropna().round(3).to_dict()
+            for kind, values in part.droplevel("rate").iterrows()
+        }
+        for rate, part in table.groupby(level="rate", sort=False)
     }
-
-
-def summary(rows: Sequence[Row]) -> dict[str, float]:
-    """Return the medians over repetitions."""
-    return {name: round(median(row[name] for row in rows), 3) for name in rows[0]}
-
-
-def with_ratios(kinds: Mapping[str, dict[str, float]]) -> Mapping[str, dict[str, float]]:
-    """Add the ratio of an element's CPU time to the proxy's, both hosts together."""
-    cpu = {
-        kind: sum(value for name, value in row.items() if name.endswith("cpu_us"))
-        for kind, row in kinds.items()
-    }
-    if proxy := cpu.get("proxy"):
-        for kind, row in kinds.items():
-            if cpu[kind]:
-                row["cpu_to_proxy"] = round(cpu[kind] / proxy, 2)
-    return kinds
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -168,17 +158,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure loss, delay and CPU time of both elements beside a plain UDP proxy (root)."""
-    rows: dict[float, dict[str, list[Row]]] = {
-        rate: {kind: [] for kind in options.kinds} for rate in options.rates
-    }
+    rows = []
     with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
         program = compiled(Path(name))
-        for _ in range(options.repetitions):
-            for rate, kinds in rows.items():
-                for kind, measured in kinds.items():
-                    with between(kind, program, Path(name)) as way:
-                        measured.append(at_rate(way, rate, options.seconds, program))
-    return {
-        f"{rate:g}/s": with_ratios({kind: summary(measured) for kind, measured in kinds.items()})
-        for rate, kinds in rows.items()
-    } | {"processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}
+        for _, rate, kind in product(range(options.repetitions), options.rates, options.kinds):
+            with between(kind, program, Path(name)) as way:
+                measured = at_rate(way, rate, options.seconds, program)
+            rows.append({"rate": rate, "kind": kind} | measured)
+    return {**summary(rows), "processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}

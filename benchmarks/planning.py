@@ -27,8 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure CPU time of planning a study beside checking a scenario as often."""
-    paths = studies()
-    return {name: planned(paths[name], options.version) for name in options.studies}
+    return {name: planned(studies()[name], options.version) for name in options.studies}
 
 
 def planned(path: Path, version: str) -> dict[str, float]:

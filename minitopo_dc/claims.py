@@ -22,6 +22,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -234,6 +235,40 @@ def every(
     worst = float(known.max() if least == -INFINITE else known.min())
     interval = Interval(worst, worst, UNIVERSAL)
     return Claim(text, source, least, most, worst, interval, len(known), points_run=of.run)
+
+
+class Statements:
+    """Statements of a CSV file with the columns `key`, `claim`, `source`, `least`, `most`.
+
+    An empty limit is none. Each method judges the statement of a key, as the function of its name.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Read the file."""
+        import pandas as pd  # noqa: PLC0415 (0.3 s that most commands need not wait)
+
+        table = pd.read_csv(file).fillna({"source": "", "least": -INFINITE, "most": INFINITE})
+        self._rows = {str(row.pop("key")): row for row in table.to_dict("records")}
+
+    def text(self, key: str) -> tuple[str, dict[str, Any]]:
+        """Return a statement, and its source and limits as arguments of `number`."""
+        row = dict(self._rows[key])
+        return str(row.pop("claim")), {str(name): value for name, value in row.items()}
+
+    def number(self, key: str, function: Callable[..., Any], of: Points, *names: str) -> Claim:
+        """Judge a number that a function makes of columns over points."""
+        text, limits = self.text(key)
+        return number(text, function, of, *names, **limits)
+
+    def share(self, key: str, condition: Callable[..., Any], of: Points, *names: str) -> Claim:
+        """Judge the share of points at which a condition on columns holds."""
+        text, limits = self.text(key)
+        return share(text, condition, of, *names, **limits)
+
+    def every(self, key: str, of: Points, name: str) -> Claim:
+        """Judge whether a column is within its limit at every point."""
+        text, limits = self.text(key)
+        return every(text, of, name, **limits)
 
 
 def table(claims: Iterable[Claim]) -> pd.DataFrame:

@@ -161,26 +161,20 @@ def papers(studies: list[Study]) -> str:
     settings = [(s.words["paper"], *row) for s in studies for row in s.words["settings"]]
     drawn = [(s.words["paper"], *row) for s in studies for row in s.words.get("figures", [])]
     splits = pd.concat([part for study in studies for part in study.splits()])
-    sections: list[tuple[str, Any]] = [
-        ("Numbers", totals(cells)),
-        ("Claims in words", verdicts.unstack(fill_value=0).reset_index()),
-        (
-            "What was fitted, and the rest",
-            [SPLITS, with_chance(agreement(splits, ["paper", "parameter", "part"]))],
-        ),
-        (
-            "Other settings than the published",
-            pd.DataFrame(settings, columns=["paper", "published", "here"]),
-        ),
-        (
-            "Run without a published number",
-            pd.DataFrame(drawn, columns=["paper", "figure or section", "what was run"]),
-        ),
-        ("Tables", with_chance(agreement(cells, ["paper", "item", "kind", "why"]))),
-    ]
+    of_fits = with_chance(agreement(splits, ["paper", "parameter", "part"]))
+    other = pd.DataFrame(settings, columns=["paper", "published", "here"])
+    without = pd.DataFrame(drawn, columns=["paper", "figure or section", "what was run"])
+    sections: dict[str, Any] = {
+        "Numbers": totals(cells),
+        "Claims in words": verdicts.unstack(fill_value=0).reset_index(),
+        "What was fitted, and the rest": [SPLITS, of_fits],
+        "Other settings than the published": other,
+        "Run without a published number": without,
+        "Tables": with_chance(agreement(cells, ["paper", "item", "kind", "why"])),
+    }
     for (paper, item), part in cells.groupby(["paper", "item"], sort=False):
-        sections.append((f"{paper}: {item}", shown(part)))
-    return as_markdown("Published numbers, and ours", NOTES, sections)
+        sections[f"{paper}: {item}"] = shown(part)
+    return as_markdown("Published numbers, and ours", NOTES, sections.items())
 
 
 def totals(cells: pd.DataFrame) -> pd.DataFrame:

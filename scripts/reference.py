@@ -48,7 +48,8 @@ from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
 from minitopo_dc.minitopo.programs import Key
 from minitopo_dc.pdcp.statistics import HoldingStatistics, TransmitStatistics, WaitingTime
 from minitopo_dc.results.measures.recovery import COLUMNS as HANDOVERS
-from minitopo_dc.results.run_result import SETTINGS, RunResult
+from minitopo_dc.results.run_result import SETTINGS as RUN_SETTINGS
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.tables.runs import ID
 from minitopo_dc.router.drivers import DeliveryStatistics
 from minitopo_dc.runners.tcp.info import FIELDS as TCP_INFO
@@ -64,6 +65,8 @@ PAGES = ("scenarios.md", "data-model.md", "minitopo-keys.md")
 WORDS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
+SETTINGS = WORDS.pop("tables")
+"""Tables of settings by name, with their paths in a scenario."""
 MARK = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n(?:\|.*\n)*")
 SENTENCE = re.compile(r"(.*?[.;])(?=\s|$)", re.DOTALL)
 A_PAGE = re.compile(r"\(?docs/([\w-]+)\.md\)?")
@@ -198,7 +201,7 @@ def echoes() -> Iterable[str]:
 def results() -> Iterable[str]:
     """Return the columns of a table of runs."""
     own = [field.name for field in fields(RunResult) if field.name != "settings"]
-    return (ID, *own, "leg_bytes_LEG", "trust", "repeats", *SETTINGS)
+    return (ID, *own, "leg_bytes_LEG", "trust", "repeats", *RUN_SETTINGS)
 
 
 def column_table(table: str, names: Iterable[str]) -> list[str]:
@@ -262,43 +265,6 @@ def words(table: str, name: str, docstring: str | None) -> str:
     return A_PAGE.sub(r"[\1](\1.md)", text).replace("|", r"\|")
 
 
-def fields_of(path: str, table: str) -> Callable[[], list[str]]:
-    """Return what makes the table of the settings at a path of a scenario."""
-    return lambda: field_table(model_at(path), table)
-
-
-def workload_of(model: type[BaseModel], table: str) -> Callable[[], list[str]]:
-    """Return what makes the table of a workload's parameters."""
-    return lambda: field_table(model, table)
-
-
-def columns_of(table: str, names: Callable[[], Iterable[str]]) -> Callable[[], list[str]]:
-    """Return what makes the table of columns or keys."""
-    return lambda: column_table(table, names())
-
-
-SETTINGS_TABLES = {
-    "scenario": "",
-    "real": "real",
-    "virtual": "virtual",
-    "flow": "flows",
-    "leg": "legs",
-    "direction": "legs.downlink",
-    "burst-loss": "legs.downlink.burst_loss",
-    "change": "legs.downlink.changes",
-    "rlc": "legs.downlink.rlc",
-    "cell": "cells",
-    "background": "cells.background",
-    "wifi": "legs.wifi",
-    "error-bursts": "legs.wifi.error_bursts",
-    "pdcp": "pdcp",
-    "flow-control": "pdcp.flow_control",
-    "duplication": "pdcp.duplication",
-    "paths": "paths",
-    "path-change": "paths.schedule",
-    "handover": "handover",
-    "mobility": "mobility",
-}
 WORKLOADS: dict[str, type[BaseModel]] = {
     "download": Download,
     "upload": Upload,
@@ -336,18 +302,27 @@ COLUMNS: dict[str, Callable[[], Iterable[str]]] = {
     "topology-keys": topology_keys,
     "experiment-keys": experiment_keys,
 }
-TABLES: dict[str, Callable[[], list[str]]] = {
-    **{name: fields_of(path, name) for name, path in SETTINGS_TABLES.items()},
-    **{f"workload-{name}": workload_of(model, name) for name, model in WORKLOADS.items()},
-    **{name: columns_of(name, names) for name, names in COLUMNS.items()},
-    "programs": program_table,
-}
+
+
+TABLES = (*SETTINGS, *(f"workload-{name}" for name in WORKLOADS), *COLUMNS, "programs")
+
+
+def table(name: str) -> list[str]:
+    """Return the rows of a table of the pages."""
+    if name == "programs":
+        return program_table()
+    if name in SETTINGS:
+        return field_table(model_at(SETTINGS[name]), name)
+    if name in COLUMNS:
+        return column_table(name, COLUMNS[name]())
+    workload = name.removeprefix("workload-")
+    return field_table(WORKLOADS[workload], workload)
 
 
 def written(page: Path) -> str:
     """Return a page with its tables made anew."""
     return MARK.sub(
-        lambda mark: "\n".join([f"<!-- table: {mark['name']} -->", *TABLES[mark["name"]](), ""]),
+        lambda mark: "\n".join([f"<!-- table: {mark['name']} -->", *table(mark["name"]), ""]),
         page.read_text(encoding="utf-8"),
     )
 

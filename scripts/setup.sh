@@ -51,11 +51,17 @@ main() {
         make_environment
         install_python_packages real
         install_optional_packages
+<<<<<<< HEAD
         # At once: one waits for the network while another compiles; each says what it cannot do.
         build_native &
         build_picoquic &
         get_aioquic_2020 &
         wait
+=======
+        build native "the native core" || true # with which the virtual clock is faster
+        build picoquic picoquic || true # quic-picoquic, mpquic-picoquic
+        build aioquic-2020 "aioquic of 2020" || true # quic-aioquic-2020
+>>>>>>> studies
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
@@ -75,8 +81,15 @@ set_up_tests() {
     if [[ ! .cache/tquic/unavailable -nt $STAMP ]]; then
         scripts/tquic.sh
     fi
+<<<<<<< HEAD
     if [[ ! $NO_GUEST -nt $STAMP ]]; then
         build_guest
+=======
+    if [[ ${1:-} == --tests && ! $NO_GUEST -nt $STAMP ]]; then
+        rm -f "$NO_GUEST"
+        # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
+        build linux "the guest kernel" || touch "$NO_GUEST"
+>>>>>>> studies
     fi
 }
 
@@ -134,17 +147,10 @@ available() {
 
 # Prints those of the packages that are not installed.
 missing_packages() {
-    if ! command -v dpkg-query > /dev/null; then
-        printf '%s\n' "$@"
-        return
-    fi
-    comm -23 <(printf '%s\n' "$@" | sort) <(installed_packages "$@" | sort)
-}
-
-installed_packages() {
     # dpkg-query fails when it does not know one of them: that is an answer here.
-    dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2> /dev/null |
-        sed -n 's/^installed //p' || true
+    comm -23 <(printf '%s\n' "$@" | sort) \
+        <(dpkg-query --show --showformat='${db:Status-Status} ${Package}\n' "$@" 2> /dev/null |
+            sed -n 's/^installed //p' | sort)
 }
 
 check_python() {
@@ -185,33 +191,11 @@ install_python_packages() {
     fi
 }
 
-# The virtual clock is faster with it; the command says what it does.
-build_native() {
-    if ! .venv/bin/minitopo-dc build native > /dev/null; then
-        say "goes on without the native core; put that right, then: .venv/bin/minitopo-dc build native"
-    fi
-}
-
-# For the transports quic-picoquic and mpquic-picoquic; the command says what it does.
-build_picoquic() {
-    if ! .venv/bin/minitopo-dc build picoquic > /dev/null; then
-        say "goes on without picoquic; put that right, then: .venv/bin/minitopo-dc build picoquic"
-    fi
-}
-
-# For the transport quic-aioquic-2020; the command says what it does.
-get_aioquic_2020() {
-    if ! .venv/bin/minitopo-dc build aioquic-2020 > /dev/null; then
-        say "goes on without aioquic of 2020; put that right, then: .venv/bin/minitopo-dc build aioquic-2020"
-    fi
-}
-
-# For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
-build_guest() {
-    rm -f "$NO_GUEST"
-    if ! .venv/bin/minitopo-dc build linux > /dev/null; then
-        touch "$NO_GUEST"
-        say "goes on without the guest kernel; put that right, then: .venv/bin/minitopo-dc build linux"
+# What a command makes; it says what it does. Without it the set-up goes on.
+build() {
+    if ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
+        say "goes on without $2; put that right, then: .venv/bin/minitopo-dc build $1"
+        return 1
     fi
 }
 

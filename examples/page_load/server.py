@@ -90,23 +90,6 @@ class Http3Site:
             self._sessions[address] = Session(connection, make_server=server)
 
 
-def serve_http3(
-    address: str, port: int, find: Find, certificate: Certificate, congestion_control: str
-) -> None:
-    """Serve a site over HTTP/3 until SIGTERM or SIGINT."""
-    configuration = QuicConfiguration(
-        is_client=False,
-        alpn_protocols=H3_ALPN,
-        congestion_control_algorithm=congestion_control,
-        max_datagram_size=DATAGRAM_BYTES,
-    )
-    configuration.load_cert_chain(certificate.certificate, certificate.key)
-    with socket.socket(address_family(address), socket.SOCK_DGRAM) as udp:
-        udp.bind((address, port))
-        stop = StopSignal(signal.SIGTERM, signal.SIGINT)
-        Http3Site(udp, configuration, find).run(stop)
-
-
 PORT = 4433
 """The usual one of test servers of QUIC."""
 SCALAR = int.from_bytes(hashlib.sha256(b"minitopo-dc page load").digest())
@@ -115,13 +98,18 @@ SCALAR = int.from_bytes(hashlib.sha256(b"minitopo-dc page load").digest())
 
 def main() -> None:
     """Serve the site until SIGTERM or SIGINT."""
-    options = _options()
-    site = Site(objects=options.objects, seed=options.seed)
+    options = parser().parse_args()
+    if options.mptcp and options.http == "3":
+        parser().error("--mptcp: only with --http 2")
+    if options.objects < 1:
+        parser().error(f"--objects: {options.objects}; allowed: 1 and more")
+    find = Site(objects=options.objects, seed=options.seed).find
     with TemporaryDirectory(prefix="minitopo-dc-site-") as directory:
         certificate = make_certificate(Path(directory), [options.address], site_key())
-        _serve(options, site, certificate)
+        (serve_http3 if options.http == "3" else serve_http2)(options, find, certificate)
 
 
+<<<<<<< HEAD
 def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) -> None:
     where, algorithm = (options.address, options.port), options.congestion_control
     if options.http == "3":
@@ -129,7 +117,28 @@ def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) ->
         return
     listener = listen(*where, "mptcp" if options.mptcp else "tcp", algorithm)
     application = Application(partial(ContentServer, find=site.find), Watch)
+=======
+def serve_http2(options: argparse.Namespace, find: Find, certificate: Certificate) -> None:
+    """Serve a site over HTTP/2."""
+    protocol = PROTOCOLS["mptcp" if options.mptcp else "tcp"]
+    listener = listen(options.address, options.port, protocol, options.congestion_control)
+    application = ReportingApplication(Application(partial(ContentServer, find=find)))
+>>>>>>> studies
     serve_requests(listener, application, certificate.certificate, certificate.key)
+
+
+def serve_http3(options: argparse.Namespace, find: Find, certificate: Certificate) -> None:
+    """Serve a site over HTTP/3."""
+    configuration = QuicConfiguration(
+        is_client=False,
+        alpn_protocols=H3_ALPN,
+        congestion_control_algorithm=options.congestion_control,
+        max_datagram_size=DATAGRAM_BYTES,
+    )
+    configuration.load_cert_chain(certificate.certificate, certificate.key)
+    with socket.socket(address_family(options.address), socket.SOCK_DGRAM) as udp:
+        udp.bind((options.address, options.port))
+        Http3Site(udp, configuration, find).run(StopSignal(signal.SIGTERM, signal.SIGINT))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -149,15 +158,6 @@ def parser() -> argparse.ArgumentParser:
         help="%(default)s; HTTP/3 also reno",
     )
     return made
-
-
-def _options() -> argparse.Namespace:
-    options = parser().parse_args()
-    if options.mptcp and options.http == "3":
-        parser().error("--mptcp: only with --http 2")
-    if options.objects < 1:
-        parser().error(f"--objects: {options.objects}; allowed: 1 and more")
-    return options
 
 
 def site_key() -> ec.EllipticCurvePrivateKey:

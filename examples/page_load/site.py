@@ -74,23 +74,32 @@ class Site:
     @cached_property
     def document(self) -> bytes:
         """Return the page: style sheets in its head, then images, scripts at its end."""
-        named = {kind: [path for path in self.paths if path.endswith(kind)] for kind in MEDIA_TYPES}
-        sheets = "".join(f'<link rel="stylesheet" href="{path}">\n' for path in named["css"])
-        images = "".join(f'<img src="{path}" alt="">\n' for path in named["bmp"])
-        scripts = "".join(f'<script src="{path}"></script>\n' for path in named["js"])
+        tags = {
+            "css": '<link rel="stylesheet" href="{}">\n',
+            "bmp": '<img src="{}" alt="">\n',
+            "js": '<script src="{}"></script>\n',
+        }
+        parts = {
+            kind: "".join(tag.format(path) for path in self.paths if path.endswith(kind))
+            for kind, tag in tags.items()
+        }
         # An icon that is empty, so that the browser asks for none.
-        head = f'<!doctype html>\n<title>Page</title>\n<link rel="icon" href="data:,">\n{sheets}'
-        page = f"{head}<body>\n{images}{scripts}".encode()
-        return page + _comment(max(0, DOCUMENT_BYTES - len(page)), b"<!--", b"-->")
+        head = '<!doctype html>\n<title>Page</title>\n<link rel="icon" href="data:,">\n'
+        page = f"{head}{parts['css']}<body>\n{parts['bmp']}{parts['js']}".encode()
+        return page + filled(max(0, DOCUMENT_BYTES - len(page)), b"<!--", b"-->")
 
     def find(self, path: str) -> Content | None:
         """Return the content at the path of a request, None if there is none."""
-        if path == "/":
-            return _content(self.document, "html")
-        if path not in self.paths:
+        if path != "/" and path not in self.paths:
             return None
-        kind = path.rpartition(".")[2]
-        return _content(_object(kind, object_bytes(path) or 0), kind)
+        kind, size = path.rpartition(".")[2], object_bytes(path) or 0
+        if path == "/":
+            kind, body = "html", self.document
+        elif kind == "bmp":
+            body = filled(size, bitmap_header(size))
+        else:
+            body = filled(size, b"/*", b"*/")
+        return Content(len(body), [body], ((b"content-type", MEDIA_TYPES[kind].encode()),))
 
 
 def object_bytes(path: str) -> int | None:
@@ -99,30 +108,17 @@ def object_bytes(path: str) -> int | None:
     return int(match[1]) if match else None
 
 
-def _content(body: bytes, kind: str) -> Content:
-    return Content(len(body), [body], ((b"content-type", MEDIA_TYPES[kind].encode()),))
-
-
-def _object(kind: str, size: int) -> bytes:
-    return _bitmap(size) if kind == "bmp" else _comment(size, b"/*", b"*/")
-
-
-def _comment(size: int, begin: bytes, end: bytes) -> bytes:
-    """Return a comment of `size` bytes, or spaces where its marks do not fit."""
+def filled(size: int, begin: bytes, end: bytes = b"") -> bytes:
+    """Return `size` bytes between these marks, or spaces where they do not fit."""
     inside = size - len(begin) - len(end)
     if inside < 0:
         return b" " * size
-    return begin + _filler(inside) + end
+    return begin + (FILLER * (1 + inside // len(FILLER)))[:inside] + end
 
 
-def _bitmap(size: int) -> bytes:
+def bitmap_header(size: int) -> bytes:
+    """Return the header of a bitmap that has as many rows as fit into `size` bytes."""
     row = 4 * BITMAP_WIDTH
     rows = (size - BITMAP.size) // row
     file = (b"BM", size, 0, 0, BITMAP.size)
-    image = (40, BITMAP_WIDTH, rows, 1, 32, 0, rows * row, 0, 0, 0, 0)
-    header = BITMAP.pack(*file, *image)
-    return header + _filler(size - len(header))
-
-
-def _filler(size: int) -> bytes:
-    return (FILLER * math.ceil(size / len(FILLER)))[:size]
+    return BITMAP.pack(*file, 40, BITMAP_WIDTH, rows, 1, 32, 0, rows * row, 0, 0, 0, 0)

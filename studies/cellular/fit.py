@@ -1,18 +1,17 @@
-"""Fit the synthetic drives to what is published: `python studies/cellular/fit.py` (ten minutes).
+"""Fit the synthetic drives to what is published: `python studies/cellular/fit.py entire`.
 
 `entire` is fitted to tables 2 and 3 of Krämer et al., Electronics 11 (2022) 1492, and to what its
 section 3.2 says of visible cells; `residential` and `road` keep its receiver, path loss and layout
 and are fitted to their rows of table 2, to figure 2, and to how much each further channel adds in
-tables 4 and 5. Samples are 200 m apart, so that few are needed. The result is pasted into
-`minitopo_dc/trace/drive.py`, whose numbers an evolution strategy (CMA-ES) found, from which
-this goes on; `--check` prints how it agrees over drives at their own speed.
+tables 4 and 5. Samples are 200 m apart, so that few are needed. `minitopo_dc/trace/drive.py` has
+the numbers, which an evolution strategy (CMA-ES) found with this loss; Nelder and Mead's simplex
+goes on from there. Without a name it prints how they agree over drives at their own speed.
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -25,8 +24,6 @@ from scipy.optimize import minimize
 
 from minitopo_dc.trace import (
     ENVIRONMENTS,
-    Capacities,
-    CapacityStatistics,
     ChannelStatistics,
     Environment,
     channel_statistics,
@@ -41,14 +38,11 @@ SAMPLES, SAMPLES_KMH = 10_000, 720.0
 EVALUATIONS = 350
 FIRST_STEP = 0.3
 """Of the search, in the units of `STEPS`."""
-SEED = 1
 CHECK_S = {"entire": 33 * 3600, "residential": 10 * 3600, "road": 10 * 3600}
 """33 h as the published set has; the segments longer than any, for their means."""
-
 NEAR_CELLS, NEAR = 0.05, 0.05
 """How far an embedded drive may be from its published mean number of channels (table 2), and from
 the mean capacity of the best and of all channels (tables 4 and 5, as a part)."""
-
 LOGARITHMIC = {"spacing_m", "dense_spacing_m", "jitter", "setback", "setback_spread"}
 """Above 0, so that a step is a factor."""
 STEPS = {
@@ -68,221 +62,131 @@ STEPS = {
     "detection_db": 1.5,
 }
 """By how much what is fitted has to differ for about the same difference in the errors."""
-PINNED = {"power_dbm": 0}
-"""An operator whose value stands: only the difference between both is fitted."""
-SEGMENT_PARAMETERS = (
-    "spacing_m",
-    "second_carrier_db",
-    "second_carrier_sd_db",
-    "power_dbm",
-    "setback",
-)
+OF_SEGMENT = ("spacing_m", "second_carrier_db", "second_carrier_sd_db", "power_dbm", "setback")
+"""What is fitted of a segment."""
 TOLERANCES = (0.07, 0.07, 0.07, 0.18, 0.18, 0.18)
 """Of the values of a row of table 3 but p0.1, as natural logarithms: 0.7 of what is accepted."""
-GAIN_CASES = ("2", "3", "4")
-ROAD_SHARES = (0.0, 0.005, 0.05, 0.70, 0.245)
-"""Figure 2, as its text fixes it: 3.19 on average, 4 below 25 %, 1 very briefly."""
-RESIDENTIAL_SHARES = (0.0, 0.0, 0.0, 0.01, 0.99)
+SHARES = {
+    "road": (0.0, 0.005, 0.05, 0.70, 0.245),
+    "residential": (0.0, 0.0, 0.0, 0.01, 0.99),
+}
+"""Figure 2, as its text fixes it: on the road 3.19 on average, 4 below 25 %, 1 very briefly."""
 
 
-class Parameters:
-    """The fitted fields of an environment as a vector in units of `STEPS`."""
-
-    def __init__(self, base: Environment, fields: tuple[str, ...]) -> None:
-        self._base = base
-        self._places = [
-            (name, index)
-            for name in fields
-            for index in ((0, 1) if isinstance(getattr(base, name), tuple) else (None,))
-            if index is None or PINNED.get(name) != index
-        ]
-
-    def encode(self) -> Vector:
-        """Return the vector at which the fit begins."""
-        return np.array([_forth(name, self._get(name, index)) for name, index in self._places])
-
-    def decode(self, vector: Vector) -> Environment:
-        """Return the environment that a vector stands for; ValueError when there is none."""
-        changed: dict[str, Any] = {}
-        for (name, index), number in zip(self._places, vector.tolist(), strict=True):
-            value = _from_steps(name, number)
-            if index is None:
-                changed[name] = value
-            else:
-                pair = list(changed.get(name, getattr(self._base, name)))
-                pair[index] = value
-                changed[name] = tuple(pair)
-        return replace(self._base, **changed)
-
-    def _get(self, name: str, index: int | None) -> float:
-        value = getattr(self._base, name)
-        return float(value if index is None else value[index])
+def table(name: str) -> pd.DataFrame:
+    """Return one of the paper's tables, by its first column."""
+    return pd.read_csv(REFERENCE / f"mpquic_cellular_table_{name}.csv", index_col=0)
 
 
-def _forth(name: str, value: float) -> float:
-    return (math.log(value) if name in LOGARITHMIC else value) / STEPS[name]
+CELLS = table("2_available_cells")["average_available_cells"].rename({"entire_dataset": "entire"})
+CAPACITY = table("3_capacity")
 
 
-def _from_steps(name: str, number: float) -> float:
-    value = number * STEPS[name]
-    return float(f"{math.exp(value) if name in LOGARITHMIC else value:.4g}")
-
-
-def sampled(environment: Environment, kmh: float = SAMPLES_KMH) -> Environment:
-    """Return the same route without stops, at a speed that makes each second a new sample."""
-    return replace(environment, speed_kmh=kmh, stop_every_m=1e12)
+def gains(name: str) -> tuple[float, Vector]:
+    """Return tables 4 and 5: the best channel's mean (Mbit/s), the gains of 2, 3, 4 of them."""
+    rows = table({"residential": "4_residential", "road": "5_road"}[name])
+    means = rows.groupby("case")["mp_capacity_mbps"].mean()
+    return float(means["sp"]), (means[["2", "3", "4"]] / means["sp"]).to_numpy()
 
 
 def drive(
-    environment: Environment, seconds: int, seed: int = SEED
-) -> tuple[Capacities, ChannelStatistics]:
-    """Return the channels of a drive, and their statistics."""
+    environment: Environment, seconds: int, seed: int = 1
+) -> tuple[ChannelStatistics, Vector]:
+    """Return a drive's statistics, and the mean sum of its best 1, 2, ... channels (Mbit/s)."""
     log = synthesise_drive(seed, seconds, environment)
     capacities = channels_of(log)
-    return capacities, channel_statistics(capacities, log)
-
-
-def loss_of_entire(environment: Environment) -> float:
-    """Return the sum of squared errors of `entire`, in units of the accepted error."""
-    _, statistics = drive(sampled(environment), SAMPLES)
-    assert statistics.visible_mean is not None
-    assert statistics.visible_more_than_7 is not None
-    errors = [
-        (statistics.available_mean - published_cells("entire")) / 0.03,
-        (statistics.visible_mean - 4.26) / 0.4,
-        (statistics.visible_more_than_7 - 0.20) / 0.1,
-    ]
-    for level, row in published_capacity().items():
-        ours = values_of(statistics.capacity[level])
-        for mine, theirs, tolerance in zip(ours, row, TOLERANCES, strict=False):
-            errors.append(math.log(max(mine, 0.001) / theirs) / tolerance)
-    return sum(error * error for error in errors)
-
-
-def loss_of_segment(environment: Environment) -> float:
-    """Return the same for a row of table 2, figure 2, and the gains of tables 4 and 5."""
-    capacities, statistics = drive(sampled(environment), SAMPLES)
-    shares = ROAD_SHARES if environment.name == "road" else RESIDENTIAL_SHARES
-    errors = [(statistics.available_mean - published_cells(environment.name)) / 0.02]
-    padded = (*statistics.available_shares, *[0.0] * 5)
-    errors += [(mine - theirs) / 0.03 for mine, theirs in zip(padded, shares, strict=False)]
-    _, gains = published_gains(environment.name)
-    sums = best_sums(capacities)
-    errors += [
-        math.log(mine / sums[0] / theirs) / 0.03
-        for mine, theirs in zip(sums[1:], gains, strict=True)
-    ]
-    return sum(error * error for error in errors)
-
-
-def best_sums(capacities: Capacities) -> list[float]:
-    """Return the mean sum of the best 1, 2, ... channels of each second, in Mbit/s."""
     ranked = np.sort(np.array(capacities.mbps), axis=0)[::-1]
-    return [float(best) for best in ranked.cumsum(axis=0).mean(axis=1)]
+    return channel_statistics(capacities, log), ranked.cumsum(axis=0).mean(axis=1)
+
+
+def capacity(statistics: ChannelStatistics, level: str) -> Vector:
+    """Return a level's values in Mbit/s in the order of table 3."""
+    row = statistics.capacity[level]
+    return np.array([row.mean_mbps, row.median_mbps, *row.percentiles_mbps])
+
+
+def loss(environment: Environment) -> float:
+    """Return the sum of squared errors, in units of the accepted error."""
+    # The same route without stops, at a speed that makes each second a new sample.
+    sampled = replace(environment, speed_kmh=SAMPLES_KMH, stop_every_m=1e12)
+    statistics, sums = drive(sampled, SAMPLES)
+    cells = statistics.available_mean - CELLS[environment.name]
+    errors: list[Any]
+    if environment.name == "entire":
+        visible, many = statistics.visible_mean or 0.0, statistics.visible_more_than_7 or 0.0
+        errors = [cells / 0.03, (visible - 4.26) / 0.4, (many - 0.20) / 0.1]
+        for level, row in CAPACITY.iterrows():
+            ours = np.maximum(capacity(statistics, str(level)), 0.001)[:-1]
+            errors.extend(np.log(ours / row.to_numpy()[:-1]) / TOLERANCES)
+    else:
+        shares = np.array([*statistics.available_shares, *[0.0] * 5])[:5]
+        _, published = gains(environment.name)
+        errors = [cells / 0.02, *(shares - SHARES[environment.name]) / 0.03]
+        errors.extend(np.log(sums[1:] / sums[0] / published) / 0.03)
+    return float(np.square(errors).sum())
+
+
+def moved(base: Environment, fields: Sequence[str], vector: Vector) -> Environment:
+    """Return an environment so many `STEPS` away; ValueError when there is none."""
+    numbers = iter(vector)
+    changed: dict[str, Any] = {}
+    for name in fields:
+        before = np.atleast_1d(getattr(base, name))
+        steps = np.array([next(numbers) for _ in before]) * STEPS[name]
+        values = before * np.exp(steps) if name in LOGARITHMIC else before + steps
+        rounded = tuple(float(f"{value:.4g}") for value in values)
+        changed[name] = rounded if len(rounded) > 1 else rounded[0]
+    # The first operator's power stands: only the difference between both is fitted.
+    changed["power_dbm"] = base.power_dbm[0], changed["power_dbm"][1]
+    return replace(base, **changed)
+
+
+def fit(base: Environment) -> Environment:
+    """Return the environment with the fitted fields."""
+    fields = tuple(STEPS) if base.name == "entire" else OF_SEGMENT
+
+    def of_vector(vector: Vector) -> float:
+        try:
+            return loss(moved(base, fields, vector))
+        except ValueError:  # a share outside 0 to 1, or no cell at all
+            return np.inf
+
+    start = np.zeros(sum(np.size(getattr(base, name)) for name in fields))
+    simplex = np.vstack([start, FIRST_STEP * np.eye(len(start))])
+    options: Any = {"maxfev": EVALUATIONS, "adaptive": True, "initial_simplex": simplex}
+    return moved(base, fields, minimize(of_vector, start, method="Nelder-Mead", options=options).x)
 
 
 def typical_seed(environment: Environment) -> int:
     """Return the first seed of a segment of the embedded length near its published means."""
-    single, gains = published_gains(environment.name)
+    single, published = gains(environment.name)
+    targets = np.array([single, single * published[-1]])
     for seed in count(1):
-        capacities, statistics = drive(environment, DRIVE_S, seed)
-        sums = best_sums(capacities)
-        near = abs(statistics.available_mean - published_cells(environment.name)) <= NEAR_CELLS
-        errors = (
-            sums[0] * environment.scale / single,
-            sums[-1] * environment.scale / single / gains[-1],
-        )
-        if near and all(abs(error - 1) <= NEAR for error in errors):
+        statistics, sums = drive(environment, DRIVE_S, seed)
+        ratios = sums[[0, -1]] * environment.scale / targets
+        near = abs(statistics.available_mean - CELLS[environment.name]) <= NEAR_CELLS
+        if near and (abs(ratios - 1) <= NEAR).all():
             return seed
     raise AssertionError
 
 
-def published_cells(name: str) -> float:
-    """Return the published mean of available cells (table 2)."""
-    cells = table("2_available_cells").set_index("environment")["average_available_cells"]
-    return float(cells["entire_dataset" if name == "entire" else name])
-
-
-def published_capacity() -> Mapping[str, list[float]]:
-    """Return the published capacities (table 3), by level."""
-    levels = table("3_capacity").set_index("aggregation")
-    return {str(name): list(map(float, row)) for name, row in zip(levels.index, levels.to_numpy(),
-                                                                strict=True)}  # fmt: skip
-
-
-def published_gains(name: str) -> tuple[float, list[float]]:
-    """Return tables 4 and 5: the best channel's mean (Mbit/s), the gains of 2, 3, 4 of them."""
-    number = {"residential": 4, "road": 5}[name]
-    means = table(f"{number}_{name}").groupby("case")["mp_capacity_mbps"].mean()
-    return float(means["sp"]), [float(means[case] / means["sp"]) for case in GAIN_CASES]
-
-
-def table(name: str) -> pd.DataFrame:
-    """Return one of the paper's tables."""
-    return pd.read_csv(REFERENCE / f"mpquic_cellular_table_{name}.csv")
-
-
-def values_of(row: CapacityStatistics) -> tuple[float, ...]:
-    """Return a level's values in Mbit/s in the order of table 3."""
-    return (row.mean_mbps, row.median_mbps, *row.percentiles_mbps)
-
-
-def fit(name: str, evaluations: int) -> Environment:
-    """Return the environment with the fitted fields."""
-    base = ENVIRONMENTS[name]
-    loss = loss_of_entire if name == "entire" else loss_of_segment
-    parameters = Parameters(base, tuple(STEPS) if name == "entire" else SEGMENT_PARAMETERS)
-
-    def of_vector(vector: Vector) -> float:
-        try:
-            return loss(parameters.decode(vector))
-        except ValueError:  # a share outside 0 to 1, or no cell at all
-            return math.inf
-
-    return parameters.decode(least(of_vector, parameters.encode(), evaluations))
-
-
-def least(loss: Callable[[Vector], float], start: Vector, evaluations: int) -> Vector:
-    """Return the place of the least loss, by Nelder and Mead's simplex from a place on."""
-    simplex = np.vstack([start, start + FIRST_STEP * np.eye(len(start))])
-    options: Any = {"maxfev": evaluations, "adaptive": True, "initial_simplex": simplex}
-    place: Vector = minimize(loss, start, method="Nelder-Mead", options=options).x
-    return place
-
-
 def check(environment: Environment) -> None:
     """Print the statistics of a drive at its own speed, beside the published ones."""
-    capacities, statistics = drive(environment, CHECK_S[environment.name])
-    print(f"{environment.name}: available {statistics.available_mean:.3f}", end=" ")  # noqa: T201
-    print(f"({published_cells(environment.name)}), {statistics.available_shares}")  # noqa: T201
-    print(f"visible {statistics.visible_mean}, more than 7: {statistics.visible_more_than_7}")  # noqa: T201
-    if environment.name != "entire":
-        single, gains = published_gains(environment.name)
-        sums = best_sums(capacities)
-        print(f"best {sums[0]:.2f}, scale {single / sums[0]:.3f}")  # noqa: T201
-        print([round(best / sums[0], 3) for best in sums[1:]], np.round(gains, 3))  # noqa: T201
-        print(f"seed of the embedded drive: {typical_seed(environment)}")  # noqa: T201
+    name = environment.name
+    statistics, sums = drive(environment, CHECK_S[name])
+    print(f"{name}: {statistics.available_mean:.3f} cells are available ({CELLS[name]})")  # noqa: T201
+    if name == "entire":
+        print(f"visible {statistics.visible_mean}, > 7: {statistics.visible_more_than_7}")  # noqa: T201
+        ours = {level: capacity(statistics, str(level)) for level in CAPACITY.index}
+        print(pd.DataFrame.from_dict(ours, orient="index", columns=list(CAPACITY)).round(2))  # noqa: T201
         return
-    for level, row in published_capacity().items():
-        ours = values_of(statistics.capacity[level])
-        errors = (f"{a:.2f} ({100 * (a / b - 1):+.0f} %)" for a, b in zip(ours, row, strict=True))
-        print(f"{level}: {', '.join(errors)}")  # noqa: T201
-
-
-def main() -> None:
-    """Fit or check the named environments, all by default."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(ENVIRONMENTS), metavar="ENVIRONMENT")
-    parser.add_argument("--check", action="store_true", help="fit nothing")
-    parser.add_argument("--evaluations", type=int, default=EVALUATIONS, help="of the loss")
-    arguments = parser.parse_args()
-    for name in arguments.names:
-        result = ENVIRONMENTS[name]
-        if not arguments.check:
-            result = fit(name, arguments.evaluations)
-            print(result)  # noqa: T201
-        check(result)
+    single, published = gains(name)
+    print(f"gains {sums[1:] / sums[0]} ({published}), scale {single / sums[0]:.3f}")  # noqa: T201
+    print(f"seed of the embedded drive: {typical_seed(environment)}")  # noqa: T201
 
 
 if __name__ == "__main__":
-    main()
+    for fitted in sys.argv[1:]:
+        print(fit(ENVIRONMENTS[fitted]))  # noqa: T201
+    for shipped in () if sys.argv[1:] else ENVIRONMENTS.values():
+        check(shipped)

@@ -106,7 +106,7 @@ def compared(runs: pd.DataFrame, place: str, title: str) -> pd.DataFrame:
 def cells(runs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each number of tables 2 to 5, of 4 and 5 under each set-up that was run.
 
-    Those of tables 2 and 3 are what `fit.py --check` prints of drives, which take a minute.
+    Those of tables 2 and 3 are what `fit.py` prints of drives, which take a minute.
     """
     drives = pd.read_csv(REFERENCE / "drive_statistics.csv")
     nothing: dict[str, Any] = {

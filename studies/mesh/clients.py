@@ -34,4 +34,4 @@ CLIENTS = {
 }
 SPREAD_MBPS = (39.5, 60.9, 74.9, 86.9, 98.3, 109.9, 122.6, 138.5, 160.3, 202.6)
 """Rates of RP3's hops over which TCP's throughput has the standard deviation that follows from
-table 2 (`fit.py --spread RP3`). What QUIC has over them is not fitted."""
+table 2 (`fit.py`). What QUIC has over them is not fitted."""

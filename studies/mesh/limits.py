@@ -49,20 +49,19 @@ class Behaviour:
         """Return one of the three kinds; an early exit comes first, as the rest follows from it."""
         return "early exit" if self.early_exit else "false loss" if self.false_cuts else "normal"
 
-    def measures(self) -> dict[str, float]:
-        """Return the values of `BEHAVIOUR_MEASURES`; those that are true or false are 1 or 0."""
-        numbers = (
-            *(self.early_exit, self.false_cuts > 0, self.kind == "normal"),
-            *(self.false_cuts, self.cuts, self.spurious_losses),
-            *(self.mean_cwnd_bytes / self.optimum_bytes, self.reached_optimum),
-        )
-        return {name: float(n) for name, n in zip(BEHAVIOUR_MEASURES, numbers, strict=True)}
-
 
 @dc.run_measures(*BEHAVIOUR_MEASURES)
 def behaviour_measures(run: Path) -> dict[str, float]:
-    """Return how the connection of a run behaved, as numbers; errors are those of `behaviour`."""
-    return behaviour(run).measures()
+    """Return how the connection of a run behaved; what is true or false is 1 or 0.
+
+    Errors are those of `behaviour`.
+    """
+    of = behaviour(run)
+    numbers = (
+        *(of.early_exit, of.false_cuts > 0, of.kind == "normal", of.false_cuts, of.cuts),
+        *(of.spurious_losses, of.mean_cwnd_bytes / of.optimum_bytes, of.reached_optimum),
+    )
+    return {name: float(n) for name, n in zip(BEHAVIOUR_MEASURES, numbers, strict=True)}
 
 
 def behaviour(run: Path) -> Behaviour:
@@ -71,7 +70,11 @@ def behaviour(run: Path) -> Behaviour:
     Raises:
         ResultError: a record is missing or broken (`dc.results.connection_log`).
     """
-    return behaviour_of(dc.results.connection_log(run), _capacity_bps(run))
+    result = dc.results.RunResult.load(run)
+    goodput, share = result.goodput_mbps, result.capacity_share
+    # Of all legs together, as the mean over the transfer.
+    capacity_bps = goodput * 1e6 / share if goodput and share else math.nan
+    return behaviour_of(dc.results.connection_log(run), capacity_bps)
 
 
 def behaviour_of(log: dc.results.ConnectionLog, capacity_bps: float) -> Behaviour:
@@ -90,14 +93,6 @@ def behaviour_of(log: dc.results.ConnectionLog, capacity_bps: float) -> Behaviou
         mean_cwnd_bytes=float(np.average(windows["cwnd_bytes"], weights=lasted)),
         reached_optimum=bool(windows["cwnd_bytes"].max() >= optimum),
     )
-
-
-def _capacity_bps(run: Path) -> float:
-    """Return the capacity of all legs together in bit/s, as the mean over the transfer."""
-    result = dc.results.RunResult.load(run)
-    if not result.goodput_mbps or not result.capacity_share:
-        return math.nan
-    return result.goodput_mbps * 1e6 / result.capacity_share
 
 
 def _slow_start_exit(log: dc.results.ConnectionLog) -> tuple[float, bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import features  # noqa: F401 (its measures are asked for by name, as those of limits)
 import limits  # noqa: F401
@@ -49,69 +49,14 @@ JUDGED: dict[str, Callable[[pd.DataFrame], Iterator[Claim]]] = {
 }
 
 
-class Published(NamedTuple):
-    """A table of the study's: its file, our experiment and measure, and by way their column.
-
-    `COLUMN_ci95` has the 95 % interval of a column; a file without it has none.
-    """
-
-    file: str
-    experiment: str
-    columns: dict[str, str]
-    row: str = "client"
-    way: str = "way"
-    measure: str = "throughput_mbps"
-    scale: float = 1
-    """What our measure is multiplied by to have their unit."""
-
-
 CONNECTIONS, STUDENT_95 = 200, 1.97
 """Of each client (section 4.1), and the factor of their confidence interval (Student's)."""
-TABLES = {
-    "Table 2: TCP and QUIC (Mbit/s)": Published(
-        "wmn_table_2_throughput.csv", "clients", {"tcp": "tcp_mbps", "v43": "quic_mbps"}
-    ),
-    "Table 2: loss (%)": Published(
-        "wmn_table_2_throughput.csv",
-        "clients",
-        {"tcp": "tcp_loss_percent", "v43": "quic_loss_percent"},
-        measure="leg_loss_percent",
-    ),
-    "Table 3: a busy client (Mbit/s)": Published(
-        "wmn_table_3_cpu_stress.csv",
-        "stress",
-        {
-            "v43": "quic_normal_mbps",
-            "v43 busy": "quic_stressed_mbps",
-            "tcp": "tcp_normal_mbps",
-            "tcp busy": "tcp_stressed_mbps",
-        },
-    ),
-    "Table 6: frame aggregation off and on (Mbit/s)": Published(
-        "wmn_table_6_frame_aggregation.csv",
-        "tcp-aggregation",
-        {"none": "aggregation_off_mbps", "a-mpdu": "aggregation_on_mbps"},
-        row="transport",
-        way="frames",
-    ),
-    # Its columns of QUIC repeat table 2.
-    "Table 7: BQUIC (Mbit/s)": Published(
-        "wmn_table_7_bquic.csv", "clients", {"bquic": "bquic_mbps"}, measure="goodput_mbps"
-    ),
-    "Table 7: loss (%)": Published(
-        "wmn_table_7_bquic.csv",
-        "path",
-        {"bquic": "bquic_loss_percent"},
-        measure="packet_loss",
-        scale=100,
-    ),
-    "Table 7: one-way delay (ms)": Published(
-        "wmn_table_7_bquic.csv",
-        "path",
-        {"v43": "quic_owd_ms", "bquic": "bquic_owd_ms"},
-        measure="mean_delay_ms",
-    ),
-}
+TABLES = pd.read_csv(REFERENCE / "tables.csv")
+"""The study's tables: a row a column of theirs, with our experiment, way and measure.
+
+`across` is the label that tells our ways apart, and a measure times `scale` has their unit. Their
+95 % intervals are in columns with `ci95` in place of the unit.
+"""
 FLOWS = ("flow_1_goodput_mbps", "flow_2_goodput_mbps", "jain_index")
 OVER_TIME = ("figure-9", "figure-10", "figure-10a")
 
@@ -140,34 +85,29 @@ def tables(runs: pd.DataFrame) -> Iterator[Section]:
 
 def cells(runs: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each number of the study's tables that runs have."""
-    parts = [beside(runs, table).assign(item=name) for name, table in TABLES.items()]
+    tables = TABLES.groupby("item", sort=False)
+    parts = [beside(runs, table).assign(item=item) for item, table in tables]
     return pd.concat(parts, ignore_index=True)
 
 
-def beside(runs: pd.DataFrame, table: Published) -> pd.DataFrame:
+def beside(runs: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return our means beside the study's numbers, by way (`curve`) and client (`x`)."""
-    key = [table.row, table.way]
-    theirs = pd.read_csv(REFERENCE / table.file)
-    ends = {name: f"{name.removesuffix('_mbps').removesuffix('_percent').removesuffix('_ms')}_ci95"
-            for name in table.columns.values()}  # fmt: skip
-    parts = [
-        pd.DataFrame(
-            {
-                table.row: theirs[table.row],
-                table.way: way,
-                "theirs": theirs[name],
-                "theirs_sd": theirs.get(ends[name], math.nan) * CONNECTIONS**0.5 / STUDENT_95,
-            }
-        )
-        for way, name in table.columns.items()
-    ]
-    mine = part(runs, table.experiment, table.measure)
-    if table.row == "transport":
+    of: Any = table.iloc[0]
+    key = [of.row, of.across]
+    theirs = pd.read_csv(REFERENCE / of.file)
+    parts = []
+    for way, name in zip(table["way"], table["column"], strict=True):
+        interval = theirs.get(name[: name.rindex("_")] + "_ci95", math.nan)
+        sd = interval * CONNECTIONS**0.5 / STUDENT_95
+        column = {of.row: theirs[of.row], of.across: way, "theirs": theirs[name], "theirs_sd": sd}
+        parts.append(pd.DataFrame(column))
+    mine = part(runs, of.experiment, of.measure)
+    if of.row == "transport":
         mine = mine.assign(transport=mine["way"])
-    groups = (mine[ok(mine)].set_index(key)[table.measure] * table.scale).groupby(level=key)
+    groups = (mine[ok(mine)].set_index(key)[of.measure] * of.scale).groupby(level=key)
     ours = groups.agg(ours="mean", ours_sd="std", runs="count").reset_index()
     both = ours.merge(pd.concat(parts), on=key).assign(their_runs=CONNECTIONS)
-    return beside_published(both.rename(columns={table.row: "x", table.way: "curve"}))
+    return beside_published(both.rename(columns={of.row: "x", of.across: "curve"}))
 
 
 def figures(runs: pd.DataFrame) -> Iterator[Section]:

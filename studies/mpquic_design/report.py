@@ -18,12 +18,9 @@ from minitopo_dc.statistics import beside_published
 
 Section = tuple[str, Any]
 REFERENCE = Path(__file__).with_name("reference")
+SAID = claims.Statements(REFERENCE / "claims.csv")
 MULTIPATH = {"QUIC": "MP-QUIC", "TCP": "MPTCP"}
-BENEFITS = {
-    f"{several}, {order} path first": f"{family} {order} first"
-    for family, several in MULTIPATH.items()
-    for order in ("better", "worse")
-}
+BENEFITS = [f"{family} {order} first" for family in MULTIPATH for order in ("better", "worse")]
 TITLES = {
     "low-bdp": "20 MB, low bandwidth-delay product",
     "low-bdp-losses": "20 MB, low bandwidth-delay product, random losses",
@@ -31,12 +28,16 @@ TITLES = {
     "high-bdp-losses": "20 MB, high bandwidth-delay product, random losses",
     "short": "256 KB, low bandwidth-delay product",
 }
-HANDED_OVER = ("QUIC", "MP-QUIC", "MPTCP", "DC 1:1", "DC least-delay", "DC proportional",
-               "DC duplicate", "DC least-delay, failure", "DC proportional, failure")  # fmt: skip
 WORST = "answer_worst_ms"
 CARRIED, SENT = "leg_2_carried_from_4_s", "leg_2_sent_from_4_s"
 """Shares of a connection's bytes that path 2 carried, and was sent, from a second after the
 handover on."""
+CLAIMED = {
+    **{f"{way}, worst": (WORST, way) for way in
+       ("MP-QUIC", "DC least-delay", "DC least-delay, failure", "DC duplicate")},
+    **{f"{way}, sent": (SENT, way) for way in ("MP-QUIC", "MPTCP")},
+}  # fmt: skip
+"""Of the handover: measure and way by claim."""
 
 
 def report(runs: pd.DataFrame) -> Iterator[Section]:
@@ -48,15 +49,15 @@ def report(runs: pd.DataFrame) -> Iterator[Section]:
     judged = [*network_claims(benefits, times), *(named_claims(named) if len(named) else ())]
     yield "Claims of the slides", claims.table(judged)
     if benefits:
-        yield (
-            "Benefit of several paths",
-            ["Median and quartiles over networks.", benefit_table(benefits)],
-        )
+        note = "Median and quartiles over networks."
+        yield "Benefit of several paths", [note, benefit_table(benefits)]
         yield "Times of TCP over those of QUIC", time_table(times)
     for name, points in benefits.items():
-        yield f"Benefit: {TITLES[name]}", figure(points, BENEFITS.values(), 0)
+        tidy = points.whole[BENEFITS].melt(var_name="way", value_name="benefit")
+        yield f"Benefit: {TITLES[name]}", plots.cdf(tidy, "benefit", "way", level=0).figure
     if len(named):
-        yield "Networks that the slides name", named_times(named)
+        across: Any = {"index": "network", "columns": "way", "aggfunc": "median"}
+        yield "Networks that the slides name", named.pivot_table(values="completion_s", **across)
     asked = runs[runs["experiment"] == "handover"]
     if len(asked):
         yield from handover(asked)
@@ -115,33 +116,22 @@ def times_of(seconds: Known) -> dict[str, Any]:
 
 def network_claims(benefits: dict[str, Points], times: dict[str, Points]) -> Iterator[Claim]:
     """Yield the claims about the classes of networks that were run."""
+    better, worse, always = (f"QUIC {which}" for which in ("better first", "worse first", "always"))
+
+    def apart(one: Any, two: Any) -> Any:
+        return np.median(one) - np.median(two)
+
+    def more_often(quic: Any, tcp: Any) -> Any:
+        return np.mean(quic >= 0) - np.mean(tcp >= 0)
+
     for name, points in benefits.items():
-        better, worse, always = (
-            f"QUIC {each}" for each in ("better first", "worse first", "always")
-        )
-        yield claims.number(
-            f"{name}: the benefit depends on the first path: difference of the medians",
-            lambda one, two: np.median(one) - np.median(two),
-            points, better, worse, least=0,
-            source="slides, handshake latency over the initial path",
-        )  # fmt: skip
+        yield SAID.number(f"{name}/first", apart, points, better, worse)
         if name in ("low-bdp", "high-bdp"):
-            yield claims.share(
-                f"{name}: several paths pay for QUIC whatever the first one, in most cases",
-                lambda least: least >= 0, points, always, least=0.5,
-                source="slides, figure only",
-            )  # fmt: skip
+            yield SAID.share(f"{name}/pays", lambda least: least >= 0, points, always)
         if name == "short":
-            yield claims.number(
-                "short: several paths are of no use for short files: median benefit",
-                np.median, points, better, most=0.1, source="slides, title only",
-            )  # fmt: skip
+            yield SAID.number("short/useless", np.median, points, better)
         if name in ("low-bdp", "low-bdp-losses", "high-bdp"):
-            yield claims.number(
-                f"{name}: several paths pay more often for QUIC than for TCP: share more",
-                lambda quic, tcp: np.mean(quic >= 0) - np.mean(tcp >= 0),
-                points, always, "TCP always", least=0, source="slides, conclusion",
-            )  # fmt: skip
+            yield SAID.number(f"{name}/more", more_often, points, always, "TCP always")
         yield from time_claims(name, times[name])
 
 
@@ -151,26 +141,16 @@ def time_claims(name: str, points: Points) -> Iterator[Claim]:
     def middle(one: Any, two: Any) -> float:
         return float(np.median(one) + np.median(two)) / 2
 
+    def faster(one: Any, two: Any) -> Any:
+        return (np.mean(one > 1) + np.mean(two > 1)) / 2
+
     alone, several = ("path 1", "path 2"), ("from path 1", "from path 2")
-    drawn = "slides, figure only"
     if name == "low-bdp":
-        yield claims.number(
-            "low-bdp: MP-QUIC is faster than MPTCP in 85 % of the cases",
-            lambda one, two: (np.mean(one > 1) + np.mean(two > 1)) / 2,
-            points, *several, least=0.75, most=0.95, source="slides: 85 %",
-        )  # fmt: skip
-        text = "low-bdp: QUIC and TCP on one path are alike: times"
-        yield claims.number(text, middle, points, *alone, least=0.9, most=1.1, source=drawn)
-    if name in ("low-bdp-losses", "high-bdp-losses"):
-        text = f"{name}: MP-QUIC copes better with losses than MPTCP: times"
-        yield claims.number(text, middle, points, *several, least=1, source=drawn)
-    if name == "low-bdp-losses":
-        text = "low-bdp-losses: QUIC copes better with losses than TCP: times"
-        yield claims.number(text, middle, points, *alone, least=1, source=drawn)
-    if name == "short":
-        text = "short: QUIC is faster than TCP for short files: times"
-        theirs = "slides, figure only; theirs with TLS 1.2"
-        yield claims.number(text, middle, points, *alone, least=1, source=theirs)
+        yield SAID.number("low-bdp/85", faster, points, *several)
+    if name.endswith("-losses"):
+        yield SAID.number(f"{name}/several", middle, points, *several)
+    if name in ("low-bdp", "low-bdp-losses", "short"):
+        yield SAID.number(f"{name}/alone", middle, points, *alone)
 
 
 def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
@@ -183,10 +163,8 @@ def named_claims(runs: pd.DataFrame) -> Iterator[Claim]:
         claims.points(runs[runs["experiment"] == name], ["network"], "way", "completion_s", ratio)
         for name in ("example", "named")
     )
-    yield claims.number("example: MP-QUIC is 13 % faster", np.mean, example, "ratio", least=1.05,
-                        most=1.2, source="slides: 13 %")  # fmt: skip
-    yield claims.every("named: MP-QUIC is faster than MPTCP in both", named, "ratio", least=1,
-                       source='slides, beside "MPQUIC better"')  # fmt: skip
+    yield SAID.number("example", np.mean, example, "ratio")
+    yield SAID.every("named", named, "ratio")
 
 
 def cells(runs: pd.DataFrame) -> pd.DataFrame:
@@ -224,14 +202,13 @@ def benefit_table(benefits: dict[str, Points]) -> pd.DataFrame:
     rows = []
     for name, points in benefits.items():
         for family, several in MULTIPATH.items():
-            known = points.known(*(f"{family} {each}" for each in ("better first", "worse first",
-                                                                  "always")))  # fmt: skip
+            names = [f"{family} {which}" for which in ("better first", "worse first", "always")]
+            known = points.known(*names)
             if len(known):
-                pays = claims.share("", lambda least: least >= 0, points, f"{family} always")
-                better, worse = (quartiles(known[f"{family} {each} first"]) for each in
-                                 ("better", "worse"))  # fmt: skip
-                rows.append([TITLES[name], f"{several} over {family}", len(known), better, worse,
-                             pays.effect])  # fmt: skip
+                pays = claims.share("", lambda least: least >= 0, points, names[2])
+                middles = [quartiles(known[which]) for which in names[:2]]
+                of = [TITLES[name], f"{several} over {family}", len(known)]
+                rows.append([*of, *middles, pays.effect])
     columns = ["networks", "of", "points", "better path first", "worse path first", "they pay"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -250,44 +227,18 @@ def time_table(times: dict[str, Points]) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename(columns="{:.0%}".format).rename_axis("times")
 
 
-def figure(points: Points, columns: Any, level: float) -> Any:
-    """Return the cumulated shares of columns over points."""
-    tidy = points.whole[list(columns)].melt(var_name="way", value_name="benefit")
-    return plots.cdf(tidy, "benefit", "way", level=level).figure
-
-
-def named_times(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return median times (s) over the networks that the slides name."""
-    return runs.pivot_table(index="network", columns="way", values="completion_s", aggfunc="median")
-
-
 def handover(runs: pd.DataFrame) -> Iterator[Section]:
     """Yield the worst answer while path 1 ends, and what path 2 has a second later."""
     if not {WORST, CARRIED, SENT} <= set(runs):
         runs = dc.results.with_measures(runs, WORST, CARRIED, SENT)
     points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
-    yield "Claims on handover", claims.table(handover_claims(points))
+    judged = (SAID.every(name, points, name) for name in CLAIMED)
+    yield "Claims on handover", claims.table(judged)
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
     yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()
     yield "Handover", plots.bars(runs, "path_1", "way", WORST).figure
 
 
 def handed_over(known: Known) -> dict[str, Any]:
-    """Return the worst answer (ms) of each way, and the share of path 2."""
-    worst = {f"{way}, worst": known[WORST, way] for way in HANDED_OVER}
-    return worst | {f"{way}, sent": known[SENT, way] for way in HANDED_OVER}
-
-
-def handover_claims(points: Points) -> Iterator[Claim]:
-    """Yield what must hold however path 1 ends."""
-    for way, most, source in (
-        ("MP-QUIC", 1000, "slides, figure only"),
-        ("DC least-delay", 1000, ""),
-        ("DC least-delay, failure", 1000, ""),
-        ("DC duplicate", 45, "path 2's round trip and 20 ms"),
-    ):
-        text = f"the worst answer of {way} (ms), however path 1 ends"
-        yield claims.every(text, points, f"{way}, worst", most=most, source=source)
-    for way in ("MP-QUIC", "MPTCP"):
-        text = f"path 2 is sent more than 90 % of {way}'s bytes from a second after the handover on"
-        yield claims.every(text, points, f"{way}, sent", least=0.9)
+    """Return the worst answers (ms) and the shares of path 2 that have claims."""
+    return {name: known[measure, way] for name, (measure, way) in CLAIMED.items()}

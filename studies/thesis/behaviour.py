@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from claims import by_seed, judge, most
+from claims import by_seed, judged, most
 from comparison import sections
 from drop_occasion import drop_occasion
 from testbed import BASE, WAYS, Case, Change, delayed
@@ -110,10 +110,9 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         ("link-utilisation", "Figures 5.6 to 5.8, 5.10: what the links deliver", _links),
         ("pairs", "Figure 5.14: what competing connections receive", _pairs),
     ):
-        mine = first[first["experiment"] == experiment]
+        mine = first[first["experiment"] == experiment].set_index("case")["run"]
         if len(mine):
-            yield title, draw({case: root / run for case, run in zip(mine["case"], mine["run"],
-                                                                     strict=True)})  # fmt: skip
+            yield title, draw({str(case): root / run for case, run in mine.items()})
 
 
 def with_sender(runs: pd.DataFrame) -> pd.DataFrame:
@@ -144,108 +143,57 @@ def _occasion(runs: Mapping[str, Path]) -> Any:
 
 def _links(runs: Mapping[str, Path]) -> Any:
     """Return the rates of both legs, a panel a case."""
-    return plots.series(
-        {
-            f"{case}\n(Mbit/s)": _by(dc.results.leg_rates(run, bin_s=0.02), "leg")
-            for case, run in runs.items()
-        },
-        until=UNTIL_S,
-    )[0]
+    return _rates({case: dc.results.leg_rates(run, bin_s=0.02) for case, run in runs.items()},
+                  "leg", UNTIL_S)  # fmt: skip
 
 
 def _pairs(runs: Mapping[str, Path]) -> Any:
     """Return the rate of each connection, a panel a pair."""
-    return plots.series(
-        {f"{case}\n(Mbit/s)": _by(dc.results.flow_rates(run), "flow") for case, run in runs.items()}
-    )[0]
+    return _rates({case: dc.results.flow_rates(run) for case, run in runs.items()}, "flow")
 
 
-def _by(rates: pd.DataFrame, column: str) -> dict[str, tuple[Any, Any]]:
-    return {
-        f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
-        for number, rows in rates.groupby(column)
+def _rates(tables: Mapping[str, pd.DataFrame], column: str, until_s: float | None = None) -> Any:
+    panels = {
+        f"{case}\n(Mbit/s)": {
+            f"{column} {number}": (rows["time_s"], rows["rate_mbps"])
+            for number, rows in table.groupby(column)
+        }
+        for case, table in tables.items()
     }
+    return plots.series(panels, until=until_s)[0]
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
     """Yield what the papers say of reordering, of proxies, of pairs and of the pacer."""
-    yield from _of_reordering(runs)
-    yield from _of_overhead(runs)
-    yield from _of_pairs(runs)
-    yield from _of_pacer(runs)
 
+    def of(experiment: str, cases: Mapping[str, Change], measure: str) -> pd.DataFrame:
+        return by_seed(runs, experiment, "case", cases, measure=measure)
 
-def _of_reordering(runs: pd.DataFrame) -> Iterator[Claim]:
     time, drops, lost = (
-        by_seed(runs, "reordering", "case", REORDERING, measure=measure)
+        of("reordering", REORDERING, measure)
         for measure in ("completion_s", "drop_occasions", "lost_packets")
     )
     alone, off, on = REORDERING
-    yield judge("Without reordering DC is slower than one leg: download time / SC's",
-                "section 5.1, figure 5.1", time[off] / time[alone], least=1)  # fmt: skip
-    yield judge("With reordering it is faster: download time / SC's",
-                "section 5.1, figure 5.1", time[on] / time[alone], most=0.75)  # fmt: skip
-    yield judge("Without reordering there are many more drop occasions: / SC's",
-                "section 5.1, figure 5.2", drops[off] / drops[alone], least=5)  # fmt: skip
-    yield judge("With reordering there are fewer than with one leg: / SC's",
-                "section 5.1, figure 5.2", drops[on] / drops[alone], most=1)  # fmt: skip
-    yield judge("Without reordering more packets count as lost than with one leg: / SC's",
-                "section 5.1, figure 5.1", lost[off] / lost[alone], least=1)  # fmt: skip
-    yield judge(
-        "With reordering many more than in both other cases, as queues overflow in batches: / "
-        "the larger",
-        "section 5.1, figure 5.1: much more",
-        lost[on] / most(lost[[alone, off]]),
-        least=1.5,
-    )
-
-
-def _of_overhead(runs: pd.DataFrame) -> Iterator[Claim]:
-    trip, rate = (
-        by_seed(runs, "overhead", "case", OVERHEAD, measure=measure)
-        for measure in ("rtt_ms", "goodput_mbps")
-    )
+    trip, rate = (of("overhead", OVERHEAD, measure) for measure in ("rtt_ms", "goodput_mbps"))
     without, proxies = OVERHEAD
-    yield judge("PDCP's proxies add 2 ms to the round trip (ms)", "section 5.1, table 5.1: 2.06",
-                trip[proxies] - trip[without], least=1.5, most=2.6)  # fmt: skip
-    yield judge("And cost throughput: with / without", "section 5.1, table 5.1: 0.93",
-                rate[proxies] / rate[without], most=0.97)  # fmt: skip
-
-
-def _of_pairs(runs: pd.DataFrame) -> Iterator[Claim]:
-    index = by_seed(runs, "pairs", "case", PAIRS, measure="jain_index")
-    for case, claim, source in zip(
-        PAIRS,
-        (
-            "QUIC is fair to QUIC on one leg: its index",
-            "QUIC and TCP are fair to each other: their index",
-            "TCP is fair to TCP: its index",
-            "DC is fair to one connection on each leg: their index",
-        ),
-        (
-            "journal, appendix: close to one",
-            "section 5.3, figure 5.14b; journal, appendix: close to one",
-            "section 5.3, figure 5.14c; journal, appendix: close to one",
-            "table 5.8: 0.9998",
-        ),
-        strict=True,
-    ):
-        yield judge(claim, source, index[case], least=0.98)
-
-
-def _of_pacer(runs: pd.DataFrame) -> Iterator[Claim]:
-    rate = by_seed(runs, "pacer", "case", PACER)
-    near, near_unpaced, far, far_unpaced = (rate[case] for case in PACER)
-    yield judge(
-        "Without its pacer QUIC is hardly faster: not paced / paced, 10 ms",
-        "section 6.1: almost negligible improvements in most cases",
-        near_unpaced / near,
-        least=0.98,
-        most=1.05,
-    )
-    yield judge(
-        "And far slower at high delays: not paced / paced, 100 ms each",
-        "section 6.1: detrimental; TCP, which has none, 0.74 of it (table 5.6)",
-        far_unpaced / far,
-        most=0.9,
+    index = of("pairs", PAIRS, "jain_index")
+    pacer = of("pacer", PACER, "goodput_mbps")
+    near, near_unpaced, far, far_unpaced = (pacer[case] for case in PACER)
+    yield from judged(
+        {
+            "unordered-time": time[off] / time[alone],
+            "ordered-time": time[on] / time[alone],
+            "unordered-drops": drops[off] / drops[alone],
+            "ordered-drops": drops[on] / drops[alone],
+            "unordered-lost": lost[off] / lost[alone],
+            "ordered-lost": lost[on] / most(lost[[alone, off]]),
+            "proxies-rtt": trip[proxies] - trip[without],
+            "proxies-rate": rate[proxies] / rate[without],
+            "pair-quic": index["QUIC and QUIC on leg 1"],
+            "pair-quic-tcp": index["QUIC and TCP on leg 1"],
+            "pair-tcp": index["TCP and TCP on leg 1"],
+            "pair-dc": index["DC and SC on each leg"],
+            "unpaced-near": near_unpaced / near,
+            "unpaced-far": far_unpaced / far,
+        }
     )

@@ -8,36 +8,30 @@ no width.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from minitopo_dc.claims import Claim
+from minitopo_dc.claims import Claim, Statements
 from minitopo_dc.statistics import mean_interval, ok
 
+SAID = Statements(Path(__file__).with_name("reference") / "claims.csv")
 
-def judge(
-    claim: str,
-    source: str,
-    effect: pd.Series[Any],
-    *,
-    least: float = -math.inf,
-    most: float = math.inf,
-) -> Claim:
-    """Return the verdict on a claim.
+
+def judged(effects: Mapping[str, pd.Series[Any]]) -> Iterator[Claim]:
+    """Yield the verdict on statements of `reference/claims.csv`.
 
     Args:
-        claim: in words.
-        source: where it is, with the published number.
-        effect: its value for each seed; NaN where a run is lacking.
-        least: what the effect is to be at least.
-        most: what it is to be at most.
+        effects: by key of the statement its value for each seed; NaN where a run is lacking.
     """
-    known = effect.dropna().astype(float)
-    interval = mean_interval(known.tolist())
-    points = int(not known.empty)
-    return Claim(claim, source, least, most, known.mean(), interval, points, len(known))
+    for key, effect in effects.items():
+        text, limits = SAID.text(key)
+        known = effect.dropna().astype(float)
+        interval, points = mean_interval(known.tolist()), int(not known.empty)
+        yield Claim(text, value=known.mean(), interval=interval, points=points, runs=len(known),
+                    **limits)  # fmt: skip
 
 
 def by_seed(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
-from published import ITEMS, TABLES, Item, Table
+from published import ITEMS, Item
 
 from minitopo_dc import plots
 from minitopo_dc.statistics import agreement, beside_published, ok
@@ -17,35 +17,33 @@ THEIR_RUNS = 10
 """Of each cell (thesis, section 4.4)."""
 
 
-def theirs(table: Table) -> pd.DataFrame:
+def theirs(item: Item) -> pd.DataFrame:
     """Return the numbers of a table of the thesis: a row a cell."""
-    rows = pd.read_csv(TABLES / table.file, dtype=str)
-    for column, texts in table.where.items():
-        rows = rows[rows[column].isin(texts)]
-    x = rows[table.theirs]
+    rows = item.rows()
+    x = rows[item.theirs]
     parts = [
         pd.DataFrame(
             {
                 "curve": curve.name,
-                "x": x if table.ours == "case" else x.astype(float),
+                "x": x if item.ours == "case" else x.astype(float),
                 "theirs": rows[curve.mean].astype(float),
                 "theirs_sd": rows[curve.sd].astype(float) if curve.sd else math.nan,
             }
         )
-        for curve in table.curves
+        for curve in item.curves
     ]
     return pd.concat(parts, ignore_index=True)
 
 
 def values(runs: pd.DataFrame, item: Item) -> pd.DataFrame:
     """Return the numbers of an item's runs: a row for each run and curve."""
-    names = [item.table.ours, *(curve.measure for curve in item.table.curves)]
+    names = [item.ours, *(curve.measure for curve in item.curves)]
     # A campaign of which only some experiments were run lacks the others' columns.
     runs = runs.reindex(columns=list(dict.fromkeys([*runs, *names])))
     mine = runs[(runs["experiment"] == item.experiment) & ok(runs)]
     parts = [
-        pd.DataFrame({"curve": curve.name, "x": of[item.table.ours], "value": of[curve.measure]})
-        for curve in item.table.curves
+        pd.DataFrame({"curve": curve.name, "x": of[item.ours], "value": of[curve.measure]})
+        for curve in item.curves
         for of in [mine[mine["way"] == curve.way] if curve.way else mine]
     ]
     return pd.concat(parts, ignore_index=True).dropna(subset="value")
@@ -55,7 +53,7 @@ def compared(runs: pd.DataFrame, item: Item) -> pd.DataFrame:
     """Return a row for each cell that both have, with our error and its test."""
     means = values(runs, item).groupby(["curve", "x"], sort=False)["value"]
     ours = means.agg(runs="count", ours="mean", ours_sd="std").reset_index()
-    both = ours.merge(theirs(item.table), on=["curve", "x"])
+    both = ours.merge(theirs(item), on=["curve", "x"])
     return beside_published(both.assign(their_runs=THEIR_RUNS))
 
 
@@ -84,18 +82,18 @@ def sections(runs: pd.DataFrame, campaign: str) -> Iterator[tuple[str, Any]]:
     for item in items:
         mine = compared(runs, item)
         if len(mine):
-            drawn = figures(runs, item, mine) if item.table.ours != "case" else ()
+            drawn = figures(runs, item, mine) if item.ours != "case" else ()
             yield f"{item.item}: {item.shows}", [*drawn, mine]
 
 
 def figures(runs: pd.DataFrame, item: Item, cells: pd.DataFrame) -> Iterator[Figure]:
     """Yield a figure for each unit: our means with their intervals, the thesis' as crosses."""
-    looks = plots.looks(curve.name for curve in item.table.curves)
-    shown = values(runs, item).rename(columns={"x": item.table.ours})
-    for unit in dict.fromkeys(_unit(curve.measure) for curve in item.table.curves):
-        names = [curve.name for curve in item.table.curves if _unit(curve.measure) == unit]
+    looks = plots.looks(curve.name for curve in item.curves)
+    shown = values(runs, item).rename(columns={"x": item.ours})
+    for unit in dict.fromkeys(_unit(curve.measure) for curve in item.curves):
+        names = [curve.name for curve in item.curves if _unit(curve.measure) == unit]
         ours = shown[shown["curve"].isin(names)]
-        axes = plots.curves(ours, x=item.table.ours, by="curve", y="value", looks=looks)
+        axes = plots.curves(ours, x=item.ours, by="curve", y="value", looks=looks)
         for name in names:
             of = cells[cells["curve"] == name]
             line: Any = {"color": looks[name].colour, "marker": "x", "linestyle": "", "alpha": 0.6}

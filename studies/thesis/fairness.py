@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
-from claims import by_seed, judge, least, most
+from claims import by_seed, judged, least, most
 from comparison import sections
 from published import LINKS
 from testbed import BASE, SAMPLE, SWEEPS, WAYS, Case, Change, Sweep, delayed, loss, swept
@@ -98,9 +98,31 @@ def with_links(runs: pd.DataFrame) -> pd.DataFrame:
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:
     """Yield what the papers say of Jain's index, and of the goodput of DC beside SC."""
-    yield from _of_splits(runs)
-    yield from _of_rates(runs)
-    yield from _of_delays_and_loss(runs)
+    batch, ratio = _index(runs, "batch-size"), _index(runs, "dc-ratio")
+    uneven, one_link = most(ratio[[20, 80]]), most(ratio[[0, 100]])
+    steps = {"uneven": ratio[50] - uneven, "one link": uneven - one_link}
+    even, matched = _index(runs, "bandwidth-ratio"), _index(runs, "bandwidth-and-dc-ratio")
+    low, high = _index(runs, "delay-ratio-low"), _index(runs, "delay-ratio-high")
+    copies = _index(runs, "loss-duplicate", "links_jain_index")
+    yield from judged(
+        {
+            "fair-small-batches": least(batch[[2, 50, 100]]),
+            "fair-batch-500": batch[500],
+            "fair-batch-500-dc": _dc_over_sc(runs, "batch-size", 500),
+            "fair-even-split": ratio[50],
+            "fair-uneven-split": least(pd.DataFrame(steps)),
+            "fair-equal-rates": even[1],
+            "fair-rates-5": even[5],
+            "fair-rates-5-dc": _dc_over_sc(runs, "bandwidth-ratio", 5),
+            "fair-matched": matched[5],
+            "fair-matched-not": matched[5],
+            "fair-delays-low": least(low[[1, 3, 5]]),
+            "fair-delays-high": high[5],
+            "fair-delays-rates": high[5],
+            "fair-loss": least(_index(runs, "loss")[[0, 0.05, 0.1, 0.15, 0.2]]),
+            "fair-copies": most(copies[[0, 1, 2, 3, 4, 5]]),
+        }
+    )
 
 
 def _index(runs: pd.DataFrame, experiment: str, measure: str = "jain_index") -> pd.DataFrame:
@@ -113,82 +135,3 @@ def _dc_over_sc(runs: pd.DataFrame, experiment: str, value: float) -> pd.Series[
     rates = (_index(runs, experiment, f"flow_{flow}_goodput_mbps")[value] for flow in (1, 2, 3))
     over_dc, first, second = rates
     return over_dc / ((first + second) / 2)
-
-
-def _of_splits(runs: pd.DataFrame) -> Iterator[Claim]:
-    batch, ratio = _index(runs, "batch-size"), _index(runs, "dc-ratio")
-    yield judge(
-        "Small batches are fair: the least index of batches 2, 50 and 100",
-        "journal, section 5.6; table 5.8: 0.998",
-        least(batch[[2, 50, 100]]),
-        least=0.98,
-    )
-    yield judge("Large batches are not: index of batch 500", "table 5.8: 0.909",
-                batch[500], most=0.95)  # fmt: skip
-    yield judge(
-        "As SC takes what DC leaves: goodput of DC / mean of both SC, batch 500",
-        "journal, section 5.1; table 5.8: 0.45",
-        _dc_over_sc(runs, "batch-size", 500),
-        most=0.75,
-    )
-    yield judge("An even split is fair: its index", "journal, section 5.6; table 5.9: 0.9996",
-                ratio[50], least=0.99)  # fmt: skip
-    uneven, one_link = most(ratio[[20, 80]]), most(ratio[[0, 100]])
-    steps = {"uneven": ratio[50] - uneven, "one link": uneven - one_link}
-    yield judge(
-        "The more uneven, the less: the least that 20 or 80 %, then 0 or 100 % take from the index",
-        "table 5.9: 0.047",
-        least(pd.DataFrame(steps)),
-        least=0.02,
-    )
-
-
-def _of_rates(runs: pd.DataFrame) -> Iterator[Claim]:
-    even, matched = _index(runs, "bandwidth-ratio"), _index(runs, "bandwidth-and-dc-ratio")
-    yield judge("Equal links are fair: index of 1:1", "conclusion; table 5.10: 0.9997",
-                even[1], least=0.99)  # fmt: skip
-    yield judge("Unequal links are not: index of 5:1", "table 5.10: 0.59",
-                even[5], most=0.7)  # fmt: skip
-    yield judge(
-        "DC suffers more than the single connections: its goodput / the mean of both, 5:1",
-        "conclusion; table 5.10: 0.42",
-        _dc_over_sc(runs, "bandwidth-ratio", 5),
-        most=0.75,
-    )
-    yield judge(
-        "The DC ratio that matches is fairer: index of 5:1 (0.59 with a ratio of 1:1)",
-        "journal, section 5.2; table 5.10: 0.70",
-        matched[5],
-        least=0.65,
-    )
-    yield judge("But still not fair", "table 5.10: 0.70", matched[5], most=0.8)
-
-
-def _of_delays_and_loss(runs: pd.DataFrame) -> Iterator[Claim]:
-    low, high = _index(runs, "delay-ratio-low"), _index(runs, "delay-ratio-high")
-    yield judge(
-        "Low delays may differ: the least index of 1:1, 3:1 and 5:1",
-        "journal, section 5.2; table 5.11: 0.9986",
-        least(low[[1, 3, 5]]),
-        least=0.99,
-    )
-    yield judge("High delays may not: index of 5:1", "conclusion; table 5.11: 0.876",
-                high[5], most=0.95)  # fmt: skip
-    yield judge(
-        "But delays matter less than bandwidths (5:1: 0.59 and 0.70)",
-        "journal, section 5.2; table 5.11: 0.876",
-        high[5],
-        least=0.75,
-    )
-    yield judge(
-        "Loss does not matter for fairness: the least index",
-        "journal, section 5.6; table 5.12: 0.998",
-        least(_index(runs, "loss")[[0, 0.05, 0.1, 0.15, 0.2]]),
-        least=0.98,
-    )
-    yield judge(
-        "Duplicates are unfair at any loss: the largest index at the links",
-        "conclusion; table 5.12: 0.48",
-        most(_index(runs, "loss-duplicate", "links_jain_index")[[0, 1, 2, 3, 4, 5]]),
-        most=0.55,
-    )

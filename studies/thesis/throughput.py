@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
-from claims import by_seed, judge, least, most
+from claims import by_seed, judged, least, most
 from comparison import sections
 from testbed import APPENDIX, BASE, SAMPLE, SWEEPS, WAYS, Case, Change, Sweep, split, swept
 
@@ -84,122 +84,35 @@ def claims(runs: pd.DataFrame) -> Iterator[Claim]:
         sweep = TABLES.get(experiment, CASES)
         return by_seed(runs, experiment, sweep.label, sweep.points, way=way)
 
-    yield from _of_batches(*(goodput("batch-size", way) for way in WAYS))
-    yield from _of_splits(goodput("dc-ratio"), goodput("bandwidth-ratio"))
+    default, large, tcp = (goodput("batch-size", way) for way in WAYS)
+    ratio, rate = goodput("dc-ratio"), goodput("bandwidth-ratio")
     matched = goodput("bandwidth-and-dc-ratio")
-    yield judge(
-        "With the DC ratio that matches all bandwidth ratios are fast: the slowest / 1:1",
-        "journal, section 5.6; table 5.5: 0.91",
-        least(matched[UNEQUAL]) / matched[1],
-        least=0.85,
-    )
-    yield from _of_delays(goodput("delay-ratio-low"), goodput("delay-ratio-high"))
-    yield from _of_loss(goodput("loss"), goodput("loss-duplicate"), goodput("duplication"))
-
-
-def _of_batches(default: pd.DataFrame, large: pd.DataFrame, tcp: pd.DataFrame) -> Iterator[Claim]:
-    yield judge(
-        "Large batches cost throughput: batch 500 / batch 100",
-        "section 5.2.1, table 5.3: 0.67",
-        large[500] / large[100],
-        most=0.8,
-    )
-    yield judge(
-        "The best batch is near 100 to 150: best of 50 to 150 / best of 2 and 10",
-        "journal, section 5.6; table 5.3: 1.01",
-        most(large[[50, 100, 150]]) / most(large[[2, 10]]),
-        least=1,
-    )
-    yield judge(
-        "The default receive buffer costs throughput: default / large, batch 100",
-        "conclusion; table 5.3: 0.91",
-        default[100] / large[100],
-        most=0.95,
-    )
-    yield judge(
-        "With a large buffer QUIC is as fast as TCP: QUIC / TCP, batch 100",
-        "conclusion; table 5.3: 0.98",
-        large[100] / tcp[100],
-        least=0.9,
-        most=1.1,
-    )
-
-
-def _of_splits(ratio: pd.DataFrame, rate: pd.DataFrame) -> Iterator[Claim]:
-    yield judge(
-        "An even split is best: 50 % / the better of 40 and 60 %",
-        "section 5.2.2, table 5.4: 1.21",
-        ratio[50] / most(ratio[[40, 60]]),
-        least=1.1,
-    )
     up, down = ratio[range(0, 51, 10)], ratio[range(100, 49, -10)]
     steps = [side.diff(axis=1).iloc[:, 1:] for side in (up, down)]
-    yield judge(
-        "And the more uneven, the slower: the least that a step of 10 % costs (Mbit/s)",
-        "journal, section 5.1; table 5.4: 2.3",
-        least(pd.concat(steps, axis=1)),
-        least=0,
-    )
-    yield judge(
-        "Split evenly, equal links are best: 1:1 / 1.5:1",
-        "section 5.2.3, table 5.5: 1.23",
-        rate[1] / rate[1.5],
-        least=1.1,
-    )
-    # From 2.5:1 on an even split is below link 1 alone whatever the transport does: twice link 2.
-    yield judge(
-        "Up to 2:1 both links are better than link 1 alone: 2:1 / what that carries (0.86 of it)",
-        "tables 5.4, 5.5: 24.4 / (26.7 x 17.3 / 20) = 1.06",
-        rate[2] / (26.418 * 0.86),
-        least=1,
-    )
-
-
-def _of_delays(low: pd.DataFrame, high: pd.DataFrame) -> Iterator[Claim]:
-    yield judge(
-        "Low delays may differ: the slowest ratio / 1:1",
-        "journal, section 5.6; table 5.6: 0.99",
-        least(low[UNEQUAL]) / low[1],
-        least=0.95,
-    )
-    yield judge(
-        "High delays may not: 1:1 / the best other ratio",
-        "journal, section 5.6; table 5.6: 1.77",
-        high[1] / most(high[UNEQUAL]),
-        least=1.2,
-    )
-    yield judge(
-        "And cost more than half: the slowest ratio / 1:1",
-        "table 5.6: 0.39",
-        least(high[UNEQUAL]) / high[1],
-        most=0.5,
-    )
-
-
-def _of_loss(loss: pd.DataFrame, copies: pd.DataFrame, which: pd.DataFrame) -> Iterator[Claim]:
-    yield judge("Loss costs throughput: 0.1 % / none", "table 5.7: 0.35",
-                loss[0.1] / loss[0], most=0.5)  # fmt: skip
-    yield judge("And more loss more: 0.2 % / 0.1 %", "table 5.7: 0.62",
-                loss[0.2] / loss[0.1], most=0.9)  # fmt: skip
-    yield judge(
-        "Duplicates make throughput stable: 0.2 % of loss / none",
-        "conclusion; table 5.7: 1.00 (split: 0.21)",
-        copies[0.2] / copies[0],
-        least=0.95,
-    )
-    yield judge("Even ten times that: 2 % / none", "table 5.7: 0.91",
-                copies[2] / copies[0], least=0.8)  # fmt: skip
-    yield judge(
-        "Duplicates carry as much as one link alone",
-        "tables 5.4 and 5.7: 17.3 / 17.3 = 1.00",
-        which["duplicate"] / which["one link"],
-        least=0.95,
-        most=1.05,
-    )
-    yield judge(
-        "About half of what a split carries",
-        "table 5.7: 17.3 / 35.6 = 0.49",
-        which["duplicate"] / which["split"],
-        least=0.45,
-        most=0.55,
+    low, high = goodput("delay-ratio-low"), goodput("delay-ratio-high")
+    loss, copies = goodput("loss"), goodput("loss-duplicate")
+    which = goodput("duplication")
+    yield from judged(
+        {
+            "batch-500": large[500] / large[100],
+            "batch-best": most(large[[50, 100, 150]]) / most(large[[2, 10]]),
+            "buffer": default[100] / large[100],
+            "quic-tcp": large[100] / tcp[100],
+            "even-split": ratio[50] / most(ratio[[40, 60]]),
+            "uneven-split": least(pd.concat(steps, axis=1)),
+            "equal-rates": rate[1] / rate[1.5],
+            # From 2.5:1 on an even split is below link 1 alone whatever the transport does: twice
+            # link 2.
+            "rates-2": rate[2] / (26.418 * 0.86),
+            "matched-rates": least(matched[UNEQUAL]) / matched[1],
+            "delays-low": least(low[UNEQUAL]) / low[1],
+            "delays-high": high[1] / most(high[UNEQUAL]),
+            "delays-worst": least(high[UNEQUAL]) / high[1],
+            "loss-0.1": loss[0.1] / loss[0],
+            "loss-0.2": loss[0.2] / loss[0.1],
+            "copies-0.2": copies[0.2] / copies[0],
+            "copies-2": copies[2] / copies[0],
+            "copies-one-link": which["duplicate"] / which["one link"],
+            "copies-split": which["duplicate"] / which["split"],
+        }
     )

@@ -18,7 +18,7 @@ ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -93,9 +93,9 @@ def cases(version: str) -> Iterator[Case]:
     # Networks are numbered from 1.
     held_out, tuned = (networks[first::2][: number.some] for first in (0, 1))
     yield from at("download", networks[: number.download], all_three(XN_MS))
-    yield from at("tuning", tuned, tuned_ways)
-    yield from at("timer", held_out, timers)
-    yield from at("reports", held_out, periods)
+    yield from at("tuning", tuned, usual_with(TUNED_WAYS))
+    yield from at("timer", held_out, usual_with(TIMERS))
+    yield from at("reports", held_out, usual_with(PERIODS))
     yield from at("radio", held_out, all_three((0, USUAL_MS, 20)), rlc=True)
     tcp = dc.campaign.sobol(512, OF_TCP)[: number.tcp]
     yield from at("tcp", tcp, all_three((USUAL_MS,)), single=TCP, several=MPTCP)
@@ -131,38 +131,36 @@ def all_three(xn_ms: Sequence[float]) -> Ways:
     return ways
 
 
-def tuned_ways(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
-    """Yield the deployable DC with each combination of what is tuned."""
-    usual = base.with_dc("deployable", xn_ms=USUAL_MS)
-    for split, interval_ms, desired_ms in product(*TUNED.values()):
-        control = {"interval_ms": interval_ms, "desired_ms": desired_ms}
-        name = f"dc-{split}-{interval_ms}-{desired_ms or 'own'}"
-        yield name, usual.evolve(pdcp={"split": split, "flow_control": control})
+def usual_with(changes: Mapping[str, Fields]) -> Ways:
+    """Return the deployable DC with each change of its PDCP."""
+
+    def ways(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
+        usual = base.with_dc("deployable", xn_ms=USUAL_MS)
+        yield from ((name, usual.evolve(pdcp=change)) for name, change in changes.items())
+
+    return ways
 
 
-def timers(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
-    """Yield the deployable DC with its own t-Reordering, and with others."""
-    usual = base.with_dc("deployable", xn_ms=USUAL_MS)
-    yield "dc-timer-own", usual
-    for timer in TIMERS_MS:
-        yield f"dc-timer-{timer}", usual.evolve(pdcp={"t_reordering_ms": timer})
-
-
-def periods(base: dc.Scenario) -> Iterator[tuple[str, dc.Scenario]]:
-    """Yield the deployable DC with delivery statuses as often as each period says."""
-    usual = base.with_dc("deployable", xn_ms=USUAL_MS)
-    for period in PERIODS_MS:
-        control = {"interval_ms": period}
-        yield f"dc-period-{period}", usual.evolve(pdcp={"flow_control": control})
-
-
+TUNED_WAYS: dict[str, Fields] = {
+    f"dc-{split}-{interval_ms}-{desired_ms or 'own'}": {
+        "split": split,
+        "flow_control": {"interval_ms": interval_ms, "desired_ms": desired_ms},
+    }
+    for split, interval_ms, desired_ms in product(*TUNED.values())
+}
+TIMERS: dict[str, Fields] = {
+    "dc-timer-own": {},
+    **{f"dc-timer-{timer}": {"t_reordering_ms": timer} for timer in TIMERS_MS},
+}
+PERIODS: dict[str, Fields] = {
+    f"dc-period-{period}": {"flow_control": {"interval_ms": period}} for period in PERIODS_MS
+}
 NAMES = {
     "dc-papers": "DC, the papers'",
     **{f"dc-xn-{delay}": f"DC, deployable, Xn {delay} ms" for delay in sorted(XN_MS, reverse=True)},
     "dc-ideal": "DC, ideal",
 }
 DRAWN = ("dc-papers", "dc-xn-20", "dc-xn-5", "dc-xn-0", "dc-ideal")
-FIRST = "dc-papers", f"dc-xn-{USUAL_MS}", "dc-ideal"
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
@@ -173,7 +171,8 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         odd = known[known["point"] % 2 == 1]
         yield "Dual Connectivity against MP-QUIC", [shares(named(known)), figure(known)]
         yield "The same at the networks held out", shares(named(odd))
-        yield f"Where: deployable, Xn {USUAL_MS} ms", shares(dict(parts(known, FIRST[1])))
+        where = {name: known[f"dc-xn-{USUAL_MS}"][members] for name, members in classes(known)}
+        yield f"Where: deployable, Xn {USUAL_MS} ms", shares(where)
         xn = {f"{delay} ms": f"dc-xn-{delay}" for delay in XN_MS}
         yield "The longest Xn at which DC is not worse", not_worse(known, xn, classes(known))
         together = not_worse(known, xn, combined(known))
@@ -190,14 +189,15 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     if "radio" in ran:
         yield "RLC AM and HARQ in place of losses", shares(named(ratios(runs, "radio")))
     if "tcp" in ran:
-        sides = named(ratios(runs, "tcp")) | {"DC, ideal, 512 networks": of_512_networks()}
+        networks = pd.read_csv(REFERENCE / "study_networks.csv")  # those that `advise` has
+        ideal = networks.loc[networks["experiment"] == "tcp", "ratio"]
+        sides = named(ratios(runs, "tcp")) | {"DC, ideal, 512 networks": ideal}
         table = shares(sides, clock=True)
         yield "TCP over Dual Connectivity against MPTCP", [CLOCK_ERROR, table]
     if "requests" in ran:
-        yield (
-            "95th percentile of answers, against MP-QUIC",
-            shares(named(answers(runs)), DELAY_MARGIN),
-        )
+        wide = speeds(runs, "requests")
+        answers = named(wide.filter(regex="^dc-").div(wide["multipath"], axis=0))
+        yield "95th percentile of answers, against MP-QUIC", shares(answers, DELAY_MARGIN)
 
 
 def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
@@ -207,50 +207,33 @@ def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     return with_numbers(dual.div(wide["multipath"].clip(lower=1e-9), axis=0))
 
 
-def of_512_networks() -> Ratios:
-    """Return the ratios of ideal Dual Connectivity over TCP that `advise` has."""
-    table = pd.read_csv(REFERENCE / "study_networks.csv")
-    ratios: Ratios = table.loc[table["experiment"] == "tcp", "ratio"]
-    return ratios
-
-
-def answers(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the delay of answers over multipath, over that of each way."""
-    wide = speeds(runs, "requests")
-    return wide.filter(regex="^dc-").div(wide["multipath"], axis=0)
-
-
 def named(table: pd.DataFrame) -> dict[str, Ratios]:
     """Return the ratios of each way by its name in words."""
     ways = [way for way in (*NAMES, *table.filter(regex="^dc-(timer)")) if way in table]
     return {NAMES.get(way, way.removeprefix("dc-").replace("-", " ")): table[way] for way in ways}
 
 
-def skews(table: pd.DataFrame) -> Classes:
-    """Yield the classes by the difference of the legs' one-way delays."""
+def kinds(table: pd.DataFrame) -> list[dict[str, pd.Series[bool]]]:
+    """Return the networks by the difference of one-way delays, by windows of data, by losses."""
     trips, ratio = table["delay_sum_ms"], table["delay_ratio"]
     skew = trips / 2 * (1 - ratio).abs() / (1 + ratio)
-    yield "delays differ by at most 10 ms", skew <= 10
-    yield "by 10 to 40 ms", (skew > 10) & (skew <= 40)
-    yield "by more than 40 ms", skew > 40
-
-
-def sizes(table: pd.DataFrame) -> Classes:
-    """Yield the classes by size over rate times round trip."""
-    yield "at most 45 windows of data", table["windows"] <= 45
-    yield "more than 45 windows", table["windows"] > 45
-
-
-def losses(table: pd.DataFrame) -> Classes:
-    """Yield the classes by random losses."""
-    yield "at most 0.02 lost packets per window", table["lost_per_window"] <= 0.02
-    yield "more than 0.02", table["lost_per_window"] > 0.02
+    long, lossy = table["windows"] > 45, table["lost_per_window"] > 0.02
+    return [
+        {
+            "delays differ by at most 10 ms": skew <= 10,
+            "by 10 to 40 ms": (skew > 10) & (skew <= 40),
+            "by more than 40 ms": skew > 40,
+        },
+        {"at most 45 windows of data": ~long, "more than 45 windows": long},
+        {"at most 0.02 lost packets per window": ~lossy, "more than 0.02": lossy},
+    ]
 
 
 def classes(table: pd.DataFrame) -> Classes:
     """Yield the classes of networks for which a rule is given."""
     yield "all", table["point"].notna()
-    yield from chain(skews(table), sizes(table), losses(table))
+    for kind in kinds(table):
+        yield from kind.items()
     yield "constant capacity", table["capacity"] == "constant"
     yield "a trace", table["capacity"] != "constant"
     for control in table["control"].unique():
@@ -259,13 +242,8 @@ def classes(table: pd.DataFrame) -> Classes:
 
 def combined(table: pd.DataFrame) -> Classes:
     """Yield the classes by skew, size and losses together."""
-    for skew, size, lost in product(skews(table), sizes(table), losses(table)):
+    for skew, size, lost in product(*(kind.items() for kind in kinds(table))):
         yield f"{skew[0]}, {size[0]}, {lost[0]}", skew[1] & size[1] & lost[1]
-
-
-def parts(table: pd.DataFrame, way: str) -> Iterator[tuple[str, Ratios]]:
-    """Yield the ratios of a way in each class."""
-    yield from ((name, table[way][members]) for name, members in classes(table))
 
 
 def not_worse(table: pd.DataFrame, ways: Mapping[str, str], groups: Classes) -> pd.DataFrame:

@@ -40,12 +40,13 @@ def test_planning_is_compared_with_checks(
 
 
 def test_the_cpu_time_of_elements_is_told_in_that_of_the_proxy() -> None:
-    rows = {
-        "none": {"lost": 0.0},
-        "proxy": {"gnb_cpu_us": 4.0, "ue_cpu_us": 6.0},
-        "native": {"gnb_cpu_us": 7.0, "ue_cpu_us": 8.0},
-    }
-    ratios = {kind: row.get("cpu_to_proxy") for kind, row in elements.with_ratios(rows).items()}
+    rows: list[dict[str, Any]] = [
+        {"kind": "none", "lost": 0.0},
+        {"kind": "proxy", "gnb_cpu_us": 4.0, "ue_cpu_us": 6.0},
+        {"kind": "native", "gnb_cpu_us": 7.0, "ue_cpu_us": 8.0},
+    ]
+    kinds = elements.summary([row | {"rate": 500.0} for row in rows])["500/s"]
+    ratios = {kind: row.get("cpu_to_proxy") for kind, row in kinds.items()}
     assert ratios == {"none": None, "proxy": 1.0, "native": 1.5}
 
 

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from benchmarks.hostile.stores import pretend
 from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import Retries, executors
 from minitopo_dc.campaign import campaign as engine
@@ -23,6 +22,7 @@ from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
 from tests import long
 from tests.campaign.cases import BASE, batches, fail, program, scenario, start
+from tests.stores import pretend
 
 MANY = """
 dc.Campaign("c", batches(*range(1, 5)), seeds=range(1, 11)).run(jobs=JOBS, progress=False)

@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from distributed import KilledWorker, LocalCluster
 
-from benchmarks.hostile.stores import pretend
 from minitopo_dc import Campaign, InputError, Scenario, clocks, load
 from minitopo_dc.campaign import executors
 from minitopo_dc.campaign.executors import REAL_CLOCK, Cluster, received
@@ -27,6 +26,7 @@ from minitopo_dc.campaign.store import StoreError
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
 from tests.campaign.cases import batches, scenario
+from tests.stores import pretend
 
 ADDRESS = "tcp://127.0.0.1:8786"
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.stores import pretend
 from minitopo_dc import cli, clocks, data_model
 from minitopo_dc.cli.screen import Progress
 from minitopo_dc.comparison import ASKED, RowCampaign
@@ -20,6 +19,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result
+from tests.stores import pretend
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.05"]

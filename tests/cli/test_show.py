@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
-from benchmarks.hostile.stores import make_store
 from minitopo_dc import cli
 from minitopo_dc.cli import calibrate, run
 from minitopo_dc.results import compare_table, render_table, results_table
@@ -23,6 +22,7 @@ from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save
+from tests.stores import make_store
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 TINY = ["compare", "--clock", "virtual", "--jobs", "1", "--legs", "10", "10", "--size", "0.1"]

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
-from examples.page_load.chromium import PROGRAMS
+from examples.page_load.__main__ import PROGRAMS
 from tests.page_load.programs import need_chromium
 from tests.picoquic.extension import needs_picoquic
 

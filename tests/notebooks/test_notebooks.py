@@ -21,7 +21,6 @@ WHOLE = ("explore", "first_comparison")
 SHORTEST = "explore"
 SIZE = "MINITOPO_DC_NOTEBOOK_SIZE"
 MOST_BYTES = 1_000_000
-of_each = pytest.mark.parametrize("name", NAMES)
 
 
 def path_of(name: str) -> Path:
@@ -58,26 +57,18 @@ def test_a_notebook_runs_and_its_saved_numbers_are_those_of_today(
     assert tables_of(made) == tables_of(saved) or name not in WHOLE
 
 
-@of_each
-def test_saved_outputs_are_those_of_the_saved_code(name: str) -> None:
-    notebook = read(path_of(name))
+@pytest.mark.parametrize("name", NAMES)
+def test_a_saved_notebook_has_the_outputs_of_its_code_and_links_that_lead_somewhere(
+    name: str,
+) -> None:
+    notebook, text = read(path_of(name)), path_of(name).read_text(encoding="utf-8")
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert notebook["metadata"]["outputs_of"] == digest(notebook)
     assert [cell["execution_count"] for cell in cells] == [*range(1, len(cells) + 1)]
-
-
-@of_each
-def test_a_notebook_is_small_and_names_no_place_of_a_machine(name: str) -> None:
-    text = path_of(name).read_text(encoding="utf-8")
     assert len(text) < MOST_BYTES
     assert not re.search(r"(?<![\w.])/(home|root|tmp|work|usr|var)/", text)
     assert str(REPOSITORY) not in text
-
-
-@of_each
-def test_links_of_a_notebook_lead_somewhere(name: str) -> None:
-    cells = read(path_of(name))["cells"]
-    words = "\n".join(cell["source"] for cell in cells if cell["cell_type"] == "markdown")
-    links = re.findall(r"\]\(([^)#]+)", words)
+    pages = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
+    links = re.findall(r"\]\(([^)#]+)", "\n".join(pages))
     assert links
     assert [link for link in links if not (FOLDER / link).exists()] == []

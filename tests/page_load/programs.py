@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from examples.page_load.chromium import PROGRAMS
+from examples.page_load.__main__ import PROGRAMS
 
 PAGE_LOAD = [sys.executable, "-m", "examples.page_load"]
 SERVER = [sys.executable, "-m", "examples.page_load.server"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,18 @@ def test_a_share_has_wilson_s_interval() -> None:
     claim = claims.share("more", lambda more: more > 0, points(table), "gain", least=0.6)
     assert claim.effect == "0.650 (0.433 to 0.819)"
     assert claim.verdict == "undecided"
+
+
+def test_a_statement_of_a_file_has_its_text_source_and_limits(tmp_path: Path) -> None:
+    file = tmp_path / "claims.csv"
+    file.write_text("key,claim,source,least,most\nmore,it gains,table 2,0.1,\nless,or not,,,0\n")
+    said, seen = claims.Statements(file), points(runs({"QUIC": [[1], [1]], "MP-QUIC": [[2], [3]]}))
+    more = said.every("more", seen, "gain")
+    assert (more.text, more.source, more.limit) == ("it gains", "table 2", "at least 0.100")
+    assert more.verdict == "holds"
+    less = said.share("less", lambda gain: gain > 5, seen, "gain")
+    assert (less.source, less.limit, less.value) == ("", "at most 0", 0)
+    assert said.number("less", np.median, seen, "gain").verdict == "does not hold"
 
 
 def test_several_labels_and_measures_are_joined() -> None:

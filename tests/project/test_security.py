@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.hostile.stores import make_store, put
 from minitopo_dc import cli
 from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.cli.screen import new_directory
@@ -21,6 +20,7 @@ from minitopo_dc.results import ResultError, client_rate
 from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.runners.processes.process import clean_environment
 from tests import REPOSITORY
+from tests.stores import make_store, put
 
 PACKAGE = REPOSITORY / "minitopo_dc"
 

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minitopo_dc.results import ResultError
-from tests.studies.digests import STUDIES
+from tests.studies.digests import module
 
-path = STUDIES / "thesis" / "drop_occasion.py"
-spec = spec_from_file_location("drop_occasion", path)
-assert spec is not None
-assert spec.loader is not None
-study: Any = module_from_spec(spec)
-spec.loader.exec_module(study)
+study = module("thesis", "drop_occasion")
 Event = dict[str, Any]
 
 

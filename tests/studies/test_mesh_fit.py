@@ -16,7 +16,7 @@ from minitopo_dc.results.logs import connection_log
 from minitopo_dc.results.logs.connection import ConnectionLog, Cut
 from minitopo_dc.results.measures.named import with_measures
 from minitopo_dc.runs.check import check_scenario
-from minitopo_dc.scenario import Leg, Scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests import REPOSITORY
 from tests.studies.digests import module, program
@@ -159,13 +159,21 @@ def test_the_mean_window_is_over_time() -> None:
 
 EXAMPLES = REPOSITORY / "examples" / "mesh"
 fit, mesh = module("mesh", "fit"), module("mesh", "clients")
-PAYLOAD, SIZE_BYTES = fit.PAYLOAD, fit.SIZE_BYTES
 
 
 def test_the_campaigns_clients_are_the_fitted_ones() -> None:
-    fitted = {client.name: Leg.check(client.leg(), client.name) for client in fit.clients()}
-    assert fitted == mesh.CLIENTS
-    assert {client.name: client.hops for client in fit.clients()} == mesh.HOPS
+    fits = fit.fits()
+    assert fits["fitted_mbps"].to_numpy() == pytest.approx(fits["tcp_mbps"].to_numpy(), rel=1e-3)
+    assert dict(fits["wireless_hops"]) == mesh.HOPS
+    for client, leg in mesh.CLIENTS.items():
+        row, down = fits.loc[client], leg.downlink
+        assert leg.uplink == down
+        assert down.delay_ms == row["delay_ms"]
+        rate = down if leg.wifi is None else leg.wifi
+        assert rate.rate_mbps == row["rate_mbps"]
+        if leg.wifi is not None:
+            assert leg.wifi.load_percent == row["load_percent"]
+            assert len(leg.wifi.every_hop()) == row["wireless_hops"]
 
 
 def test_the_leg_of_the_aggregation_with_tcp_is_that_of_rp6_without_jitter() -> None:
@@ -175,32 +183,13 @@ def test_the_leg_of_the_aggregation_with_tcp_is_that_of_rp6_without_jitter() -> 
     assert made.legs[0] == mesh.CLIENTS["RP6"].evolve(**still, wifi={"aggregation": "none"})
 
 
-def test_the_scenario_files_are_what_the_fit_writes() -> None:
-    written = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.yaml")}
-    assert written == {client.name.lower(): client.scenario() for client in fit.clients()}
-
-
 def test_a_scenario_file_is_a_case_of_the_campaign() -> None:
     cases = {
         labels["client"]: case
         for case, labels in program("mesh").cases("full")
         if labels["experiment"] == "clients" and labels["way"] == "modern" and case.seed == 1
     }
-    for client in fit.clients():
-        written = Scenario.load(EXAMPLES / f"{client.name.lower()}.yaml")
-        assert written.on_clock("virtual") == cases[client.name]
-
-
-def test_a_scenario_file_can_be_run_and_has_the_hops_of_its_client() -> None:
-    for client in fit.clients():
-        wanted = Scenario.load(EXAMPLES / f"{client.name.lower()}.yaml")
-        check_scenario(wanted)
-        wifi = wanted.legs[0].wifi
-        assert client.hops == (0 if wifi is None else len(wifi.every_hop()))
-
-
-def test_a_fitted_leg_gives_tcp_what_was_measured() -> None:
-    found = fit.clients()
-    assert [client.hops for client in found] == [0, 1, 2, 5, 3, 1, 5]
-    for client in found:
-        assert client.fitted_mbps == pytest.approx(client.tcp_mbps, rel=1e-3)
+    for client, case in cases.items():
+        written = Scenario.load(EXAMPLES / f"{client.lower()}.yaml").on_clock("virtual")
+        assert written == case
+        check_scenario(written)

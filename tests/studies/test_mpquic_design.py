@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from tests.studies.digests import STUDIES, module, runs_of, titles, with_numbers
+from tests.studies.digests import STUDIES, module
 
 FOLDER = STUDIES / "mpquic_design"
 EXAMPLES = pd.read_csv(FOLDER / "reference" / "mpquic_design_eab_examples.csv").to_dict("records")
@@ -50,17 +49,3 @@ def test_the_better_path_is_that_of_quic_alone() -> None:
     assert seen["QUIC worse first"].tolist() == [0.5] * 4
     assert seen["QUIC always"].tolist() == [0.5] * 4
     assert seen["TCP always"].isna().all()
-
-
-def test_a_report_of_a_sample_judges_all_claims() -> None:
-    names = ("goodput_mbps", "completion_s", "answer_worst_ms", "leg_2_sent_from_4_s",
-             "leg_2_carried_from_4_s")  # fmt: skip
-    runs = with_numbers(runs_of("mpquic_design", "tcp", "sample"), names)
-    assert len(titles("mpquic_design", runs, "tcp")) > 5
-    report = module("mpquic_design", "report")
-    classes = dict(list(runs.groupby("experiment")))
-    benefits = {name: report.benefit_points(part) for name, part in classes.items()}
-    times = {name: report.time_points(part) for name, part in classes.items()}
-    judged = list(report.network_claims(benefits, times))
-    assert len(judged) == 17
-    assert not np.isnan([claim.value for claim in judged]).any()

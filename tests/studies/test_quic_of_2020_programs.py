@@ -38,15 +38,3 @@ def test_every_byte_arrives_over_sockets_and_both_programs_write_their_qlogs(
     assert measured.bytes_received == 1_000_000
     assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
     assert (transfer.directory / "qlog/client/1.qlog").exists()
-
-
-@pytest.mark.long
-def test_a_client_over_sockets_stops_when_its_time_is_over(hosts: TwoHosts, tmp_path: Path) -> None:
-    transfer = replace(
-        transfer_between(tmp_path, Download(duration_s=1)), congestion_control="reno"
-    )
-    runner = get_runner("quic-aioquic-2020")
-    with hosts.limited("10mbit"):
-        measured = run_transfer(runner, transfer, hosts.server, hosts.client)
-    assert measured.completion_s >= 1
-    assert measured.bytes_received > 0
