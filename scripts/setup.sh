@@ -51,17 +51,11 @@ main() {
         make_environment
         install_python_packages real
         install_optional_packages
-<<<<<<< HEAD
-        # At once: one waits for the network while another compiles; each says what it cannot do.
-        build_native &
-        build_picoquic &
-        get_aioquic_2020 &
+        # At once: one waits for the network while another compiles.
+        build native "the native core" & # with which the virtual clock is faster
+        build picoquic picoquic & # quic-picoquic, mpquic-picoquic
+        build aioquic-2020 "aioquic of 2020" & # quic-aioquic-2020
         wait
-=======
-        build native "the native core" || true # with which the virtual clock is faster
-        build picoquic picoquic || true # quic-picoquic, mpquic-picoquic
-        build aioquic-2020 "aioquic of 2020" || true # quic-aioquic-2020
->>>>>>> studies
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
@@ -81,15 +75,10 @@ set_up_tests() {
     if [[ ! .cache/tquic/unavailable -nt $STAMP ]]; then
         scripts/tquic.sh
     fi
-<<<<<<< HEAD
     if [[ ! $NO_GUEST -nt $STAMP ]]; then
-        build_guest
-=======
-    if [[ ${1:-} == --tests && ! $NO_GUEST -nt $STAMP ]]; then
         rm -f "$NO_GUEST"
         # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
         build linux "the guest kernel" || touch "$NO_GUEST"
->>>>>>> studies
     fi
 }
 

@@ -109,21 +109,11 @@ def main() -> None:
         (serve_http3 if options.http == "3" else serve_http2)(options, find, certificate)
 
 
-<<<<<<< HEAD
-def _serve(options: argparse.Namespace, site: Site, certificate: Certificate) -> None:
-    where, algorithm = (options.address, options.port), options.congestion_control
-    if options.http == "3":
-        serve_http3(*where, site.find, certificate, algorithm)
-        return
-    listener = listen(*where, "mptcp" if options.mptcp else "tcp", algorithm)
-    application = Application(partial(ContentServer, find=site.find), Watch)
-=======
 def serve_http2(options: argparse.Namespace, find: Find, certificate: Certificate) -> None:
     """Serve a site over HTTP/2."""
-    protocol = PROTOCOLS["mptcp" if options.mptcp else "tcp"]
+    protocol = "mptcp" if options.mptcp else "tcp"
     listener = listen(options.address, options.port, protocol, options.congestion_control)
-    application = ReportingApplication(Application(partial(ContentServer, find=find)))
->>>>>>> studies
+    application = Application(partial(ContentServer, find=find), Watch)
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
 

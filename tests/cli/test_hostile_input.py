@@ -13,12 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
-from benchmarks.hostile.examples import EXPERIMENT, TOPOLOGY
-from benchmarks.hostile.inputs import FAULTS, KINDS, attempt
-from benchmarks.hostile.mutations import HOSTILE
-=======
->>>>>>> studies
 from minitopo_dc import cli
 from minitopo_dc.cli import trace as trace_command
 from minitopo_dc.cli.screen import new_directory
@@ -27,7 +21,7 @@ from minitopo_dc.fields.base import Settings
 from minitopo_dc.fields.yaml_text import MAX_CHARACTERS, MAX_DEPTH
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.trace import TraceError, read_trace
 
 RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"
