@@ -56,6 +56,18 @@ def goodput(legs: list[dict[str, Any]], pdcp: dict[str, Any], size_mb: float) ->
     return result.goodput_mbps
 
 
+def shares_of_ideal(
+    split: str, number: int, size_mb: float, flow_control: Mapping[str, Any]
+) -> list[float]:
+    """Return the goodput with `flow_control` over that without it, of so many networks."""
+    pdcp = {"split": split, "numbering": "late"}
+    control = {"flow_control": dict(flow_control)}
+    return [
+        goodput(legs, pdcp | control, size_mb) / goodput(legs, pdcp, size_mb)
+        for legs in networks(number)
+    ]
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the number of networks, the size of a download, and the backhaul."""
     parser.add_argument("--networks", type=int, default=100, help="pairs of legs (100)")
@@ -65,14 +77,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Compare estimates of legs with the legs themselves: QUIC's goodput over random networks."""
-    control = {"flow_control": {**AT_ONCE, "backhaul_ms": options.backhaul}}
+    control = {**AT_ONCE, "backhaul_ms": options.backhaul}
     figures = {}
     for split in SPLITS:
-        pdcp: dict[str, Any] = {"split": split, "numbering": "late"}
-        shares = [
-            goodput(legs, pdcp | control, options.size) / goodput(legs, pdcp, options.size)
-            for legs in networks(options.networks)
-        ]
+        shares = shares_of_ideal(split, options.networks, options.size, control)
         figures[split] = {
             "least": round(min(shares), 3),
             "median": round(median_high(shares), 3),

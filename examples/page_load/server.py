@@ -111,8 +111,8 @@ def main() -> None:
 
 def serve_http2(options: argparse.Namespace, find: Find, certificate: Certificate) -> None:
     """Serve a site over HTTP/2."""
-    protocol = "mptcp" if options.mptcp else "tcp"
-    listener = listen(options.address, options.port, protocol, options.congestion_control)
+    where, algorithm = (options.address, options.port), options.congestion_control
+    listener = listen(*where, "mptcp" if options.mptcp else "tcp", algorithm)
     application = Application(partial(ContentServer, find=find), Watch)
     serve_requests(listener, application, certificate.certificate, certificate.key)
 
