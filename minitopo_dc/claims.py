@@ -39,8 +39,16 @@ Values = npt.NDArray[np.float64]
 Known = Mapping[Any, Any]
 """A measure by way, as a column over points; NaN of a way without runs."""
 UNIVERSAL = "each point"
-VERDICTS = ("holds", "does not hold", "undecided", "not enough evidence", "not run")
+VERDICTS = {
+    "holds": "hold",
+    "does not hold": "do not hold",
+    "undecided": "are undecided",
+    "not enough evidence": "lack evidence",
+    "not run": "were not run",
+}
+"""The verdicts, and what claims do that have them."""
 INFINITE = math.inf
+NONE = Interval(math.nan, math.nan, "none")
 
 
 class _Columns(dict[Any, Any]):
@@ -111,10 +119,10 @@ class Claim:
     """Where it was published, and the number there."""
     least: float
     most: float
-    value: float
+    value: float = math.nan
     """The number; NaN: no point has what it needs."""
-    interval: Interval
-    points: int
+    interval: Interval = NONE
+    points: int = 0
     runs: int = 1
     """The most seeds of a point."""
     points_run: int = 0
@@ -181,7 +189,7 @@ def number(
     """
     known = of.known(*names)
     if known.empty:
-        return _unknown(text, source, least, most)
+        return Claim(text, source, least, most)
 
     def value(*arrays: Any) -> float:
         return float(function(*arrays))
@@ -213,7 +221,7 @@ def share(
     """Judge the share of points at which a condition on columns holds; arguments as of `number`."""
     known = of.known(*names)
     if known.empty:
-        return _unknown(text, source, least, most)
+        return Claim(text, source, least, most)
     part = Proportion(int(np.sum(condition(*columns_of(known)))), len(known))
     interval = Interval(part.low, part.high, "Wilson over points")
     return Claim(text, source, least, most, part.share, interval, len(known), points_run=of.run)
@@ -231,7 +239,7 @@ def every(
     """Judge whether a column is within its limit at every point; its value is the worst one."""
     known = of.known(name)[name].to_numpy(dtype=float)
     if not len(known):
-        return _unknown(text, source, least, most)
+        return Claim(text, source, least, most)
     worst = float(known.max() if least == -INFINITE else known.min())
     interval = Interval(worst, worst, UNIVERSAL)
     return Claim(text, source, least, most, worst, interval, len(known), points_run=of.run)
@@ -287,20 +295,8 @@ def columns_of(table: pd.DataFrame) -> list[Values]:
     return [table[name].to_numpy(dtype=float) for name in table]
 
 
-def _unknown(text: str, source: str, least: float, most: float) -> Claim:
-    nothing = Interval(math.nan, math.nan, "none")
-    return Claim(text, source, least, most, math.nan, nothing, 0)
-
-
 def summary(tables: Iterable[pd.DataFrame]) -> str:
     """Return a sentence on the verdicts in tables of claims."""
     counts = Counter(verdict for table in tables for verdict in table["verdict"])
-    words = {
-        "holds": "hold",
-        "does not hold": "do not hold",
-        "undecided": "are undecided",
-        "not enough evidence": "lack evidence",
-        "not run": "were not run",
-    }
-    parts = [f"{counts[verdict]} {words[verdict]}" for verdict in VERDICTS if counts[verdict]]
+    parts = [f"{counts[name]} {words}" for name, words in VERDICTS.items() if counts[name]]
     return f"Of {sum(counts.values())} claims {', '.join(parts)}."

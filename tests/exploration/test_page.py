@@ -45,7 +45,9 @@ def test_a_page_begins_with_a_picture_of_each_way(page: Explorer) -> None:
 
 
 @needs_picoquic
-def test_a_change_of_a_slider_changes_picture_and_words() -> None:
+def test_a_change_changes_picture_and_words_and_a_wrong_one_shows_its_line_till_mended() -> None:
+    with pytest.raises(dc.InputError, match="explore: Invalid selection"):
+        explore(dc="no-such")
     page = explore(**SMALL)
     page.settle()
     before, words = bytes(page.picture.value), page.words["YAML"].value
@@ -54,6 +56,12 @@ def test_a_change_of_a_slider_changes_picture_and_words() -> None:
     assert bytes(page.picture.value) != before
     assert "rate_mbps: 10" in page.words["YAML"].value
     assert words != page.words["YAML"].value
+    page._rest["t_reordering_ms"].value = "<37>"
+    page.settle()
+    assert "pdcp.t_reordering_ms: &lt;37&gt; is no number" in page.error.value
+    page._rest["t_reordering_ms"].value = "40"
+    page.settle()
+    assert page.error.value == ""
 
 
 @needs_picoquic
@@ -62,19 +70,6 @@ def test_a_way_that_fails_says_why_below_the_picture_of_all_seeds() -> None:
     page.settle()
     assert [run.seed for run in page.outcomes] == [5] * 4 + [6] * 4
     assert "leg 1: failed: did not finish within 1 s" in page.notes.value
-
-
-@needs_picoquic
-def test_a_wrong_entry_shows_its_line_until_it_is_mended() -> None:
-    with pytest.raises(dc.InputError, match="explore: Invalid selection"):
-        explore(dc="no-such")
-    page = explore(**SMALL)
-    page._rest["t_reordering_ms"].value = "<37>"
-    page.settle()
-    assert "pdcp.t_reordering_ms: &lt;37&gt; is no number" in page.error.value
-    page._rest["t_reordering_ms"].value = "40"
-    page.settle()
-    assert page.error.value == ""
 
 
 @needs_picoquic

@@ -44,12 +44,6 @@ def test_without_a_schedule_every_leg_has_a_path_to_the_end() -> None:
     assert flow.paths.open_periods(2) == [(0.0, inf)]
 
 
-def test_of_equal_times_the_order_of_the_list_holds() -> None:
-    swapped = plan([1], {"at_s": 2, "open": 2}, {"at_s": 2, "abandon": 1})
-    assert [event.action for event in swapped.events] == ["open", "abandon"]
-    assert swapped.open_periods(1) == [(0.0, 2.0)]
-
-
 def test_a_flow_of_mode_multipath_has_paths_of_its_own() -> None:
     flows = [{"mode": "multipath", "paths": ISSUE}, {"mode": "sc", "transport": "tcp"}]
     first, second = scenario(None, mode="flows", flows=flows).resolved_flows
@@ -67,6 +61,8 @@ def test_periods_end_with_abandonment_and_a_backup_is_open_but_not_available() -
     statuses = [wanted.status(2, at_s) for at_s in (1.9, 2.0, 4.9, 5.0)]
     assert statuses == [None, "available", "available", "backup"]
 
+    swapped = plan([1], {"at_s": 2, "open": 2}, {"at_s": 2, "abandon": 1})
+    assert [event.action for event in swapped.events] == ["open", "abandon"]  # the list's order
     times = [(1, "backup"), (2, "abandon"), (3, "open")]
     wanted = plan(None, *({"at_s": at_s, action: 2} for at_s, action in times))
     assert wanted.available_periods(2) == [(0.0, 1.0), (3.0, inf)]

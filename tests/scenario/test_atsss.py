@@ -21,6 +21,7 @@ def test_it_steers_by_smallest_delay_and_puts_nothing_in_order_both_ways() -> No
     assert flow.splits_uplink
     for pdcp in (flow.pdcp, flow.uplink_pdcp):
         assert (pdcp.split, pdcp.delivery, pdcp.echo_ms) == ("smallest-delay", "off", 100)
+    assert steered().evolve(mode="dc").pdcp.split == "batch"  # as it was
 
 
 def test_steering_modes_and_intervals_of_either_direction_are_kept() -> None:
@@ -30,8 +31,35 @@ def test_steering_modes_and_intervals_of_either_direction_are_kept() -> None:
     assert (flow.pdcp.split, flow.uplink_pdcp.split) == ("smallest-delay", "redundant")
 
 
-def test_back_in_mode_dc_pdcp_is_as_it_was() -> None:
-    assert steered().evolve(mode="dc").pdcp.split == "batch"
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        (
+            {"options": {"scheduler": "redundant"}},
+            "allowed: picoquic, minrtt, roundrobin, weigh",
+        ),
+        ({"options": {"max_datagram_bytes": 1430}}, "is 1430; allowed: 1200 to 1429"),
+        (
+            {"options": {"tunnel_congestion_control": "vegas"}},
+            "'vegas'; allowed: reno, newreno, cub",
+        ),
+        (
+            {"mode": "multipath", "options": {"tunnel_queue": 5}},
+            r"options\.tunnel_queue: needs mode: atsss",
+        ),
+        ({"clock": "real"}, "which only the virtual clock has"),
+        (
+            {"transport": "mptcp", "workload": {"kind": "video"}},
+            "allowed: download, request-response",
+        ),
+    ],
+)
+def test_what_a_tunnel_or_a_proxy_cannot_have_is_refused(
+    fields: dict[str, Any], words: str
+) -> None:
+    values = {"mode": "atsss", "transport": "mpquic-picoquic", "options": {}}
+    with pytest.raises(SettingsError, match=words):
+        check_fields(scenario(**values | fields))
 
 
 @pytest.mark.parametrize("transport", ["mptcp", "mpquic-picoquic"])
@@ -49,29 +77,3 @@ def test_on_the_real_clock_the_wire_behind_a_proxy_or_with_a_delay_is_a_backhaul
 ) -> None:
     (wire,) = check_fields(steered(clock="real", **fields)).real.backhaul
     assert (wire.downlink.delay_ms, wire.uplink.delay_ms) == (delay_ms, delay_ms)
-
-
-def test_the_real_clock_has_no_tunnel() -> None:
-    with pytest.raises(SettingsError, match="which only the virtual clock has"):
-        check_fields(steered(transport="mpquic-picoquic", options={}, clock="real"))
-
-
-@pytest.mark.parametrize(
-    ("mode", "options", "words"),
-    [
-        ("atsss", {"scheduler": "redundant"}, "allowed: picoquic, minrtt, roundrobin, weighted,"),
-        ("atsss", {"max_datagram_bytes": 1430}, "is 1430; allowed: 1200 to 1429"),
-        ("atsss", {"tunnel_congestion_control": "vegas"}, "'vegas'; allowed: reno, newreno, cub"),
-        ("multipath", {"tunnel_queue": 5}, r"options\.tunnel_queue: needs mode: atsss"),
-    ],
-)
-def test_what_a_tunnel_cannot_have_is_refused(
-    mode: str, options: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(SettingsError, match=words):
-        check_fields(scenario(transport="mpquic-picoquic", mode=mode, options=options))
-
-
-def test_a_proxy_carries_what_the_agent_sends() -> None:
-    with pytest.raises(SettingsError, match="allowed: download, request-response"):
-        check_fields(steered(transport="mptcp", options={}, workload={"kind": "video"}))

@@ -9,7 +9,7 @@ import pytest
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.scenario import LegSettings
-from minitopo_dc.scenario.element import ElementSettings, Match
+from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.scenario.radio import Leg
 
 LEG: dict[str, Any] = {"leg": 1, "interface": "gnb-leg1", "seed": "1", "radio": {"rate_mbps": 20}}
@@ -45,6 +45,12 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
         ({"legs": [LEG | {"radio": {"rate_mbps": -1}}]}, "legs.0.radio.rate_mbps"),
         (bearer(pdcp={"sn_bits": 13}), "12, 16 or 18"),
         (bearer(match={"source_port": 80}), "needs protocol: tcp or udp"),
+        (bearer(match={"source": "server"}), "source: server is no IP network"),
+        (bearer(match={"destination": "10.0.0.2/16"}), "10.0.0.2/16 is no IP network"),
+        (
+            bearer(match={"source": "10.0.0.2", "destination": "fd00:10:2:1::2"}),
+            "source 10.0.0.2/32 and destination fd00:10:2:1::2/128: allowed are two IPv4",
+        ),
         (bearer(match={"source": "fd00:10::2"}), "bearer 1: matches IPv6, which needs ip_version"),
         (bearer(pdcp={"report_ms": 20}), "report: pdcp.report_ms needs the"),
         (bearer(pdcp={"data_recovery": True}), "report: pdcp.report_ms needs"),
@@ -58,22 +64,6 @@ def test_settings_come_back_from_their_file(tmp_path: Path) -> None:
 def test_a_wrong_field_is_named(change: dict[str, Any], words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         ElementSettings.check(GOOD | change, "gnb.yaml")
-
-
-@pytest.mark.parametrize(
-    ("match", "words"),
-    [
-        (
-            {"source": "10.0.0.2", "destination": "fd00:10:2:1::2"},
-            r"source 10.0.0.2/32 and destination fd00:10:2:1::2/128: allowed are two IPv4",
-        ),
-        ({"source": "server"}, "source: server is no IP network"),
-        ({"destination": "10.0.0.2/16"}, "destination: 10.0.0.2/16 is no IP network"),
-    ],
-)
-def test_a_wrong_network_is_named(match: dict[str, Any], words: str) -> None:
-    with pytest.raises(SettingsError, match=words):
-        Match.check(match, "test")
 
 
 def leg(**fields: Any) -> Leg:
