@@ -46,8 +46,14 @@ def execute(arguments: argparse.Namespace) -> int:
     if lacking:
         raise SettingsError(f"explore needs {', '.join(lacking)}: {INSTALL}")
     with TemporaryDirectory(prefix="minitopo-dc-") as place:
+        cell = {"cell_type": "code", "source": CELL, "metadata": {}, "outputs": [], "id": "page"}
+        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        page = {
+            **{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}},
+            "cells": [cell | {"execution_count": None}],
+        }
         notebook = Path(place) / "explore.ipynb"
-        notebook.write_text(json.dumps(_notebook()), encoding="utf-8")
+        notebook.write_text(json.dumps(page), encoding="utf-8")
         return _serve(notebook, arguments.port, browser=not arguments.no_browser)
 
 
@@ -60,15 +66,6 @@ def _check_port(port: int) -> None:
             probe.bind((HOST, port))
         except OSError as error:
             raise SettingsError(f"--port: {port}: {error.strerror}; give another") from None
-
-
-def _notebook() -> dict[str, object]:
-    cell = {"cell_type": "code", "source": CELL, "metadata": {}, "outputs": [], "id": "page"}
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return {
-        **{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}},
-        "cells": [cell | {"execution_count": None}],
-    }
 
 
 def _serve(notebook: Path, port: int, *, browser: bool) -> int:

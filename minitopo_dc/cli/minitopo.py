@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
@@ -60,18 +59,12 @@ def execute(arguments: argparse.Namespace) -> int:
         note(str(error))
         return 1
     if result is None:
-        for line in _ping_results(directory / PING_LOG):
-            print(line)  # noqa: T201
+        log = directory / PING_LOG
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        for line in text.splitlines():
+            if line.startswith(("PING ", "rtt ")) or "packets transmitted" in line:
+                print(line)  # noqa: T201
         print(f"Files: {directory}")  # noqa: T201
     else:
         print(json.dumps(asdict(result), indent=1))  # noqa: T201
     return 0 if result is None else exit_status([result.status])
-
-
-def _ping_results(log: Path) -> Iterator[str]:
-    """Yield what Minitopo's pings found: who pinged whom, and ping(8)'s two lines of statistics."""
-    if not log.exists():
-        return
-    for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
-        if line.startswith(("PING ", "rtt ")) or "packets transmitted" in line:
-            yield line

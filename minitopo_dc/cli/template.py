@@ -38,7 +38,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Do the action; raise SettingsError when something is wrong with the input."""
     if arguments.action == "list":
-        _list()
+        from minitopo_dc.results.tables.sheet import Head, Sheet  # noqa: PLC0415 (pandas: slow)
+
+        for template in templates():
+            heads = [Head("parameter", text=True), Head("meaning", text=True)]
+            sheet = Sheet(heads, title=f"{template.name}: {template.about}")
+            for parameter in template.parameters:
+                sheet.add(f"{parameter.name}={parameter.default}", parameter.about)
+            Console().print(sheet, "")
         return 0
     text = render(arguments.name, arguments.values)
     if arguments.output is None:
@@ -49,14 +56,3 @@ def execute(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise SettingsError(f"{arguments.output}: {error.strerror}") from None
     return 0
-
-
-def _list() -> None:
-    from minitopo_dc.results.tables.sheet import Head, Sheet  # noqa: PLC0415 (pandas: slow)
-
-    for template in templates():
-        heads = [Head("parameter", text=True), Head("meaning", text=True)]
-        sheet = Sheet(heads, title=f"{template.name}: {template.about}")
-        for parameter in template.parameters:
-            sheet.add(f"{parameter.name}={parameter.default}", parameter.about)
-        Console().print(sheet, "")

@@ -92,7 +92,8 @@ class TopoMixin:
         sizes = len(scenario.legs), len(scenario.real.backhaul)
         self.plan = TwoPath(*sizes, ip=scenario.ip_version)
         adders = {"client": host.add_client, "server": host.add_server}
-        for name in sorted(self.plan.hosts(), key=_order):
+        order = ("client", "server", "gnb", "ue", "edge", "agg")
+        for name in sorted(self.plan.hosts(), key=order.index):
             self.context.names[name] = str(adders.get(name, host.add_router)())
         for _, _, info in self.plan.links(withInfo=True):
             ends = (self.context.names[info[node]] for node in ("node1", "node2"))
@@ -281,8 +282,3 @@ def make_classes(checkout: Checkout, context: Context) -> dict[str, type]:
         bases = (ExperimentMixin, checkout.experiment.Experiment)
         classes[name] = type(f"Experiment_{name}", bases, members)
     return classes
-
-
-def _order(name: str) -> int:
-    """Return the key by which routers are sorted before they get their numbers."""
-    return ("client", "server", "gnb", "ue", "edge", "agg").index(name)

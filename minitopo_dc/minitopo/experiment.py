@@ -173,7 +173,10 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
         if key != "flow":
             file.one(key)
     control, ignored = _congestion_control(file)
-    clock, size_bytes = file.one("clock"), _size(file)
+    clock, content = file.one("clock"), file.one("file")
+    if content is not None and content.value != "random":
+        raise content.error(f"{content.value!r}: only random content is served; write file:random")
+    size_bytes = KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
     return Experiment(
         source=file,
         type=kind,
@@ -203,13 +206,6 @@ def _congestion_control(file: ParameterFile) -> tuple[str, list[str]]:
         words = f"ignored: {chosen} is MPTCP v0's; using {DEFAULT_CONGESTION_CONTROL}"
         return DEFAULT_CONGESTION_CONTROL, [line.says(words)]
     return chosen, []
-
-
-def _size(file: ParameterFile) -> int:
-    name = file.one("file")
-    if name is not None and name.value != "random":
-        raise name.error(f"{name.value!r}: only random content is served; write file:random")
-    return KB * (file.whole("file_size", 1, 100_000_000) or DEFAULT_SIZE_KB)
 
 
 def _sysctl(file: ParameterFile, key: str) -> Iterator[str]:

@@ -164,7 +164,11 @@ def write_report(
     if parts := writer.parts("conditions", list(condition_tables(place, runs, labels))):
         shown.append(("Conditions", parts))
     counts = runs["status"].value_counts().to_dict()
-    page = _template().render(title=title, notes=notes, counts=counts, sections=shown)
+    loader, strict = jinja2.FileSystemLoader(Path(__file__).parent), jinja2.StrictUndefined
+    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=strict)
+    environment.filters |= {"paragraphs": paragraphs, "cell_text": cell_text}
+    template = environment.get_template("page.html.j2")
+    page = template.render(title=title, notes=notes, counts=counts, sections=shown)
     write_whole(directory / "report.html", page)
     return directory / "report.html"
 
@@ -277,12 +281,3 @@ def _not_ok(writer: _Writer, runs: pd.DataFrame, labels: Sequence[str]) -> pd.Da
 def _some(values: pd.Series[Any]) -> str:
     names = list(dict.fromkeys(values.map(value_name)))
     return ", ".join(names[:MOST_NAMED]) + ", ..." * (len(names) > MOST_NAMED)
-
-
-def _template() -> jinja2.Template:
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    environment = jinja2.Environment(
-        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters |= {"paragraphs": paragraphs, "cell_text": cell_text}
-    return environment.get_template("page.html.j2")

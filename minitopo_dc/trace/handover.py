@@ -142,18 +142,6 @@ class _Terminal:
         self._give_up(number)
         for channel in self._others(row)[: self._rule.most - len(self._used)]:
             self._enter(number, channel)
-        self._replace(number, row)
-        self._give_up(number)  # what was the last path has another one beside it now
-
-    def _give_up(self, number: int) -> None:
-        for channel in [*self._used, *self._backups]:
-            since = self._absent_since.get(channel, number)
-            lasted = (number - since) * self._step_s
-            if lasted >= self._rule.give_up_s and len(self._used) + len(self._backups) > 1:
-                (self._used if channel in self._used else self._backups).remove(channel)
-                self._happens(number, "abandon", channel)
-
-    def _replace(self, number: int, row: Sequence[float]) -> None:
         left: set[int] = set()
         while (due := self._due(number, row, left)) is not None:
             new, old = due
@@ -165,6 +153,15 @@ class _Terminal:
             if keep:
                 self._backups.append(old)
             self.handovers.append(Handover(number * self._step_s, old, new))
+        self._give_up(number)  # what was the last path has another one beside it now
+
+    def _give_up(self, number: int) -> None:
+        for channel in [*self._used, *self._backups]:
+            since = self._absent_since.get(channel, number)
+            lasted = (number - since) * self._step_s
+            if lasted >= self._rule.give_up_s and len(self._used) + len(self._backups) > 1:
+                (self._used if channel in self._used else self._backups).remove(channel)
+                self._happens(number, "abandon", channel)
 
     def _due(self, number: int, row: Sequence[float], left: set[int]) -> tuple[int, int] | None:
         """Return this step's next replacement: the best channel that may, and the worst in use."""

@@ -61,7 +61,9 @@ class TraceInfo:
 def trace_info(trace: Trace) -> TraceInfo:
     """Return the statistics of `trace`; of opportunities, those of their means over 100 ms."""
     rates = resample(trace, _WINDOW) if isinstance(trace, OpportunityTrace) else trace
-    weighted = _sorted_weights(rates)
+    spans = pairwise((*rates.times_ns, rates.duration_ns))
+    shares = ((end - start) / rates.duration_ns for start, end in spans)
+    weighted = sorted(zip(rates.rates_bps, shares, strict=True))
     mean = rates.cumulative_nbit()[-1] / rates.duration_ns
     steps = Steps.of(trace)
     square = sum(weight * (rate - mean) ** 2 for rate, weight in weighted)
@@ -166,12 +168,6 @@ def autocorrelation(trace: Trace, lag_s: int) -> float | None:
     deviations = [value - centre for value in means]
     product = sum(a * b for a, b in zip(deviations, deviations[lag_s:], strict=False))
     return product / sum(value * value for value in deviations)
-
-
-def _sorted_weights(trace: RateTrace) -> list[tuple[int, float]]:
-    spans = pairwise((*trace.times_ns, trace.duration_ns))
-    shares = ((end - start) / trace.duration_ns for start, end in spans)
-    return sorted(zip(trace.rates_bps, shares, strict=True))
 
 
 def _percentile(weighted: list[tuple[int, float]], share: float) -> float:

@@ -98,7 +98,18 @@ def synthesise(
             f"duration {duration_s} s, step {step_ms} ms, mean {mean_mbps} Mbit/s: needs at least "
             "one step and a mean above 0"
         )
-    shape = _shape(Random(seed), cell or CellParameters(), steps, step_ms / 1000)
+    rng, cell = Random(seed), cell or CellParameters()
+    shadowing = Shadowing(rng, cell.shadowing_sd_db)
+    kept = math.exp(-cell.speed_kmh / 3.6 * (step_ms / 1000) / cell.correlation_m)
+    fades = []
+    for _ in range(steps):
+        fades.append(shadowing.now_db)
+        shadowing.move(kept)
+    shares = _shares(rng, cell, steps, step_ms / 1000)
+    shape = [
+        spectral_efficiency(cell.sinr_mean_db + fade) * share
+        for fade, share in zip(fades, shares, strict=True)
+    ]
     total = math.fsum(shape)
     if total == 0:
         raise ValueError(f"seed {seed}: the SINR never reaches -10 dB, no rate to scale")
@@ -120,20 +131,6 @@ def spectral_efficiency(sinr_db: float) -> float:
     if sinr_db < -10.0:
         return 0.0
     return min(4.4, 0.6 * math.log2(1 + 10 ** (sinr_db / 10)))
-
-
-def _shape(rng: Random, cell: CellParameters, steps: int, step_s: float) -> list[float]:
-    shadowing = Shadowing(rng, cell.shadowing_sd_db)
-    kept = math.exp(-cell.speed_kmh / 3.6 * step_s / cell.correlation_m)
-    fades = []
-    for _ in range(steps):
-        fades.append(shadowing.now_db)
-        shadowing.move(kept)
-    shares = _shares(rng, cell, steps, step_s)
-    return [
-        spectral_efficiency(cell.sinr_mean_db + fade) * share
-        for fade, share in zip(fades, shares, strict=True)
-    ]
 
 
 class Shadowing:

@@ -265,12 +265,3 @@ def test_an_error_of_the_checkout_fails_the_run_and_leaves_nothing(tmp_path: Pat
     assert "a mistake of this experiment" in (tmp_path / "out" / "error.log").read_text()
     assert not (tmp_path / "out" / "changed-settings").exists()
     assert set(Path("/sys/class/net").iterdir()) <= before
-
-
-@pytest.mark.long
-def test_a_failed_transfer_is_an_exit_status_of_1(tmp_path: Path) -> None:
-    topology = "topoType:DualConnectivity\npath_c2r_0:10,100,0.1\npath_c2r_1:10,100,0.1\n"
-    done = run(CHECKOUT, tmp_path, topology, "xpType:tcp\nfile_size:500\ntimeout:1\n")
-    assert done.returncode == 1
-    result = json.loads(done.stdout)
-    assert (result["status"], result["goodput_mbps"]) == ("failed", None)

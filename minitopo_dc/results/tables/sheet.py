@@ -69,12 +69,11 @@ class Sheet:
         """Yield what a terminal shows."""
         if self.title:
             yield Text(self.title)
-        tables = (self._table(gap, breaks) for gap, breaks in LAYOUTS)
-        fitting = (
-            table for table in tables if _least(table, console, options) <= options.max_width
-        )
-        if (table := next(fitting, None)) is not None:
-            yield table
+        ample = options.update(width=10_000)
+        for table in (self._table(gap, breaks) for gap, breaks in LAYOUTS):
+            if Measurement.get(console, ample, table).minimum <= options.max_width:
+                yield table
+                break
         else:
             yield from self._records()
         yield from map(Text, self.notes)
@@ -110,7 +109,3 @@ class Sheet:
             cells = zip(self.heads[named:], map(str, row[named:]), strict=True)
             line = ", ".join(head.record(cell) for head, cell in cells if cell)
             yield Padding(Text(line), (0, 0, 0, INDENT))
-
-
-def _least(table: Table, console: Console, options: ConsoleOptions) -> int:
-    return Measurement.get(console, options.update(width=10_000), table).minimum

@@ -119,12 +119,6 @@ def test_csv_reads_back_what_was_written(tmp_path: Path, trace: RateTrace) -> No
     assert read_trace(path) == trace
 
 
-def test_csv_comments_stand_at_the_top(tmp_path: Path) -> None:
-    path = tmp_path / "trace.csv"
-    write_csv(RateTrace("t", (0,), (1_500_000,), 10**9), path, comment="one\ntwo")
-    assert path.read_text() == "# one\n# two\ntime_s,rate_mbps\n0,1.5\n1,\n"
-
-
 @same_directory
 @given(st.lists(st.integers(0, 5000), min_size=1).map(sorted).filter(lambda times: times[-1] > 0))
 def test_mahimahi_reads_back_what_was_written(tmp_path: Path, times: list[int]) -> None:
@@ -132,12 +126,6 @@ def test_mahimahi_reads_back_what_was_written(tmp_path: Path, times: list[int]) 
     path = tmp_path / "trace.mahi"
     write_mahimahi(trace, path)
     assert read_trace(path) == trace
-
-
-def test_mahimahi_writes_a_rate_trace_as_its_opportunities(tmp_path: Path) -> None:
-    path = tmp_path / "t.mahi"
-    write_mahimahi(RateTrace("t", (0,), (12_000_000,), 3_000_000), path)
-    assert path.read_text() == "1\n2\n3\n"
 
 
 @given(rate_traces())
@@ -153,13 +141,6 @@ def test_opportunities_follow_the_integral_within_one_ms_and_never_early(trace: 
     for number, time in enumerate(times, start=1):
         assert work_by(trace, time * 10**6) >= number * portion
         assert work_by(trace, (time - 1) * 10**6) < number * portion
-
-
-def test_what_does_not_fill_an_opportunity_is_carried_over() -> None:
-    """0.9 packets a second for ten seconds are nine packets."""
-    times = tuple(second * 10**9 for second in range(10))
-    trace = RateTrace("t", times, (10_800,) * 10, 10 * 10**9)
-    assert len(to_opportunities(trace).times_ms) == 9
 
 
 def test_mahimahi_refuses_opportunities_of_another_size(tmp_path: Path) -> None:
