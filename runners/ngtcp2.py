@@ -27,7 +27,7 @@ from minitopo_dc.runners.processes.start_signal import wait_for_start
 from minitopo_dc.runners.processes.udp_socket import set_receive_buffer, socket_drops
 from minitopo_dc.runners.programs import ProgramSettings, Tool, not_installed
 from minitopo_dc.runners.quic import DatagramRunner, download_directory, downloaded_file, website
-from minitopo_dc.runners.virtual import FlowFacts, GuestFlow, GuestTransport
+from minitopo_dc.runners.virtual import GuestTransport
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import Measurement, Workload
 from minitopo_dc.workloads.content import content_sha256, file_sha256
@@ -63,10 +63,7 @@ class Ngtcp2Runner(DatagramRunner):
 
     def guest(self) -> GuestTransport:
         """Return the same programs in a guest kernel, whose clock is theirs too."""
-        return self._in_guest
-
-    def _in_guest(self, facts: FlowFacts) -> GuestFlow:
-        return ProgramsFlow(self, facts, ready_port=facts.server_address[1])
+        return lambda facts: ProgramsFlow(self, facts, ready_port=facts.server_address[1])
 
     def unsupported_virtual(self, congestion_control: str, workload: Workload) -> str | None:  # noqa: ARG002
         """Return also why there is no guest for its programs."""
@@ -104,7 +101,9 @@ class Ngtcp2Runner(DatagramRunner):
 
     def _gtlsclient(self, transfer: Transfer) -> tuple[str, ...]:
         """Return gtlsclient's command line, with which it writes a qlog in any case."""
-        options, path = self._options(transfer), _path(transfer)
+        options, download = self._options(transfer), transfer.download
+        # A file or, for a time, zeros without end.
+        folder = "/www" if download.duration_s is None else ""
         return (
             *(self.tool("gtlsclient"), "--quiet", "--exit-on-all-streams-close"),
             *self._transport(transfer),
@@ -114,7 +113,7 @@ class Ngtcp2Runner(DatagramRunner):
             *("--sni", SERVER_NAME, "--qlog-file", str(_client_qlog(transfer))),
             *("--download", str(transfer.directory / "download")),
             *(transfer.server_address, str(transfer.port)),
-            f"https://{SERVER_NAME}:{transfer.port}{path}",
+            f"https://{SERVER_NAME}:{transfer.port}{folder}/{download.requested_bytes}",
         )
 
     @contextmanager
@@ -165,11 +164,6 @@ class Ngtcp2Runner(DatagramRunner):
             *("--cc", transfer.congestion_control),
             *("--no-pmtud", "--max-udp-payload-size", str(size)),
         ]
-
-
-def _path(transfer: Transfer) -> str:
-    folder = "/www" if transfer.download.duration_s is None else ""
-    return f"{folder}/{transfer.download.requested_bytes}"
 
 
 def _received(transfer: Transfer) -> int:

@@ -56,19 +56,15 @@ class Received:
 
     def take(self, data: bytes) -> None:
         """Take the next piece of the bytes."""
-        self.is_right = self.is_right and _is_at(self.size_bytes, data)
+        start = self.size_bytes % BLOCK_BYTES
+        is_short = start + len(data) <= len(SEVERAL_BLOCKS)
+        content = SEVERAL_BLOCKS if is_short else BLOCK * (2 + len(data) // BLOCK_BYTES)
+        self.is_right = self.is_right and content.startswith(data, start)
         self.size_bytes += len(data)
 
     def is_content(self, size_bytes: int) -> bool:
         """Return whether it is the content of a transfer of `size_bytes`, no byte more or less."""
         return self.is_right and self.size_bytes == size_bytes
-
-
-def _is_at(offset: int, data: bytes) -> bool:
-    start = offset % BLOCK_BYTES
-    if start + len(data) <= len(SEVERAL_BLOCKS):
-        return SEVERAL_BLOCKS.startswith(data, start)
-    return (BLOCK * (2 + len(data) // BLOCK_BYTES)).startswith(data, start)
 
 
 def requested_size(path: str) -> int | None:

@@ -289,10 +289,8 @@ class Posted:
         """
         if self._size is None:
             return HTTPStatus.NOT_FOUND
-        return Content(self._size) if self._is_right() else HTTPStatus.BAD_REQUEST
-
-    def _is_right(self) -> bool:
-        if self._headers is None:
-            return self._body.is_right
-        declared = self._headers.get(b"content-length", b"")
-        return declared.isdigit() and self._body.is_content(int(declared))
+        is_right = self._body.is_right
+        if self._headers is not None:
+            declared = self._headers.get(b"content-length", b"")
+            is_right = declared.isdigit() and self._body.is_content(int(declared))
+        return Content(self._size) if is_right else HTTPStatus.BAD_REQUEST

@@ -181,6 +181,17 @@ class Video(Workload):
         watched = (row["size_bytes"] for row in report["segments"] if row["done_s"] is not None)
         return measurement(report, sum(watched), report["completion_s"], "segments")
 
+    def player(self) -> Player:
+        """Return a player that has not begun; VideoError as `content`."""
+        content = self.content
+        settings = PlayerSettings(
+            segments=self.segments,
+            buffer_ns=round(self.buffer_s * NS_PER_S),
+            startup_ns=round(self.startup_s * NS_PER_S),
+            abandon=self.abandon,
+        )
+        return Player(content, make_abr(self.abr, content, self.buffer_s), settings)
+
     def refusal(self, legs: int) -> str | None:  # noqa: ARG002
         """Return an error of the video's file or of parameters that do not fit it, else None."""
         try:
@@ -291,15 +302,7 @@ class VideoClient(Client):
     def __init__(self, workload: Video, connection: Requests) -> None:
         """Take the workload; raise VideoError when its video cannot be read."""
         super().__init__(VideoOutcome())
-        content = workload.content
-        settings = PlayerSettings(
-            segments=workload.segments,
-            buffer_ns=round(workload.buffer_s * NS_PER_S),
-            startup_ns=round(workload.startup_s * NS_PER_S),
-            abandon=workload.abandon,
-        )
-        abr = make_abr(workload.abr, content, workload.buffer_s)
-        self._player = Player(content, abr, settings)
+        self._player = workload.player()
         self._connection = connection
         self._connected = False
         self._wake: float = math.inf

@@ -212,7 +212,10 @@ class TunedConnection(OrderedConnection):
         is_in_order = self._largest_received() == before + 1
         wanted = self._decimated if is_decimated else self._every
         if self._unacknowledged >= (wanted if is_in_order or not self._counts_packets else 1):
-            self._acknowledge(now)
+            space = self._spaces[Epoch.ONE_RTT]
+            if space.ack_at is not None and self._handshake_confirmed:
+                space.ack_at = DUE
+                self._early += super().datagrams_to_send(now)
 
     def datagrams_to_send(self, now: float) -> list[tuple[bytes, NetworkAddress]]:
         """Return the datagrams that are to be sent now."""
@@ -244,12 +247,6 @@ class TunedConnection(OrderedConnection):
     def _largest_received(self) -> int:
         return self._spaces[Epoch.ONE_RTT].largest_received_packet if self._spaces else -1
 
-    def _acknowledge(self, now: float) -> None:
-        space = self._spaces[Epoch.ONE_RTT]
-        if space.ack_at is not None and self._handshake_confirmed:
-            space.ack_at = DUE
-            self._early += super().datagrams_to_send(now)
-
 
 def _number(value: Any, default: float) -> float:
     return default if value is None else math.inf if value == "off" else float(value)
@@ -279,7 +276,9 @@ class RoundMonitor(QuicRttMonitor):
     def on_acked(self, number: int) -> None:
         """Note that a packet of this number was acknowledged."""
         if number > self._round_end:
-            self._begin_round()
+            self._round_end = self._last_sent
+            self._round_least = math.inf
+            self._samples_left = SAMPLES
 
     def is_rtt_increasing(self, *, now: float, rtt: float) -> bool:  # noqa: ARG002
         """Take a sample (s); return whether the round has become too slow."""
@@ -292,11 +291,6 @@ class RoundMonitor(QuicRttMonitor):
             and self._round_least > self._factor * self._least
             and self._control.congestion_window >= self._least_window
         )
-
-    def _begin_round(self) -> None:
-        self._round_end = self._last_sent
-        self._round_least = math.inf
-        self._samples_left = SAMPLES
 
 
 class TunedRecovery(QuicPacketRecovery):

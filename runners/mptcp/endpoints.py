@@ -110,8 +110,10 @@ def first_endpoints(host: Host, addresses: Sequence[str], plan: PathPlan) -> Ite
                 change_endpoint(host, addresses, change.name, change.leg)
         yield
     finally:
-        for identifier in _shown(host, addresses):
-            run(host, [*ENDPOINT, "delete", "id", identifier])
+        shown = run(host, [*ENDPOINT, "show"])
+        for address, identifier in re.findall(r"^(\S+) id (\d+)", shown, re.MULTILINE):
+            if address in addresses:
+                run(host, [*ENDPOINT, "delete", "id", identifier])
 
 
 def max_subflows(transfer: Transfer) -> int:
@@ -161,11 +163,6 @@ def _device_of(host: Host, address: str) -> str:
     if len(devices) != 1:
         raise TransferFailed(f"{len(devices)} interfaces of {host.name} have address {address}")
     return str(devices[0])
-
-
-def _shown(host: Host, addresses: Sequence[str]) -> list[str]:
-    rows = re.findall(r"^(\S+) id (\d+)", run(host, [*ENDPOINT, "show"]), re.MULTILINE)
-    return [identifier for address, identifier in rows if address in addresses]
 
 
 def path_details(transfer: Transfer, subflows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -97,7 +97,10 @@ class PathKeeper:
     def keep(self, now: int) -> None:
         """Compare the existing paths with the plan, and do what can be done now."""
         if not self._ready:
-            self._try_next_leg(now)
+            if self._next_attempt is not None and now >= self._next_attempt:
+                self._next_attempt = None
+                if (leg := next(self._attempts, None)) is not None:
+                    self._attempt(leg, now)
             return
         while self._next_change is not None and self._next_change <= now:
             self._next_change = next(self._changes, None)
@@ -109,13 +112,6 @@ class PathKeeper:
                 self._open(leg, now)
         self._abandon(paths, now)
         self._set_status(paths, now)
-
-    def _try_next_leg(self, now: int) -> None:
-        if self._next_attempt is None or now < self._next_attempt:
-            return
-        self._next_attempt = None
-        if (leg := next(self._attempts, None)) is not None:
-            self._attempt(leg, now)
 
     def _now_wanted(self, there: Mapping[int, PathStatistics], now: int) -> Mapping[int, str]:
         """Return the legs of `_wanted`, but others of the plan's first ones not before it says."""

@@ -131,17 +131,12 @@ def failure(
 
     Those of its log (standard error); of its output when there are none.
     """
-    text = " ".join(word for word in (role, _end(exit_code), what) if word)
+    end = "" if exit_code is None else f"ended with exit code {exit_code}"
+    if exit_code is not None and exit_code < 0:
+        end = f"was ended by {signal.Signals(-exit_code).name}"
+    text = " ".join(word for word in (role, end, what) if word)
     tail = log_tail(log) or (log_tail(output) if output else "")
     return TransferFailed(f"{text}: {tail}" if tail else text)
-
-
-def _end(exit_code: int | None) -> str:
-    if exit_code is None:
-        return ""
-    if exit_code < 0:
-        return f"was ended by {signal.Signals(-exit_code).name}"
-    return f"ended with exit code {exit_code}"
 
 
 @contextmanager

@@ -210,7 +210,7 @@ class _Flow:
         with self._named():
             outcome = self._runner.read(replace(transfer, client_s=client.seconds))
             measurement = accepted(transfer.workload, outcome)
-        times = {f"{role}_cpu_s": each.cpu_s for role, each in self._processes.items()}
+        times = {f"{role}_cpu_s": process.cpu_s for role, process in self._processes.items()}
         started_ns = measurement.started_ns or self._client_started_ns
         assert transfer.begin_ns is not None  # the client was started
         times["started_s"] = (started_ns - transfer.begin_ns) / NS_PER_S

@@ -183,6 +183,7 @@ class TcpRunner(KernelTcpRunner):
     def curl_command(self, transfer: Transfer) -> list[str]:
         """Return curl's command line, which ignores a user's .curlrc and proxies."""
         authority, tls = f"{SERVER_NAME}:{transfer.port}", self.tls(transfer)
+        duration_s = transfer.download.duration_s
         return [
             *("curl", "--disable", "--noproxy", "*", "--silent", "--show-error", "--fail"),
             *("--http2", f"--tlsv{tls}", "--tls-max", tls),
@@ -190,7 +191,7 @@ class TcpRunner(KernelTcpRunner):
             *("--interface", transfer.first_address),
             *("--resolve", f"{authority}:{bracketed(transfer.peer_address)}"),
             *("--output", str(transfer.directory / BODY), "--write-out", CURL_REPORT),
-            *_max_time(transfer.download),
+            *(() if duration_s is None else ("--max-time", str(duration_s))),
             f"https://{authority}/bytes/{transfer.download.requested_bytes}",
         ]
 
@@ -280,7 +281,3 @@ class TcpRunner(KernelTcpRunner):
         used = connection["congestion_control"]
         if used != transfer.congestion_control:
             raise TransferFailed(f"the kernel used {used}, not {transfer.congestion_control}")
-
-
-def _max_time(download: Download) -> list[str]:
-    return [] if download.duration_s is None else ["--max-time", str(download.duration_s)]
