@@ -213,13 +213,13 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
     came = [[0, 0], [0, 0]]
     for step in range(2000):
         now = step * 400_000
-        assert native.push(4 * step, 1200, now) == python.push(4 * step, 1200, now)
+        assert native.push(4 * step, 1500, now) == python.push(4 * step, 1500, now)
         pdus = python.submit(now)
         assert native.submit(now) == pdus
         for pdu in pdus:
             came[pdu.leg] = [pdu.count + 1, came[pdu.leg][1] + 1]
         if step % 50 == 0:
-            heard = tuple(LegReception(high, pdus, pdus * 1200, 0, 0) for high, pdus in came)
+            heard = tuple(LegReception(high, pdus, pdus * 1500, 0, 0) for high, pdus in came)
             for bearer in made:
                 bearer.entity.feedback.push(encode_report(Report(step // 50 + 1, heard)), now)
     assert native.shown(now) == python.shown(now)
