@@ -108,12 +108,6 @@ def cpu_ns(pid: int) -> int:
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0])
 
 
-def resident_mb(pid: int) -> float:
-    """Return the resident memory (MB) of a process (proc(5))."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
 def at_rate(way: Between, rate: float, seconds: float, program: Path) -> dict[str, float]:
     """Send packets at a rate (1/s), and count what arrives."""
     hosts, address, pids = way
@@ -128,7 +122,8 @@ def at_rate(way: Between, rate: float, seconds: float, program: Path) -> dict[st
     row["lost"] = 1 - arrived["received"] / packets
     for host, pid, start in zip(("gnb", "ue"), pids, before, strict=False):
         row[f"{host}_cpu_us"] = (cpu_ns(pid) - start) / packets / 1000
-        row[f"{host}_memory_mb"] = resident_mb(pid)
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+        row[f"{host}_memory_mb"] = pages * os.sysconf("SC_PAGE_SIZE") / 1e6  # proc(5)
     return row
 
 

@@ -100,18 +100,13 @@ def benefits_of(mbps: Known) -> dict[str, Any]:
 
 def time_points(runs: pd.DataFrame) -> Points:
     """Return how often QUIC's time TCP takes at each network."""
-    return claims.points(runs, ["point"], "way", "completion_s", times_of)
-
-
-def times_of(seconds: Known) -> dict[str, Any]:
-    """Return the ratio of times on each path, and of several paths from each first one."""
-    alone = {
-        f"path {n}": seconds[f"TCP on path {n}"] / seconds[f"QUIC on path {n}"] for n in (1, 2)
+    sides = {f"path {n}": (f"TCP on path {n}", f"QUIC on path {n}") for n in (1, 2)} | {
+        f"from path {n}": (f"MPTCP, path {n} first", f"MP-QUIC, path {n} first") for n in (1, 2)
     }
-    return alone | {
-        f"from path {n}": seconds[f"MPTCP, path {n} first"] / seconds[f"MP-QUIC, path {n} first"]
-        for n in (1, 2)
-    }
+    return claims.points(
+        runs, ["point"], "way", "completion_s",
+        lambda seconds: {name: seconds[tcp] / seconds[quic] for name, (tcp, quic) in sides.items()},
+    )  # fmt: skip
 
 
 def network_claims(benefits: dict[str, Points], times: dict[str, Points]) -> Iterator[Claim]:
@@ -231,14 +226,13 @@ def handover(runs: pd.DataFrame) -> Iterator[Section]:
     """Yield the worst answer while path 1 ends, and what path 2 has a second later."""
     if not {WORST, CARRIED, SENT} <= set(runs):
         runs = dc.results.with_measures(runs, WORST, CARRIED, SENT)
-    points = claims.points(runs, ["path_1"], "way", [WORST, SENT], handed_over)
+
+    def numbers(known: Known) -> dict[str, Any]:
+        return {name: known[measure, way] for name, (measure, way) in CLAIMED.items()}
+
+    points = claims.points(runs, ["path_1"], "way", [WORST, SENT], numbers)
     judged = (SAID.every(name, points, name) for name in CLAIMED)
     yield "Claims on handover", claims.table(judged)
     table = runs.groupby(["path_1", "way"], sort=False)[[WORST, SENT, CARRIED]]
     yield "Handover: the worst answer (ms), and the shares of path 2 from 4 s on", table.median()
     yield "Handover", plots.bars(runs, "path_1", "way", WORST).figure
-
-
-def handed_over(known: Known) -> dict[str, Any]:
-    """Return the worst answers (ms) and the shares of path 2 that have claims."""
-    return {name: known[measure, way] for name, (measure, way) in CLAIMED.items()}

@@ -92,13 +92,16 @@ def _repeated(
 
 
 SENDER = ["rtt_ms", "drop_occasions", "lost_packets"]
+"""What the server's qlog has."""
 UNTIL_S = 3
 """What figures 5.6 to 5.8 and 5.10 show of the links."""
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, table 5.1, and the figures over time."""
-    runs = with_sender(runs)
+    if not set(SENDER) <= set(runs):  # of the experiments that need it
+        logged = runs[runs["experiment"].isin(["reordering", "overhead"])]
+        runs = runs.join(dc.results.with_measures(logged, *SENDER)[SENDER])
     yield "Claims", table(claims(runs))
     yield from sections(runs, "behaviour")
     first = runs[(runs["seed"] == 1) & (runs["status"] == "ok")]
@@ -113,14 +116,6 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         mine = first[first["experiment"] == experiment].set_index("case")["run"]
         if len(mine):
             yield title, draw({str(case): root / run for case, run in mine.items()})
-
-
-def with_sender(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return runs with what the server's qlog has, of the experiments that need it."""
-    if set(SENDER) <= set(runs):
-        return runs
-    logged = runs[runs["experiment"].isin(["reordering", "overhead"])]
-    return runs.join(dc.results.with_measures(logged, *SENDER)[SENDER])
 
 
 def _windows(runs: Mapping[str, Path]) -> Any:

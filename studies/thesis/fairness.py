@@ -45,23 +45,19 @@ KEPT: dict[str, Mapping[str, Any]] = {
 }
 
 
-def _tables() -> dict[str, Sweep]:
-    """Return the sweeps of all tables; of the last one, DC's packets alone are duplicated."""
-    low, lossy = SWEEPS["delay-ratio-low"], SWEEPS["loss-duplicate"]
+LOW, LOSSY = SWEEPS["delay-ratio-low"], SWEEPS["loss-duplicate"]
+TABLES = SWEEPS | {
     # Table 5.11 has 14.3 and 5.6 ms, which are 19.9; table 5.6 has 5.7.
-    points = {**low.points, 2.5: delayed(14.3, 5.6)}
-    duplicates = {percent: _duplicated(loss(percent)) for percent in lossy.points}
-    return SWEEPS | {
-        "delay-ratio-low": Sweep(low.label, points),
-        "loss-duplicate": Sweep(lossy.label, duplicates),
-    }
-
-
-def _duplicated(change: Change) -> Change:
-    return change | {"flows": {0: {"mode": "dc-duplicate"}}}
-
-
-TABLES = _tables()
+    "delay-ratio-low": Sweep(LOW.label, {**LOW.points, 2.5: delayed(14.3, 5.6)}),
+    # DC's packets alone are duplicated.
+    "loss-duplicate": Sweep(
+        LOSSY.label,
+        {
+            percent: loss(percent) | {"flows": {0: {"mode": "dc-duplicate"}}}
+            for percent in LOSSY.points
+        },
+    ),
+}
 
 
 def tables(version: str, ways: Mapping[str, Change]) -> Iterator[Case]:
@@ -82,18 +78,12 @@ def seeds(version: str) -> range:
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield the claims, and the thesis' tables."""
-    runs = with_links(runs)
+    links = [curve.measure for curve in LINKS]
+    if not set(links) <= set(runs):  # what the links of the last table carried
+        copied = runs[runs["experiment"] == "loss-duplicate"]
+        runs = runs.join(dc.results.with_measures(copied, *links)[links])
     yield "Claims", table(claims(runs))
     yield from sections(runs, "fairness")
-
-
-def with_links(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return runs with what the links of the last table carried, read from their files."""
-    names = [curve.measure for curve in LINKS]
-    if set(names) <= set(runs):
-        return runs
-    copied = runs[runs["experiment"] == "loss-duplicate"]
-    return runs.join(dc.results.with_measures(copied, *names)[names])
 
 
 def claims(runs: pd.DataFrame) -> Iterator[Claim]:

@@ -42,19 +42,14 @@ def cases(version: str) -> Iterator[Case]:
             labels = {**point, "experiment": "marking"}
             fields = fields_of(point) | {"workload": UnderLoad(), "timeout_s": 120}
             for queue, (discipline, sender) in QUEUES.items():
-                base = managed(dc.Scenario(**fields).evolve(**sender), discipline)
+                radio = {"queue_discipline": discipline}
+                legs = {key: {"downlink": radio, "uplink": radio} for key in (0, 1)}
+                base = dc.Scenario(**fields).evolve(**sender).evolve(legs=legs)
                 yield base.with_dc("deployable", xn_ms=5), {**labels, "way": f"dc {queue}"}
                 yield base.evolve(**MPQUIC), {**labels, "way": f"mpquic {queue}"}
             split = dc.Scenario(**fields).evolve(**L4S).with_dc("deployable", xn_ms=5)
             split = split.evolve(pdcp={"mark_above_ms": SPLIT_MS})
             yield split, {**labels, "way": "dc split"}
-
-
-def managed(base: dc.Scenario, discipline: str) -> dc.Scenario:
-    """Return a scenario whose legs have a queue discipline in both directions."""
-    radio = {"queue_discipline": discipline}
-    leg = {"downlink": radio, "uplink": radio}
-    return base.evolve(legs=dict.fromkeys(range(len(base.legs)), leg))
 
 
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:

@@ -24,20 +24,14 @@ def serve(udp: socket.socket, stop: StopSignal, settings: ServerSettings) -> Non
         number += 1
         log = Log2020(settings.qlog / f"{number}.qlog", time.time) if settings.qlog else None
         server = BodyServer(partial(transmit, udp=udp), log, pacing=settings.options.pacing)
-        _serve_one(server, udp, stop)
+        timer: float | None = None
+        while not (server.ended or (stop.requested and server.connection is None)):
+            wait_readable([udp, *([] if stop.requested else [stop.waiting])], timer)
+            if stop.requested:
+                server.close()  # once; then it does nothing
+            timer = server.step(time.monotonic(), receive_batch(udp))
         if log is not None and server.connection is not None:
             log.save()
-
-
-def _serve_one(server: BodyServer, udp: socket.socket, stop: StopSignal) -> None:
-    """Serve the next connection until it has ended, or until the signal if there is none."""
-    timer: float | None = None
-    while not (server.ended or (stop.requested and server.connection is None)):
-        more = [] if stop.requested else [stop.waiting]
-        wait_readable([udp, *more], timer)
-        if stop.requested:
-            server.close()  # once; then it does nothing
-        timer = server.step(time.monotonic(), receive_batch(udp))
 
 
 def main() -> None:
