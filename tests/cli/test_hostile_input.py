@@ -125,6 +125,12 @@ def test_wrong_yaml_is_refused_with_its_line(
     assert str(caught.value).startswith(f"{place}: {words}")
 
 
+def test_a_merged_key_may_be_named_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text("x: &x {a: 1, b: 2}\ny:\n  <<: *x\n  a: 3\n")
+    assert read_yaml(path)["y"] == {"a": 3, "b": 2}
+
+
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 def test_a_path_that_cannot_be_is_refused(name: str) -> None:
     with pytest.raises(SettingsError, match=r"leg: trace: .*no path"):
@@ -206,6 +212,11 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_keeps_its_traceback(
     )
     assert message.count("\n") == 1
     assert "OverflowError" in kept.read_text()
+
+
+def test_a_long_wrong_value_is_not_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["compare", "--workload", "x" * 10_000, "--clock", "virtual"]) == 2
+    assert len(capsys.readouterr().err) < 1_100
 
 
 @pytest.mark.parametrize("kind", ["topo", "xp"])
