@@ -269,19 +269,3 @@ def test_an_operator_that_vanishes_loses_its_path(tmp_path: Path) -> None:
     plan = derived.resolved_flows[0].paths
     assert plan is not None
     assert [tuple(event) for event in plan.events] == [(7, "abandon", 2)]  # 5 s after it vanished
-
-
-def test_a_case_of_more_paths_than_channels_names_what_there_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    drive = written(tmp_path, f"{WIDE}0,5,1,{BOTH}")
-    words = ["run", str(scenario(tmp_path, drive, 4)), "--output", str(tmp_path / "results")]
-    assert cli.main(words) == 2
-    assert "handover.case: 4 legs at once; allowed: sp, or 1 to 2" in capsys.readouterr().err
-
-
-def test_channels_that_are_away_for_the_whole_run_are_named(tmp_path: Path) -> None:
-    rows = "".join(f"{second},0,0,,\n" for second in range(30))
-    drive = written(tmp_path, f"{WIDE}{rows}30,5,0,A/1/x,\n")
-    with pytest.raises(ValueError, match="handover: no channel has any capacity in the first 10 s"):
-        resolve_scenario(Scenario.load(scenario(tmp_path, drive, 2)))
