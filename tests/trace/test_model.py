@@ -201,5 +201,3 @@ def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> 
     leg = LegSettings(trace=tmp_path / "t.csv", offset_s=20, end="stop")
     with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
         leg.capacity()
-    with pytest.raises(SettingsError, match="offset_s: only a trace has one"):
-        LegSettings.check({"rate_mbps": 1, "offset_s": 1}, "t")
