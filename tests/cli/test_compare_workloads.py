@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,13 +9,13 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.cli.show import side_by_side
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results import load_results
+from minitopo_dc.scenario import Clock
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
+from tests.cli.test_commands import rows_of, scenario
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 PLUGIN = '''
@@ -35,12 +34,6 @@ QUICK = ["--clock", "virtual", "--jobs", "1", "--repetitions", "2", "--legs", "1
 QUICK += ["--transports", "quic"]
 
 
-def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    compare.add(parser)
-    return parser.parse_args(arguments)
-
-
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
@@ -57,12 +50,12 @@ def parsed(*arguments: str) -> argparse.Namespace:
     ],
 )
 def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted: Workload) -> None:
-    assert base_scenario(parsed(*arguments)).workload == wanted
+    assert scenario(*arguments).workload == wanted
 
 
-def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
-    given = parsed(*arguments, "--workload", workload, "--clock", clock)
-    return {f"{row['transport']} {row['mode']}" for row in rows(given, base_scenario(given))}
+def compared(*arguments: str, clock: Clock = "real", workload: str = "download") -> set[str]:
+    made = rows_of(*arguments, "--workload", workload, clock=clock)
+    return {f"{row['transport']} {row['mode']}" for row in made}
 
 
 def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
