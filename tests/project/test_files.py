@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from minitopo_dc import __version__, cli
+from minitopo_dc import __version__
 from minitopo_dc import installation as module
 from minitopo_dc.errors import did_you_mean, similar
 from minitopo_dc.files import UnreadableError, read_text
@@ -70,26 +70,6 @@ def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
     assert read_text(tmp_path / "file", 100) == "a line\n"
     with pytest.raises(UnreadableError, match="longer than 3 bytes"):
         read_text(tmp_path / "file", 3)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "PIPE", "--clock", "virtual"],
-        ["campaign", "run", "PIPE"],
-        ["trace", "info", "PIPE"],
-        ["compare", "--clock", "virtual", "--legs", "PIPE", "20"],
-        ["run", "-t", "PIPE", "-x", "PIPE", "--clock", "virtual"],
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_a_command_with_a_pipe_ends_with_one_error(
-    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    pipe = tmp_path / ("pipe.py" if words[0] == "campaign" else "pipe")
-    os.mkfifo(pipe)
-    assert cli.main([str(pipe) if word == "PIPE" else word for word in words]) == 2
-    assert "regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
