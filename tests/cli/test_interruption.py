@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc import cli, clocks
 from tests import long
 
 PREFIX = "minitopo-dc: interrupted"
@@ -169,37 +170,17 @@ def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives
         assert process.stdout.read() == "asked to stop\n"
 
 
-SWALLOWING = """
-import sys, time
-from pathlib import Path
-from minitopo_dc import cli, clocks
-from minitopo_dc.cli import run
-from minitopo_dc.scenario import Scenario
+def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(*_: object) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("what a library makes of it")
 
-def execute(scenario, directory):
-    try:
-        print("ready", flush=True)
-        time.sleep(100)
-    except KeyboardInterrupt:
-        raise RuntimeError("what a library makes of it") from None
-
-def run_it(parsed):
-    leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
-    scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
-    return clocks.attempt(scenario, parsed.output).status != "ok"
-
-clocks.run_checked, run.execute = execute, run_it
-sys.exit(cli.main())
-"""
-
-
-def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(tmp_path: Path) -> None:
-    output = tmp_path / "run"
-    with command("-c", SWALLOWING, "run", "s.yaml", "--output", str(output)) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-        assert process.stderr.read().startswith(PREFIX)
-    assert not output.exists()
+    monkeypatch.setattr(clocks, "run_checked", execute)
+    file, output = tmp_path / "s.yaml", tmp_path / "run"
+    file.write_text("transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n")
+    assert cli.main(["run", str(file), "--output", str(output)]) == 130
+    assert capsys.readouterr().err.startswith(PREFIX)
+    assert not (output / "result.json").exists()
