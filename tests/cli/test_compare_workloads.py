@@ -188,13 +188,13 @@ def runs(row: str, *values: float, first_seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def test_only_runs_of_a_seed_that_is_in_both_are_compared() -> None:
-    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", 99, first_seed=2)).itertuples()
-    assert (row.first, row.second, row.pairs) == (20, 99, 1)
-    assert str(row.low) == "nan"
-
-
-def test_without_a_seed_in_both_there_is_a_difference_and_no_interval() -> None:
-    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", 16, first_seed=7)).itertuples()
-    assert (row.difference, row.pairs) == (1, 0)
-    assert str(row.high) == "nan"
+@pytest.mark.parametrize(
+    ("second", "seed", "expected"),
+    [(99, 2, (20, 99, 79, 1)), (16, 7, (15, 16, 1, 0))],  # no seed in both: means, no interval
+)
+def test_only_runs_of_a_seed_that_is_in_both_are_compared(
+    second: float, seed: int, expected: tuple[float, ...]
+) -> None:
+    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", second, first_seed=seed)).itertuples()
+    assert (row.first, row.second, row.difference, row.pairs) == expected
+    assert str(row.low) == str(row.high) == "nan"
