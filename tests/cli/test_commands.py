@@ -84,29 +84,26 @@ def test_any_field_of_a_scenario_can_be_set(words: str) -> None:
     assert SET[words](with_assignments(given, arguments))
 
 
-def test_a_transport_runs_in_the_modes_that_it_can_do() -> None:
-    found = rows_of("--transports", "tcp", "mptcp", "--modes", "dc", "multipath", clock="real")
-    assert [(row["transport"], row["mode"]) for row in found] == [
-        ("tcp", "dc"),
-        ("tcp", "dc"),
-        ("mptcp", "multipath"),
-    ]
+DUAL = [("tcp", "dc", "batch"), ("tcp", "dc", "credit"), ("tcp", "dc-duplicate", "batch")]
+STEERED = [("tcp", "atsss", "credit"), ("mptcp", "atsss", None)]
+SMALLEST = [("tcp", "atsss", "smallest-delay"), ("mptcp", "atsss", None)]
+EACH = f"{' '.join(MODES)} --split batch,credit"
 
 
-def test_only_what_is_split_below_ip_has_a_row_for_each_split() -> None:
-    splits = ("--split", "batch,credit", "--transports", "tcp,mptcp", "--modes", *MODES)
-    found = rows_of(*splits, clock="real")
-    told = [(row["mode"], row.get("pdcp", {}).get("split")) for row in found]
-    dual = [("dc", "batch"), ("dc", "credit"), ("dc-duplicate", "batch")]
-    steered = [("atsss", "credit"), ("atsss", None)]
-    assert told == [("sc", None), *dual, *steered, ("multipath", None)]
-
-
-@pytest.mark.parametrize("clock", ["real", "virtual"])
-def test_atsss_steers_by_smallest_delay_and_has_a_proxy(clock: Clock) -> None:
-    made = rows_of("--transports", "tcp,mptcp", "--modes", "atsss", clock=clock)
-    told = [(row["transport"], row.get("pdcp", {}).get("split")) for row in made]
-    assert told == [("tcp", "smallest-delay"), ("mptcp", None)]
+@pytest.mark.parametrize(
+    ("options", "clock", "expected"),
+    [
+        ("atsss", "real", SMALLEST),
+        ("atsss", "virtual", SMALLEST),
+        (EACH, "real", [("tcp", "sc", None), *DUAL, *STEERED, ("mptcp", "multipath", None)]),
+    ],
+)
+def test_a_transport_runs_in_its_modes_with_a_row_for_each_split_below_ip(
+    options: str, clock: Clock, expected: list[tuple[str, str, str | None]]
+) -> None:
+    made = rows_of("--transports", "tcp,mptcp", "--modes", *options.split(), clock=clock)
+    told = [(row["transport"], row["mode"], row.get("pdcp", {}).get("split")) for row in made]
+    assert told == expected
 
 
 def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> None:
