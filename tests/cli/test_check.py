@@ -52,7 +52,6 @@ def one_run_of_a_transfer() -> Iterator[None]:
 
 
 def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
-    """What the command prints."""
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(report(findings, console.width), soft_wrap=True)
     return [line.rstrip() for line in console.export_text().splitlines()]

@@ -83,7 +83,6 @@ class Wire:
             self.seen[other].append((when, bytes(hop)))
 
     def save(self, run: Path) -> None:
-        """Write both captures."""
         for host, packets in self.seen.items():
             capture = CaptureFile(run / f"{host}.pcap", OFFSET)
             for at, datagram in sorted(packets, key=lambda packet: packet[0]):
