@@ -99,27 +99,21 @@ def test_a_drive_has_these_handovers(
     assert (plan.initial, plan.events) == (initial, events)
 
 
-def test_no_channel_at_all_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no channel has any capacity in the first 3 s"):
-        plan_handovers([[0, 0, 0]], HandoverRule(most=1))
-
-
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("rates", "values", "message"),
     [
-        ({"most": 0}, "most: 0; allowed: 1 or more"),
-        ({"most": 1, "hysteresis": -1.0}, "hysteresis: -1.0; allowed: 0 or more"),
-        ({"most": 1, "give_up_s": 0.0}, "give_up_s: 0.0; allowed: above 0"),
+        ([1], {"most": 0}, "most: 0; allowed: 1 or more"),
+        ([1], {"hysteresis": -1.0}, "hysteresis: -1.0; allowed: 0 or more"),
+        ([1], {"give_up_s": 0.0}, "give_up_s: 0.0; allowed: above 0"),
+        ([1], {"overlap_s": 2}, "overlap_s: 2; allowed: at most a step, 1"),
+        ([0, 0, 0], {}, "no channel has any capacity in the first 3 s"),
     ],
 )
-def test_a_number_out_of_range_is_refused(values: dict[str, float], message: str) -> None:
+def test_a_number_out_of_range_and_no_channel_at_all_are_refused(
+    rates: list[float], values: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        HandoverRule(**values)  # type: ignore[arg-type]
-
-
-def test_an_overlap_is_at_most_a_step() -> None:
-    with pytest.raises(ValueError, match="overlap_s: 2; allowed: at most a step, 1"):
-        plan_handovers([[1.0]], HandoverRule(most=1, overlap_s=2))
+        plan_handovers([rates], HandoverRule(**{"most": 1} | values))
 
 
 def test_the_ideal_terminal_has_the_best_channel_of_each_step() -> None:
