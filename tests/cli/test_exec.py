@@ -27,13 +27,7 @@ LEG_SUMMARY = {
     "dropped_loss": 1,
     "queue_max_packets": 9,
 }
-RECEIVED = {
-    "delivered": 400,
-    "missing": 1,
-    "duplicates": 0,
-    "old": 2,
-    "t_reordering_expiries": 1,
-}
+RECEIVED = {"delivered": 400, "missing": 1, "duplicates": 0, "old": 2, "t_reordering_expiries": 1}
 
 
 class Fake:

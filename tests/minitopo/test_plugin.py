@@ -168,10 +168,7 @@ def identity(command: subprocess.Popen[bytes]) -> str:
 
 
 @pytest.mark.skipif(bool(get_runner("mpquic").missing()), reason="mpquic's tools are not here")
-@pytest.mark.parametrize(
-    ("loss", "kb", "status"),
-    [(0, 2000, "ok"), long(100, 250_000, "failed")],
-)
+@pytest.mark.parametrize(("loss", "kb", "status"), [(0, 2000, "ok"), long(100, 250_000, "failed")])
 def test_a_multipath_transport_has_to_use_every_path(
     loss: int, kb: int, status: str, tmp_path: Path
 ) -> None:

@@ -135,18 +135,10 @@ ALIKE, UNLIKE = legs_of((20, 20), (10, 10)), legs_of((100, 2), (10, 300))
 
 @pytest.mark.parametrize(
     ("legs", "size_mb", "goodput_mbps", "use"),
-    [
-        (ALIKE, 0.01, 1.1, "over first"),
-        (ALIKE, 0.03, 2.7, "used"),
-        (UNLIKE, 1, 33.4, "over first"),
-    ],
+    [(ALIKE, 0.01, 1.1, "over first"), (ALIKE, 0.03, 2.7, "used"), (UNLIKE, 1, 33.4, "over first")],
 )
 def test_a_transfer_that_is_over_before_its_second_path_is_right(
-    legs: list[dict[str, Any]],
-    size_mb: float,
-    goodput_mbps: float,
-    use: PathUse,
-    tmp_path: Path,
+    legs: list[dict[str, Any]], size_mb: float, goodput_mbps: float, use: PathUse, tmp_path: Path
 ) -> None:
     result = run(tmp_path, "mpquic-picoquic", legs, size_mb)
     assert result.goodput_mbps == pytest.approx(goodput_mbps, rel=0.03)

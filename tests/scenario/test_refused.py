@@ -268,10 +268,7 @@ OF_PATHS = [
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [
-        *(*OF_MODES_AND_WHOLE_SCENARIOS, *OF_BEARERS, *OF_LEGS),
-        *(*OF_WIFI, *OF_CELLS, *OF_PATHS),
-    ],
+    [*(*OF_MODES_AND_WHOLE_SCENARIOS, *OF_BEARERS, *OF_LEGS), *(*OF_WIFI, *OF_CELLS, *OF_PATHS)],
 )
 def test_what_cannot_be_is_one_error_that_names_the_field(fields: Fields, words: str) -> None:
     with pytest.raises(SettingsError, match=words) as caught:

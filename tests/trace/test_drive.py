@@ -154,12 +154,7 @@ def test_the_fitted_drive_is_near_the_published_numbers() -> None:
     statistics = channel_statistics(channels_of(log), log)
     assert statistics.available_mean == pytest.approx(2.97, abs=0.25)
     means = {level: row.mean_mbps for level, row in statistics.capacity.items()}
-    published = {
-        "OP1 SP": 25.74,
-        "OP2 SP": 19.37,
-        "Best Single Path": 36.57,
-        "Multipath": 46.15,
-    }
+    published = {"OP1 SP": 25.74, "OP2 SP": 19.37, "Best Single Path": 36.57, "Multipath": 46.15}
     assert means == {level: pytest.approx(mean, rel=0.2) for level, mean in published.items()}
 
 

@@ -201,8 +201,3 @@ def test_a_trace_without_steps_or_mean_is_refused(arguments: tuple[float, float,
     duration, mean, step = arguments
     with pytest.raises(ValueError, match="at least"):
         synthesise(1, duration, mean, step_ms=step)
-
-
-def test_a_cell_without_coverage_is_refused() -> None:
-    with pytest.raises(ValueError, match="-10 dB"):
-        synthesise(1, 10, 10, cell=CellParameters(sinr_mean_db=-60))

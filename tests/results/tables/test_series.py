@@ -99,9 +99,7 @@ def test_a_bin_must_have_a_length(tmp_path: Path, bin_s: float) -> None:
         client_rate(tmp_path, bin_s)
 
 
-def test_the_time_of_legs_and_bearers_counts_from_the_start_of_the_elements(
-    tmp_path: Path,
-) -> None:
+def test_the_time_of_legs_and_bearers_counts_from_the_start_of_the_elements(tmp_path: Path) -> None:
     save_element(tmp_path, "gnb", "legs", LEG_ROWS)
     assert leg_series(tmp_path).to_dict("list") == {
         "time_s": [-0.5, -0.5, 0.0, 0.0, 1.0, 1.0],
