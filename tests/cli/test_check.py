@@ -159,13 +159,10 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
     assert outcome["quic on the virtual clock"].status == "ok"
 
 
-SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
-
-
 def checkout(root: Path, rest: str) -> Path:
     script = root / "scripts" / "tquic.sh"
     script.parent.mkdir()
-    script.write_text(SCRIPT.format(folder=root / CACHE / "bin", rest=rest))
+    script.write_text(f'#!/bin/sh\nmkdir -p "{root / CACHE}/bin"\n{rest}\n')
     script.chmod(0o755)
     return root
 
