@@ -31,7 +31,6 @@ def scenario(**changes: Any) -> Scenario:
 
 
 def batches(*sizes: int) -> list[Case]:
-    """A case for each batch size of the split."""
     return [(scenario(pdcp={"batch": size}), {"batch": size}) for size in sizes]
 
 

@@ -108,13 +108,6 @@ def test_failed_runs_stay_unless_they_are_asked_for(
         campaign.run(again="failed")
 
 
-def test_what_cannot_run_here_is_unsupported(tmp_path: Path) -> None:
-    cases: list[Case] = [(scenario(transport="mpquic", mode="multipath"), {})]
-    row = Campaign(tmp_path / "d", cases).run(jobs=1, progress=False).iloc[0]
-    assert row["status"] == "unsupported"
-    assert "needs the real clock" in row["reason"]
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

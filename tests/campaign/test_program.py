@@ -210,19 +210,3 @@ def test_a_wrong_choice_is_one_line(
     assert main(["campaign", "run", str(write()), *options]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert words in line
-
-
-@pytest.mark.usefixtures("reports")
-def test_show_compares_two_campaigns_by_labels(
-    write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    roots = [str(tmp_path / name) for name in ("one", "two")]
-    for root in roots:
-        assert main(["campaign", "run", str(write()), *QUICK, "--output", root]) == 0
-    capsys.readouterr()
-    assert main(["show", roots[0]]) == 0
-    assert f"{roots[0]}: 2 runs, 2 ok" in capsys.readouterr().out
-    assert main(["show", "--compare", *roots]) == 0
-    shown = capsys.readouterr().out
-    assert "batch 2, way a" in shown
-    assert "0 to 0" in shown

@@ -60,9 +60,7 @@ def test_a_notebook_has_one_bar(
     assert lines == ["2 of 4 runs were finished before", "failed: c/runs/a: it broke"]
 
 
-def test_a_log_has_few_lines_and_none_unless_shown(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_log_has_few_lines_and_none_unless_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with Bar(3, done=0, shown=True) as bar:
         for _ in range(3):
             bar.end(ended(status="ok"))

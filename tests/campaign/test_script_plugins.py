@@ -103,14 +103,6 @@ def test_what_cannot_be_written_into_a_file_is_named() -> None:
         source_of("split policy", "mine", Inside)
 
 
-def test_a_built_in_name_is_not_replaced() -> None:
-    table = registry.TABLES["split policy"]
-    before = table["batch"]
-    with pytest.raises(ValueError, match="there is a split policy 'batch' already"):
-        registry.enter("split policy", table, "batch", Uses)
-    assert table["batch"] is before
-
-
 def test_a_scenario_brings_its_plugin_to_another_machine() -> None:
     text = """from minitopo_dc import split_policy
 

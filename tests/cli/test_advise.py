@@ -56,15 +56,6 @@ def test_it_goes_on_where_it_was_and_is_shown_again(
 
 
 @needs_picoquic
-def test_another_network_in_the_same_directory_is_one_error(
-    output: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = ["advise", "--legs", "30", "20", "--output", str(output)]
-    assert cli.main(other) == 2
-    assert "holds a comparison with other options" in capsys.readouterr().err
-
-
-@needs_picoquic
 def test_a_comparison_has_the_same_numbers_of_the_same_dual_connectivities(
     output: Path, tmp_path: Path
 ) -> None:

@@ -52,7 +52,6 @@ def one_run_of_a_transfer() -> Iterator[None]:
 
 
 def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
-    """What the command prints."""
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(report(findings, console.width), soft_wrap=True)
     return [line.rstrip() for line in console.export_text().splitlines()]
@@ -160,48 +159,35 @@ def test_a_guest_that_is_there_and_ends_is_missing_with_its_last_words(
     assert outcome["quic on the virtual clock"].status == "ok"
 
 
-SCRIPT = '#!/bin/sh\nmkdir -p "{folder}"\n{rest}\n'
-
-
 def checkout(root: Path, rest: str) -> Path:
     script = root / "scripts" / "tquic.sh"
     script.parent.mkdir()
-    script.write_text(SCRIPT.format(folder=root / CACHE / "bin", rest=rest))
+    script.write_text(f'#!/bin/sh\nmkdir -p "{root / CACHE}/bin"\n{rest}\n')
     script.chmod(0o755)
     return root
 
 
-def test_what_was_built_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("rest", "words"),
+    [
+        ("", "{root}/.cache/tquic/bin\n"),
+        (f"echo cargo is too old > {{root}}/{CACHE}/unavailable", ": cargo is too old\n"),
+        ("exit 3", "scripts/tquic.sh ended with 3"),
+        (None, "cargo install tquic_tools"),  # without a checkout
+    ],
+)
+def test_what_was_built_is_named_or_the_reason_why_it_was_not(
+    rest: str | None,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, ""))
-    assert cli.main(["build", "tquic"]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / ".cache/tquic/bin")
-
-
-def test_a_reason_of_the_script_is_the_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rest = f"echo cargo is too old > {tmp_path / CACHE / 'unavailable'}"
-    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, rest))
-    assert cli.main(["build", "tquic"]) == 1
-    assert capsys.readouterr().err == "minitopo-dc: cargo is too old\n"
-
-
-def test_a_script_that_fails_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(build, "checkout", lambda: checkout(tmp_path, "exit 3"))
-    assert cli.main(["build", "tquic"]) == 1
-    assert "scripts/tquic.sh ended with 3" in capsys.readouterr().err
-
-
-def test_without_a_checkout_cargo_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(build, "checkout", lambda: None)
-    assert cli.main(["build", "tquic"]) == 1
-    assert "cargo install tquic_tools" in capsys.readouterr().err
+    root = None if rest is None else checkout(tmp_path, rest.format(root=tmp_path))
+    monkeypatch.setattr(build, "checkout", lambda: root)
+    assert cli.main(["build", "tquic"]) == (rest != "")
+    said = capsys.readouterr()
+    assert words.format(root=tmp_path) in (said.err if rest != "" else said.out)
 
 
 def test_a_missing_package_is_one_line_that_says_what_to_install(

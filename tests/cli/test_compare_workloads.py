@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,13 +9,13 @@ import pandas as pd
 import pytest
 
 from minitopo_dc import cli
-from minitopo_dc.cli import compare
-from minitopo_dc.cli.options.rows import base_scenario, rows
 from minitopo_dc.cli.show import side_by_side
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results import load_results
+from minitopo_dc.scenario import Clock
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 from minitopo_dc.workloads.base import _WORKLOADS, get_workload, workload_names
+from tests.cli.test_commands import rows_of, scenario
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 PLUGIN = '''
@@ -35,12 +34,6 @@ QUICK = ["--clock", "virtual", "--jobs", "1", "--repetitions", "2", "--legs", "1
 QUICK += ["--transports", "quic"]
 
 
-def parsed(*arguments: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    compare.add(parser)
-    return parser.parse_args(arguments)
-
-
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
@@ -57,12 +50,12 @@ def parsed(*arguments: str) -> argparse.Namespace:
     ],
 )
 def test_a_workload_is_its_name_and_its_parameters(arguments: list[str], wanted: Workload) -> None:
-    assert base_scenario(parsed(*arguments)).workload == wanted
+    assert scenario(*arguments).workload == wanted
 
 
-def compared(*arguments: str, clock: str = "real", workload: str = "download") -> set[str]:
-    given = parsed(*arguments, "--workload", workload, "--clock", clock)
-    return {f"{row['transport']} {row['mode']}" for row in rows(given, base_scenario(given))}
+def compared(*arguments: str, clock: Clock = "real", workload: str = "download") -> set[str]:
+    made = rows_of(*arguments, "--workload", workload, clock=clock)
+    return {f"{row['transport']} {row['mode']}" for row in made}
 
 
 def test_requests_are_compared_over_the_transports_that_carry_them() -> None:
@@ -195,13 +188,13 @@ def runs(row: str, *values: float, first_seed: int = 1) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
-def test_only_runs_of_a_seed_that_is_in_both_are_compared() -> None:
-    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", 99, first_seed=2)).itertuples()
-    assert (row.first, row.second, row.pairs) == (20, 99, 1)
-    assert str(row.low) == "nan"
-
-
-def test_without_a_seed_in_both_there_is_a_difference_and_no_interval() -> None:
-    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", 16, first_seed=7)).itertuples()
-    assert (row.difference, row.pairs) == (1, 0)
-    assert str(row.high) == "nan"
+@pytest.mark.parametrize(
+    ("second", "seed", "expected"),
+    [(99, 2, (20, 99, 79, 1)), (16, 7, (15, 16, 1, 0))],  # no seed in both: means, no interval
+)
+def test_only_runs_of_a_seed_that_is_in_both_are_compared(
+    second: float, seed: int, expected: tuple[float, ...]
+) -> None:
+    (row,) = side_by_side(runs("dc", 10, 20), runs("dc", second, first_seed=seed)).itertuples()
+    assert (row.first, row.second, row.difference, row.pairs) == expected
+    assert str(row.low) == str(row.high) == "nan"

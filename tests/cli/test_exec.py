@@ -27,13 +27,7 @@ LEG_SUMMARY = {
     "dropped_loss": 1,
     "queue_max_packets": 9,
 }
-RECEIVED = {
-    "delivered": 400,
-    "missing": 1,
-    "duplicates": 0,
-    "old": 2,
-    "t_reordering_expiries": 1,
-}
+RECEIVED = {"delivered": 400, "missing": 1, "duplicates": 0, "old": 2, "t_reordering_expiries": 1}
 
 
 class Fake:
@@ -122,18 +116,14 @@ def test_a_testbed_that_failed_has_a_status_of_its_own_and_no_numbers(
     assert not (tmp_path / "mine" / "legs.png").exists()
 
 
-def test_a_program_that_does_not_exist_is_127_as_in_a_shell(
-    fake: Fake, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("program", "status"), [("no-such-program", 127), ("./text", 126)])
+def test_what_is_no_program_has_the_status_of_a_shell(
+    fake: Fake, program: str, status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["exec", *LEGS, "--", "no-such-program"]) == 127
-    assert capsys.readouterr().err == "minitopo-dc: no program no-such-program\n"
-    assert not fake.programs
-
-
-@pytest.mark.usefixtures("fake")
-def test_a_file_that_is_no_program_is_126(tmp_path: Path) -> None:
     (tmp_path / "text").touch(mode=0o644)
-    assert main(["exec", *LEGS, "--", "./text"]) == 126
+    assert main(["exec", *LEGS, "--", program]) == status
+    assert program in capsys.readouterr().err
+    assert not fake.programs
 
 
 @pytest.mark.parametrize(
@@ -147,8 +137,8 @@ def test_a_file_that_is_no_program_is_126(tmp_path: Path) -> None:
             ["--server", "cat", "--server-ready", "0", "--", "true"],
             "--server-ready: 0; allowed: 1 to 65535",
         ),
-        (["--delay", "fast", "--", "true"], "--delay: fast is no number"),
         (["--output", ".", "--", "true"], "--output: . exists"),
+        (["--user", "no-such-user", "--", "true"], "--user: no user 'no-such-user' on this mach"),
     ],
 )
 def test_a_wrong_option_is_one_clear_error(
@@ -159,21 +149,18 @@ def test_a_wrong_option_is_one_clear_error(
     assert not fake.programs
 
 
-def test_a_shell_on_the_virtual_clock_is_refused_with_the_reason(
-    fake: Fake, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["shell", *LEGS, "--clock", "virtual"]) == 2
-    assert "--clock: virtual; a shell needs the real clock" in capsys.readouterr().err
-    assert not fake.programs
-
-
-@pytest.mark.usefixtures("fake")
-def test_missing_tools_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_shell_needs_the_real_clock_its_tools_and_a_user_who_is_here(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(exec, "not_installed", lambda _: "mnexec is not installed")
-    assert main(["shell", *LEGS]) == 2
-    assert capsys.readouterr().err == "minitopo-dc: mnexec is not installed\n"
+    for option, words in {
+        ("--clock", "virtual"): "--clock: virtual; a shell needs the real clock",
+        ("--user", "no-such-user"): "no user 'no-such-user' on this machine",
+        (): "minitopo-dc: mnexec is not installed",
+    }.items():
+        assert main(["shell", *LEGS, *option]) == 2
+        assert words in capsys.readouterr().err
+    assert not fake.programs
 
 
 @pytest.mark.parametrize(
@@ -239,13 +226,3 @@ def test_it_runs_as_who_called_sudo_or_as_who_is_named(  # noqa: PLR0917
     assert main(["exec", *LEGS, *options, "--", "true"]) == 0
     assert [program.user for program in fake.programs] == [user]
     assert ("true runs as root" in capsys.readouterr().err) == (user == "root")
-
-
-@pytest.mark.parametrize("command", [["exec", *LEGS, "--", "true"], ["shell", *LEGS]])
-def test_a_user_that_is_not_here_is_one_error(
-    fake: Fake, command: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    command[1:1] = ["--user", "no-such-user"]
-    assert main(command) == 2
-    assert "--user: no user 'no-such-user' on this machine" in capsys.readouterr().err
-    assert fake.programs == []

@@ -19,7 +19,6 @@ from minitopo_dc.cli.screen import new_directory
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import Settings
 from minitopo_dc.fields.yaml_text import MAX_CHARACTERS, MAX_DEPTH
-from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.pdcp import PolicyError, TransmittingEntity, make_policy, sn_format, split_policy
 from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.trace import TraceError, read_trace
@@ -27,10 +26,6 @@ from minitopo_dc.trace import TraceError, read_trace
 RATE = "rate_mbps: .*allowed: 1e-06 to 1,000,000 Mbit/s"
 LONGEST_MESSAGE = 5_000
 """Characters of a refusal, over all its lines."""
-TOPOLOGY = "topoType:MultiIf\npath_c2r_0:10,10,4\npath_c2r_1:40,30,4\nleftSubnet:10.0.\n"
-EXPERIMENT = "xpType:https\nfile:random\nfile_size:1024\ncongctrl:reno\ntimeout:30\n"
-
-
 SCENARIO: dict[str, Any] = {
     "transport": "quic",
     "mode": "dc",
@@ -217,14 +212,6 @@ def test_an_error_that_nobody_foresaw_is_one_line_and_keeps_its_traceback(
 def test_a_long_wrong_value_is_not_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["compare", "--workload", "x" * 10_000, "--clock", "virtual"]) == 2
     assert len(capsys.readouterr().err) < 1_100
-
-
-@pytest.mark.parametrize("kind", ["topo", "xp"])
-def test_a_byte_order_mark_is_no_part_of_minitopo_s_files(kind: str, tmp_path: Path) -> None:
-    for name, text in (("topo", TOPOLOGY), ("xp", EXPERIMENT)):
-        mark = b"\xef\xbb\xbf" if name == kind else b""
-        (tmp_path / name).write_bytes(mark + text.encode())
-    read_minitopo(tmp_path / "topo", tmp_path / "xp")
 
 
 @pytest.mark.parametrize(

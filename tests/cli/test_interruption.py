@@ -8,9 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from minitopo_dc import cli, clocks
 from tests import long
 
 PREFIX = "minitopo-dc: interrupted"
@@ -30,16 +32,20 @@ sys.exit(interruption.status)
 """
 
 
-def command(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+class Command(subprocess.Popen[str]):
+    """A program of Python whose output is read here."""
+
+    stdout: IO[str]
+    stderr: IO[str]
+
+    def __init__(self, *arguments: str) -> None:
+        pipe = subprocess.PIPE
+        super().__init__([sys.executable, *arguments], stdout=pipe, stderr=pipe, text=True)
 
 
 @pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_behind_the_first_do_not_disturb_the_ending(first: signal.Signals) -> None:
-    with command("-c", PROGRAM, "0.3") as process:
-        assert process.stdout is not None
+    with Command("-c", PROGRAM, "0.3") as process:
         process.stdout.readline()
         process.send_signal(first)
         process.stdout.readline()
@@ -54,9 +60,7 @@ def test_signals_behind_the_first_do_not_disturb_the_ending(first: signal.Signal
 def test_an_ending_that_takes_too_long_is_cut_off() -> None:
     program = PROGRAM.replace("import sys", "import minitopo_dc.interruption as i, sys", 1)
     program = program.replace("with ", "i.PATIENCE_S = 0.1\nwith ", 1)
-    with command("-c", program, "100") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
+    with Command("-c", program, "100") as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
@@ -66,11 +70,10 @@ def test_an_ending_that_takes_too_long_is_cut_off() -> None:
 def test_what_ignores_a_signal_goes_on_ignoring_it() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        process = command("-c", PROGRAM, "0")
+        process = Command("-c", PROGRAM, "0")
     finally:
         signal.signal(signal.SIGHUP, before)
     with process:
-        assert process.stdout is not None
         process.stdout.readline()
         process.send_signal(signal.SIGHUP)
         time.sleep(0.1)
@@ -89,10 +92,9 @@ def catches(pid: int, number: int) -> bool:
 @pytest.mark.parametrize("delay_s", [0, 0.5])
 def test_ctrl_c_in_the_first_second_is_one_line(delay_s: float, tmp_path: Path) -> None:
     output = str(tmp_path / "out")
-    with command(
+    with Command(
         "-m", "minitopo_dc.cli", "compare", "--clock", "virtual", "--output", output
     ) as run:
-        assert run.stderr is not None
         while not catches(run.pid, signal.SIGTERM):
             time.sleep(0.001)
         time.sleep(delay_s)
@@ -107,8 +109,7 @@ def test_ctrl_c_in_the_first_second_is_one_line(delay_s: float, tmp_path: Path) 
 def test_ctrl_c_on_a_long_virtual_run_ends_it_at_once(jobs: str, tmp_path: Path) -> None:
     words = ["compare", "--clock", "virtual", "--size", "1000", "--repetitions", "1"]
     more = ["--output", str(tmp_path / "out"), "--jobs", jobs, "--transports", "quic"]
-    with command("-m", "minitopo_dc.cli", *words, *more) as run:
-        assert run.stderr is not None
+    with Command("-m", "minitopo_dc.cli", *words, *more) as run:
         while not list(tmp_path.glob("out/working/*/client-rate.csv")):
             assert run.poll() is None
             time.sleep(0.05)
@@ -126,18 +127,14 @@ def test_a_reader_that_has_enough_ends_a_command_without_a_word(
     unbuffered: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
-    with command("-m", "minitopo_dc.cli", "trace", "--help") as shown:
-        assert shown.stdout is not None
-        assert shown.stderr is not None
+    with Command("-m", "minitopo_dc.cli", "trace", "--help") as shown:
         shown.stdout.close()
         message = shown.stderr.read()
     assert message == ""
 
 
 def test_a_command_whose_reader_is_gone_has_the_status_of_sigpipe() -> None:
-    with command("-m", "minitopo_dc.cli", "campaign", "list") as listed:
-        assert listed.stdout is not None
-        assert listed.stderr is not None
+    with Command("-m", "minitopo_dc.cli", "campaign", "list") as listed:
         listed.stdout.close()
         message = listed.stderr.read()
         assert listed.wait(60) == 128 + signal.SIGPIPE
@@ -157,8 +154,7 @@ print("asked to stop", flush=True)
 @pytest.mark.parametrize(("ignored", "lives"), [(True, True), (False, False)])
 def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives: bool) -> None:
     as_nohup = f"import signal\nif {ignored}: signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    with command("-c", as_nohup + SERVER) as process:
-        assert process.stdout is not None
+    with Command("-c", as_nohup + SERVER) as process:
         process.stdout.readline()
         process.send_signal(signal.SIGINT)
         if lives:
@@ -169,37 +165,17 @@ def test_a_server_goes_on_after_what_its_starter_ignores(*, ignored: bool, lives
         assert process.stdout.read() == "asked to stop\n"
 
 
-SWALLOWING = """
-import sys, time
-from pathlib import Path
-from minitopo_dc import cli, clocks
-from minitopo_dc.cli import run
-from minitopo_dc.scenario import Scenario
+def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def execute(*_: object) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise RuntimeError("what a library makes of it")
 
-def execute(scenario, directory):
-    try:
-        print("ready", flush=True)
-        time.sleep(100)
-    except KeyboardInterrupt:
-        raise RuntimeError("what a library makes of it") from None
-
-def run_it(parsed):
-    leg = {"downlink": {"rate_mbps": 1}, "uplink": {"rate_mbps": 1}}
-    scenario = Scenario.check({"transport": "tcp", "mode": "sc", "legs": [leg]}, "s")
-    return clocks.attempt(scenario, parsed.output).status != "ok"
-
-clocks.run_checked, run.execute = execute, run_it
-sys.exit(cli.main())
-"""
-
-
-def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(tmp_path: Path) -> None:
-    output = tmp_path / "run"
-    with command("-c", SWALLOWING, "run", "s.yaml", "--output", str(output)) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
-        assert process.stderr.read().startswith(PREFIX)
-    assert not output.exists()
+    monkeypatch.setattr(clocks, "run_checked", execute)
+    file, output = tmp_path / "s.yaml", tmp_path / "run"
+    file.write_text("transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n")
+    assert cli.main(["run", str(file), "--output", str(output)]) == 130
+    assert capsys.readouterr().err.startswith(PREFIX)
+    assert not (output / "result.json").exists()

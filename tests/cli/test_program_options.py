@@ -78,12 +78,6 @@ def test_a_file_that_no_program_can_use_is_refused(
         scenario("--scenario", written(tmp_path, **changes))
 
 
-@pytest.mark.parametrize("option", [["--legs", "20"], ["--mode", "sc"], ["--seed", "2"]])
-def test_options_of_the_path_are_refused_beside_a_file(option: list[str], tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="--scenario: the file has legs, mode"):
-        scenario("--scenario", written(tmp_path), *option)
-
-
 TWO_PATHS = "path_c2r_0:10,20,4\npath_c2r_1:40,30,8\n"
 
 
@@ -125,20 +119,22 @@ def test_what_a_topology_says_in_vain_is_told(
     assert "topo:3: path_c2r_1: backup ignored" in capsys.readouterr().err
 
 
-def test_the_path_is_described_once(tmp_path: Path) -> None:
-    file = topology(tmp_path, "MultiIf")
-    with pytest.raises(SettingsError, match="-t: the file has legs, mode, seed and PDCP"):
-        scenario("-t", file, "--legs", "20", "20")
-    with pytest.raises(SettingsError, match="--scenario, -t: both describe the path"):
-        scenario("-t", file, "--scenario", written(tmp_path))
-
-
-def test_captures_need_a_place_to_be_kept() -> None:
-    with pytest.raises(SettingsError, match="--pcap: needs --output"):
-        scenario("--legs", "20", "20", "--pcap")
-
-
-def test_one_leg_is_enough_for_one_leg_only() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--scenario {yaml} --legs 20", "--scenario: the file has legs, mode"),
+        ("--scenario {yaml} --mode sc", "--scenario: the file has legs, mode"),
+        ("--scenario {yaml} --seed 2", "--scenario: the file has legs, mode"),
+        ("-t {topo} --legs 20 20", "-t: the file has legs, mode, seed and PDCP"),
+        ("-t {topo} --scenario {yaml}", "--scenario, -t: both describe the path"),
+        ("--legs 20 20 --pcap", "--pcap: needs --output"),
+        ("--legs 20", "mode dc needs at least two legs"),
+    ],
+)
+def test_the_path_is_described_once_and_as_a_whole(
+    arguments: str, words: str, tmp_path: Path
+) -> None:
+    files = {"yaml": written(tmp_path), "topo": topology(tmp_path, "MultiIf")}
+    with pytest.raises(SettingsError, match=words):
+        scenario(*arguments.format(**files).split())
     assert scenario("--legs", "20", "--mode", "sc").leg == 1
-    with pytest.raises(SettingsError, match="mode dc needs at least two legs"):
-        scenario("--legs", "20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,27 @@ FILES = {
 }
 """What is there, in the current directory."""
 HELP = "--help` lists the options"
+FILES_WANTED = "give SCENARIO.yaml, or -t TOPO and -x XP, or -t TOPO alone"
+NO_FILE = "regular file"
 REFUSED = [
+    (["run", "pipe.py", "--clock", "virtual"], NO_FILE),
+    (["campaign", "run", "pipe.py"], NO_FILE),
+    (["trace", "info", "pipe.py"], NO_FILE),
+    (["compare", "--clock", "virtual", "--legs", "pipe.py", "20"], NO_FILE),
+    (["run", "-t", "pipe.py", "-x", "pipe.py", "--clock", "virtual"], NO_FILE),
+    (["run"], FILES_WANTED),
+    (["run", "-x", "xp"], FILES_WANTED),
+    (["run", "s.yaml", "-t", "topo", "-x", "xp"], FILES_WANTED),
+    *(([*TWO, f"--retry-disturbed={n}"], f": {n}; allowed: 0 to 10") for n in ("-1", "11")),
+    (
+        ["campaign", "run", "mesh", "--retry-disturbed=-1"],
+        "--retry-disturbed: -1; allowed: 0 to 10",
+    ),
+    ([*TWO, "--clock", "virtual", "--jobs", "0"], "--jobs: 0; allowed: 1 to 1024"),
+    (
+        [*TWO, "--split", "least-delay", "threshold", "--set", "pdcp.parameters.treshold=1"],
+        "no policy has treshold; least-delay: none; threshold: ",
+    ),
     (["compare", "--legs", "20", "/none.csv"], "/none.csv: No such file"),
     (["compare", "--delay", "fast"], "--delay: fast is no number in digits, such as 10 or 10ms; "),
     (["compare", "--transports", "sctp"], "--transports: sctp; allowed: "),
@@ -86,6 +107,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.py")
     return tmp_path
 
 
@@ -97,4 +119,4 @@ def test_a_mistake_is_one_line_that_names_it_and_leaves_nothing(
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("minitopo-dc: ")
     assert words in line
-    assert {path.name for path in here.iterdir()} == set(FILES)
+    assert {path.name for path in here.iterdir()} == {"pipe.py", *FILES}

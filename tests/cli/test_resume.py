@@ -13,7 +13,6 @@ import pytest
 from minitopo_dc import cli, clocks, data_model
 from minitopo_dc.cli.screen import Progress
 from minitopo_dc.comparison import ASKED, RowCampaign
-from minitopo_dc.errors import InputError
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
@@ -128,19 +127,6 @@ def test_runs_of_another_data_model_are_not_mixed_with_new_ones(
     assert "another version of the data model" in capsys.readouterr().err
 
 
-def test_a_comparison_that_goes_on_elsewhere_is_left_alone(
-    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "out"
-    interrupted(output, capsys)
-    first = Scenario.load(output / "quic-sc-1" / "scenario.yaml")
-    one, other = (RowCampaign(tmp_path, [first]) for _ in range(2))
-    refused = pytest.raises(InputError, match="another process")
-    with one.held(), refused, other.held():
-        pass
-    assert len(runs) == 3
-
-
 def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_path: Path) -> None:
     legs = [{"downlink": {"rate_mbps": 20}}]
     scenario = Scenario.check({"transport": "quic", "mode": "sc", "legs": legs}, "test")
@@ -151,16 +137,6 @@ def test_a_disturbed_run_is_done_when_it_was_repeated_as_often_as_allowed(tmp_pa
     no_result("quic", "sc", "disturbed", "this machine", details=details).save(directory)
     assert list(comparison.finished(comparison.runs, Retries(disturbed=1))) == ["quic-sc-1"]
     assert not comparison.finished(comparison.runs, Retries(disturbed=2))
-
-
-@pytest.mark.parametrize("number", ["-1", "11"])
-@pytest.mark.parametrize("command", [TINY, ["campaign", "run", "mesh", "--dry-run"]])
-def test_a_disturbed_run_is_repeated_ten_times_at_most(
-    command: list[str], number: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main([*command, f"--retry-disturbed={number}"]) == 2
-    message = capsys.readouterr().err
-    assert message == f"minitopo-dc: --retry-disturbed: {number}; allowed: 0 to 10\n"
 
 
 @pytest.mark.usefixtures("runs")

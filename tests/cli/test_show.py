@@ -65,6 +65,7 @@ def test_a_campaign_is_printed_as_its_status(
     assert json.loads(shown_by(capsys, output, "--json"))["missing"] == 0
     beside = json.loads(shown_by(capsys, "--compare", output, output, "--json"))
     assert {row["difference"] for row in beside["rows"]} == {0}
+    assert "batch 2 " in shown_by(capsys, "--compare", output, output)
     assert beside["differ"] == {}
 
 

@@ -56,7 +56,6 @@ class Block:
 
 
 def name(page: Path) -> str:
-    """A page's path in the repository."""
     return str(page.relative_to(REPOSITORY))
 
 
@@ -67,7 +66,6 @@ def tokens(page: Path) -> list[Token]:
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """The fenced blocks of a page."""
     mark = file = None
     for token in tokens(page):
         if token.type == "fence":
@@ -86,7 +84,6 @@ def comment(token: Token) -> str | None:
 
 
 def links(page: Path) -> Iterator[str]:
-    """The targets of a page's links and images."""
     for token in _inline(page):
         target = token.attrGet("href" if token.type == "link_open" else "src")
         if target is not None:
@@ -94,7 +91,6 @@ def links(page: Path) -> Iterator[str]:
 
 
 def code_spans(page: Path) -> Iterator[str]:
-    """Code in text."""
     for token in _inline(page):
         if token.type == "code_inline":
             yield token.content
@@ -124,7 +120,6 @@ def _line(token: Token) -> int:
 
 
 def save_files(page: Path, home: Path) -> None:
-    """Make the files that a page tells its reader to make."""
     for block in blocks(page):
         if block.file is not None:
             (home / block.file).write_text(block.code)

@@ -184,7 +184,6 @@ def is_known(block: Block) -> bool:
 
 
 def is_checked(mark: str) -> bool:
-    """Whether a mark says what YAML is checked as."""
     kind = mark.removeprefix(CHECKED_AS)
     try:
         return mark.startswith(CHECKED_AS) and (kind in VALIDATE or bool(part(kind)))

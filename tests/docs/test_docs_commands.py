@@ -101,7 +101,6 @@ def commands(code: str) -> Iterator[list[str]]:
 
 
 def is_program(words: list[str]) -> bool:
-    """Whether a command is the project's own."""
     return Path(words[0]).name == PROGRAM
 
 
@@ -160,13 +159,11 @@ def is_name(arguments: list[str]) -> bool:
 
 
 def options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser and of all its commands."""
     own = {option for action in parser._actions for option in action.option_strings}
     return own.union(*map(options, subcommands(parser).values()))
 
 
 def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The commands of a parser."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)

@@ -113,7 +113,6 @@ SHORT = {"advise --legs mine.csv": "--time 60", "advise": "--time 600"}
 
 
 def said(page: Path, home: Path) -> list[str]:
-    """Return the lines that the page's commands print, one command after the other."""
     user_home(home, SHORT)
     save_files(page, home)
     return [line for script in scripts(page) for line in printed(script, home)]
@@ -127,12 +126,10 @@ def shown(page: Path) -> Iterator[str]:
 
 
 def scripts(page: Path) -> Iterator[str]:
-    """Yield the commands of a page."""
     return (block.code for block in blocks(page) if block.language == "sh")
 
 
 def printed(script: str, home: Path) -> list[str]:
-    """Return what a script prints on a screen of 80 columns."""
     done = run_script(script, home, 600, COLUMNS="80")
     return [line.rstrip() for line in done.stdout.splitlines()]
 
@@ -157,7 +154,6 @@ class Row(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """Its file."""
         return studies().get(self.name, EXAMPLES / self.name)
 
 

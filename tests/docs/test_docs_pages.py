@@ -78,7 +78,6 @@ def test_the_architecture_has_every_folder_and_every_module_of_the_package() -> 
 
 
 def relative_links(page: Path) -> list[str]:
-    """The links of a page into the repository."""
     return [link for link in links(page) if not ELSEWHERE.match(link)]
 
 

@@ -50,7 +50,6 @@ def test_a_command_of_the_page_ends_well(script: str, home: Path) -> None:
 
 
 def check_scenario(kept: Path) -> None:
-    """The page's scenario has its measures."""
     found = json.loads((kept / "result.json").read_text())
     assert found["status"] == "ok", found["reason"]
     assert 0 < found["details"]["received_mbps"] < 40

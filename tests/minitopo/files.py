@@ -29,7 +29,6 @@ PING = "xpType:ping\n"
 
 
 def read(directory: Path, topology: str, experiment: str = PING) -> MinitopoRun:
-    """Write both files and read them."""
     files = directory / "topo", directory / "xp"
     for path, text in zip(files, (topology, experiment), strict=True):
         path.write_text(text, encoding="utf-8")

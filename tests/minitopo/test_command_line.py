@@ -34,10 +34,7 @@ def round_trips(lines: list[str]) -> list[float]:
 
 @pytest.mark.alone
 @pytest.mark.root
-@pytest.mark.parametrize(
-    "topology",
-    [long(TWO_PATHS), DUAL.replace("c2r_1:10", "c2r_1:40")],
-)
+@pytest.mark.parametrize("topology", [long(TWO_PATHS), DUAL.replace("c2r_1:10", "c2r_1:40")])
 def test_commands_run_on_legs_that_are_there(topology: str, tmp_path: Path) -> None:
     before = set(Path("/sys/class/net").iterdir())
     lines = run(tmp_path, topology, f"{PINGS}exit\nclient ping -c 1 server\n")

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from minitopo_dc import __version__, cli
+from minitopo_dc import __version__
 from minitopo_dc import installation as module
 from minitopo_dc.errors import did_you_mean, similar
 from minitopo_dc.files import UnreadableError, read_text
@@ -26,10 +26,6 @@ def load(path: Path) -> Any:
     return yaml.safe_load(path.read_text(encoding="utf-8"))
 
 
-def named(path: Path) -> str:
-    return path.name
-
-
 def test_citation_and_changelog_are_of_this_version() -> None:
     citation = load(REPOSITORY / "CITATION.cff")
     assert str(citation["version"]) == __version__
@@ -38,7 +34,7 @@ def test_citation_and_changelog_are_of_this_version() -> None:
     assert first.startswith(f"## [{__version__}] - ")
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=named)
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_the_commands_of_a_workflow_exist(path: Path) -> None:
     steps = [step for job in load(path)["jobs"].values() for step in job["steps"]]
     assert all(("run" in step) != ("uses" in step) for step in steps)
@@ -70,26 +66,6 @@ def test_a_file_is_read_up_to_its_size(tmp_path: Path) -> None:
     assert read_text(tmp_path / "file", 100) == "a line\n"
     with pytest.raises(UnreadableError, match="longer than 3 bytes"):
         read_text(tmp_path / "file", 3)
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "PIPE", "--clock", "virtual"],
-        ["campaign", "run", "PIPE"],
-        ["trace", "info", "PIPE"],
-        ["compare", "--clock", "virtual", "--legs", "PIPE", "20"],
-        ["run", "-t", "PIPE", "-x", "PIPE", "--clock", "virtual"],
-    ],
-    ids=lambda words: " ".join(words[:2]),
-)
-def test_a_command_with_a_pipe_ends_with_one_error(
-    tmp_path: Path, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    pipe = tmp_path / ("pipe.py" if words[0] == "campaign" else "pipe")
-    os.mkfifo(pipe)
-    assert cli.main([str(pipe) if word == "PIPE" else word for word in words]) == 2
-    assert "regular file" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", get_args(Kind))
@@ -143,8 +119,4 @@ def test_a_module_runs_whatever_the_user_s_directory_holds(tmp_path: Path) -> No
 def test_a_similar_name_is_suggested(name: str, known: list[str], told: str) -> None:
     assert did_you_mean(name, known).endswith(told)
     assert bool(did_you_mean(name, known)) == bool(told)
-
-
-def test_a_name_with_the_word_is_suggested_but_is_no_misspelling() -> None:
-    assert similar("rate", ["trace", "rate_mbps"]) == []
-    assert similar("rat", ["rate", "trace"]) == ["rate"]
+    assert (similar("rate", ["trace", "rate_mbps"]), similar("rat", ["rate"])) == ([], ["rate"])

@@ -63,9 +63,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def test_a_run_of_requests_has_a_row_each_and_delays_in_place_of_a_goodput(
-    tmp_path: Path,
-) -> None:
+def test_a_run_of_requests_has_a_row_each_and_delays_in_place_of_a_goodput(tmp_path: Path) -> None:
     assert blank_result(requests(), tmp_path).size_bytes == 3 * 750
     result = judged(requests(), tmp_path, ASKED)
     assert (result.status, result.workload) == ("ok", "request-response")

@@ -43,6 +43,7 @@ def judged(
     return judge(blank_result(planned, directory), planned, [measured], counts)
 
 
+LOSSY = {"rate_mbps": 20, "loss_percent": 5}
 FIRST = {"leg": 1, "opened_s": 0.02}
 SECOND = {"leg": 2, "opened_s": 0.05}
 
@@ -77,12 +78,19 @@ def test_a_run_fails_only_where_its_transport_could_not_use_a_path(
     assert result.status == ("failed" if use in ("not validated", "given up") else "ok")
 
 
-@pytest.mark.parametrize(("delay_ms", "use"), [(10, "not validated"), (300, "over first")])
-def test_the_time_that_a_path_needs_follows_from_its_round_trip(
-    delay_ms: float, use: PathUse, tmp_path: Path
+@pytest.mark.parametrize(
+    ("leg", "seconds", "use"),
+    [
+        ({"delay_ms": 10}, 0.5, "not validated"),
+        ({"delay_ms": 300}, 0.5, "over first"),
+        ({"downlink": LOSSY}, 0.5, "over first"),  # a handshake may have to be sent again
+        ({"downlink": LOSSY}, 2.0, "not validated"),
+    ],
+)
+def test_the_time_that_a_path_needs_follows_from_its_round_trip_and_losses(
+    leg: dict[str, Any], seconds: float, use: PathUse, tmp_path: Path
 ) -> None:
-    legs = [LEG, LEG | {"delay_ms": delay_ms}]
-    result = judged(tmp_path, [1_055_158, 0], 0.5, FIRST, legs=legs)
+    result = judged(tmp_path, [1_055_158, 0], seconds, FIRST, legs=[LEG, LEG | leg])
     assert result.details["path_use"]["2"] == use
 
 
@@ -93,13 +101,6 @@ def test_a_delay_that_follows_a_looping_trace_is_read_to_the_flow_s_end(tmp_path
     legs = [LEG, {"downlink": down, "uplink": {"rate_mbps": 20, "delay_ms": 10}}]
     result = judged(tmp_path, [9_000_000, 0], LONG, FIRST, legs=legs)
     assert result.details["path_use"]["2"] == "not validated"
-
-
-def test_a_leg_that_loses_packets_has_time_to_send_a_handshake_again(tmp_path: Path) -> None:
-    lossy = LEG | {"downlink": {"rate_mbps": 20, "loss_percent": 5}}
-    for seconds, use in ((0.5, "over first"), (2.0, "not validated")):
-        result = judged(tmp_path, [1_055_158, 0], seconds, FIRST, legs=[LEG, lossy])
-        assert result.details["path_use"]["2"] == use
 
 
 def test_a_backup_is_none_that_was_left_unused(tmp_path: Path) -> None:
@@ -134,18 +135,10 @@ ALIKE, UNLIKE = legs_of((20, 20), (10, 10)), legs_of((100, 2), (10, 300))
 
 @pytest.mark.parametrize(
     ("legs", "size_mb", "goodput_mbps", "use"),
-    [
-        (ALIKE, 0.01, 1.1, "over first"),
-        (ALIKE, 0.03, 2.7, "used"),
-        (UNLIKE, 1, 33.4, "over first"),
-    ],
+    [(ALIKE, 0.01, 1.1, "over first"), (ALIKE, 0.03, 2.7, "used"), (UNLIKE, 1, 33.4, "over first")],
 )
 def test_a_transfer_that_is_over_before_its_second_path_is_right(
-    legs: list[dict[str, Any]],
-    size_mb: float,
-    goodput_mbps: float,
-    use: PathUse,
-    tmp_path: Path,
+    legs: list[dict[str, Any]], size_mb: float, goodput_mbps: float, use: PathUse, tmp_path: Path
 ) -> None:
     result = run(tmp_path, "mpquic-picoquic", legs, size_mb)
     assert result.goodput_mbps == pytest.approx(goodput_mbps, rel=0.03)

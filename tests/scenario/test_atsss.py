@@ -34,24 +34,12 @@ def test_steering_modes_and_intervals_of_either_direction_are_kept() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        (
-            {"options": {"scheduler": "redundant"}},
-            "allowed: picoquic, minrtt, roundrobin, weigh",
-        ),
+        ({"options": {"scheduler": "redundant"}}, "allowed: picoquic, minrtt, roundrobin, weigh"),
         ({"options": {"max_datagram_bytes": 1430}}, "is 1430; allowed: 1200 to 1429"),
-        (
-            {"options": {"tunnel_congestion_control": "vegas"}},
-            "'vegas'; allowed: reno, newreno, cub",
-        ),
-        (
-            {"mode": "multipath", "options": {"tunnel_queue": 5}},
-            r"options\.tunnel_queue: needs mode: atsss",
-        ),
+        ({"options": {"tunnel_congestion_control": "vegas"}}, "'vegas'; allowed: reno, newreno, "),
+        ({"mode": "multipath", "options": {"tunnel_queue": 5}}, "tunnel_queue: needs mode: atsss"),
         ({"clock": "real"}, "which only the virtual clock has"),
-        (
-            {"transport": "mptcp", "workload": {"kind": "video"}},
-            "allowed: download, request-response",
-        ),
+        ({"transport": "mptcp", "workload": {"kind": "video"}}, "allowed: download, request-resp"),
     ],
 )
 def test_what_a_tunnel_or_a_proxy_cannot_have_is_refused(

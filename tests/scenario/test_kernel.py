@@ -18,6 +18,7 @@ STILL: dict[str, Any] = {"downlink": STEADY, "uplink": STEADY}
 KERNEL: dict[str, Any] = {"real": {"backend": "kernel"}}
 SEEING = {"split": "least-delay"}
 REPORTED = {"report_ms": 20}
+MULTIPATH = {"mode": "multipath", "transport": "mptcp"}
 FLOWS = {"mode": "flows", "flows": [{"mode": "dc"}, {"mode": "sc"}]}
 
 
@@ -56,11 +57,6 @@ def test_opportunities_wifi_and_captures_are_refused_too(tmp_path: Path) -> None
         check_real(scenario(real={"backend": "kernel", "capture": ["legs"]}))
 
 
-def test_the_kernel_s_own_jitter_is_no_reason_to_refuse() -> None:
-    own = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
-    check_real(scenario({"downlink": own, "uplink": own}, mode="sc"))
-
-
 @pytest.mark.parametrize(
     ("pdcp", "words"),
     [
@@ -87,19 +83,23 @@ def test_a_bearer_that_sees_or_follows_its_legs_is_refused(
         check_kernel_bearer(Pdcp(**pdcp), 2)
 
 
-@pytest.mark.parametrize("pdcp", [SEEING, REPORTED])
+OWN_JITTER = STEADY | {"jitter_ms": 1, "jitter": "uniform", "reorder": True}
+
+
 @pytest.mark.parametrize(
     "fields",
-    [{"mode": "sc"}, {"mode": "multipath", "transport": "mptcp"}, {"real": {"backend": "user"}}],
+    [
+        *({"mode": "sc", "pdcp": pdcp} for pdcp in (SEEING, REPORTED)),
+        *(MULTIPATH | {"pdcp": pdcp} for pdcp in (SEEING, REPORTED)),
+        *({"real": {"backend": "user"}, "pdcp": pdcp} for pdcp in (SEEING, REPORTED)),
+        {"pdcp": {"duplication": {"below_bytes": 300}}},
+        {"legs": [{"downlink": OWN_JITTER, "uplink": OWN_JITTER}], "mode": "sc"},
+    ],
 )
 def test_without_bearer_or_without_such_legs_there_is_nothing_to_refuse(
-    pdcp: dict[str, Any], fields: dict[str, Any]
+    fields: dict[str, Any],
 ) -> None:
-    check_real(scenario(pdcp=pdcp, **fields))
-
-
-def test_conditions_that_see_no_legs_are_taken() -> None:
-    check_real(scenario(pdcp={"duplication": {"below_bytes": 300}}))
+    check_real(scenario(**fields))
 
 
 def test_an_element_of_the_kernel_s_legs_refuses_it_too() -> None:

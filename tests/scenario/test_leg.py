@@ -141,16 +141,20 @@ def arrivals(changes: list[dict[str, Any]], sent: list[int], **more: Any) -> dic
             leg.push(waiting.pop(0), PACKET, now)
 
 
-def test_a_delay_changes_at_its_moment_and_the_rate_stays() -> None:
-    found = arrivals([{"at_s": 1, "delay_ms": 30}], [S - 2 * MS, S])
-    assert found == {S - 2 * MS: S + 9 * MS, S: S + 31 * MS}
-
-
-def test_a_rate_changes_at_its_moment_within_a_packet_and_the_delay_stays() -> None:
-    """Half of the packet at 12 Mbit/s, half at 6 Mbit/s: 0.5 ms and 1 ms."""
-    sent = S - MS // 2
-    found = arrivals([{"at_s": 1, "rate_mbps": 6}], [sent])
-    assert found == {sent: sent + MS // 2 + MS + 10 * MS}
+@pytest.mark.parametrize(
+    ("change", "sent", "outages", "arrival"),
+    [
+        ({"delay_ms": 30}, S - 2 * MS, [], S + 9 * MS),
+        ({"delay_ms": 30}, S, [], S + 31 * MS),
+        # Half of the packet at 12 Mbit/s, half at 6 Mbit/s: 0.5 ms and 1 ms.
+        ({"rate_mbps": 6}, S - MS // 2, [], S + MS + 10 * MS),
+        ({"delay_ms": 20}, S, [[1, 2]], 2 * S + MS + 20 * MS),
+    ],
+)
+def test_a_change_is_made_at_its_moment_within_a_packet_and_beside_an_outage(
+    change: dict[str, float], sent: int, outages: list[list[int]], arrival: int
+) -> None:
+    assert arrivals([{"at_s": 1} | change], [sent], outages=outages) == {sent: arrival}
 
 
 @pytest.mark.parametrize(
@@ -164,11 +168,6 @@ def test_losses_can_be_switched_on_and_off_again(name: str, fields: dict[str, An
     changes = [{"at_s": 1, name: 100}, {"at_s": 2, name: 0}]
     sent = [S // 2, S + S // 2, 2 * S + S // 2]
     assert sorted(arrivals(changes, sent, **fields)) == [sent[0], sent[2]]
-
-
-def test_an_outage_and_a_change_at_the_same_moment_are_both_made() -> None:
-    found = arrivals([{"at_s": 1, "delay_ms": 20}], [S], outages=[[1, 2]])
-    assert found == {S: 2 * S + MS + 20 * MS}
 
 
 @given(

@@ -12,12 +12,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.scenario.leg import LegSettings
-from minitopo_dc.scenario.presets import (
-    NAMES,
-    DualConnectivity,
-    discard_timer_ms,
-    t_reordering_ms,
-)
+from minitopo_dc.scenario.presets import NAMES, DualConnectivity, discard_timer_ms, t_reordering_ms
 
 LEGS = [
     Leg(rate_mbps=20, delay_ms=10),

@@ -89,10 +89,7 @@ OF_MODES_AND_WHOLE_SCENARIOS = [
     ({"workload": {"duration_s": 0}}, "duration_s: .*allowed: 1e-06 to 86,400 s"),
     ({"speed": 1}, "speed: unknown field; .*known: transport, mode"),
     ({"trace_offset_s": 1}, "trace_offset_s: no leg has a trace"),
-    (
-        {"server_delay_ms": 5, "real": {"backhaul": [LEG]}, "mode": "atsss"},
-        r"real\.backhaul is that link",
-    ),
+    ({"server_delay_ms": 5, "real": {"backhaul": [LEG]}, "mode": "atsss"}, r"real\.backhaul is"),
 ]
 OF_BEARERS = [
     (pdcp(legs=[1]), "pdcp.legs: 1; name at least two legs, each once"),
@@ -100,10 +97,7 @@ OF_BEARERS = [
     (pdcp(legs=[1, 5]), "pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
     (pdcp(legs=[0, 1]), "pdcp.legs.0: .*allowed: 1 to 1,000,000"),
     (pdcp(**SUBSET, ratio=[1, 1, 1]), "pdcp: .*must be a list of 2 numbers"),
-    (
-        pdcp(**SUBSET, flow_control={"backhaul_ms": [1, 1, 1]}),
-        "pdcp.flow_control.backhaul_ms: 3 values, must be one, or one for each of 2 legs",
-    ),
+    (pdcp(**SUBSET, flow_control={"backhaul_ms": [1, 1, 1]}), "_ms: 3 values, .* each of 2 legs"),
     (pdcp(split="best"), "batch, .*duplicate"),
     (pdcp(split="duplicate"), "mode dc: pdcp.split duplicate is mode dc-duplicate"),
     (flow() | pdcp(split="duplicate"), "flows.1.mode dc: pdcp.split duplicate is mode"),
@@ -112,18 +106,12 @@ OF_BEARERS = [
     (up(**SMALL) | {"mode": "dc-duplicate"}, "uplink_pdcp: duplication: split dup"),
     (up(split="best"), "uplink_pdcp: no split policy 'best'"),
     (up(ratio=[1, 1, 1]) | pdcp(**SUBSET), "uplink_pdcp: .*must be a list of 2 numbers"),
-    (
-        flow(mode="sc", pdcp={"flow_control": {"backhaul_ms": [1, 1]}}),
-        "flows.1.pdcp.flow_control.backhaul_ms: 2 values, must be one, .* each of 1 legs",
-    ),
+    (flow(mode="sc", pdcp={"flow_control": {"backhaul_ms": [1, 1]}}), "2 values, .* of 1 legs"),
     (flow(pdcp={"legs": [1, 5]}), "flows.1.pdcp.legs: leg 5 does not exist; allowed: 1 to 4"),
     (flow(pdcp={"split": "best"}), "flows.1.pdcp: no split policy 'best'"),
     (flow(pdcp={"split": "duplicate"}), "flows.1.mode dc: pdcp.split duplicate is mode dc-dup"),
     (flow(uplink_pdcp={}), "flows.1.uplink_pdcp: needs split_uplink: true of the scenario"),
-    (
-        flow(mode="multipath", transport="mptcp", pdcp={}),
-        "flows.1.pdcp: mode multipath has no bearer",
-    ),
+    (flow(mode="multipath", transport="mptcp", pdcp={}), "flows.1.pdcp: .* has no bearer"),
     (pdcp(**SMALL) | {"mode": "dc-duplicate"}, "^test: mode dc-duplicate: pdcp.duplication has no"),
     (flow(mode="dc-duplicate") | pdcp(**SMALL), "flows.1.mode dc-duplicate: pdcp.duplication has"),
     (pdcp(**SMALL, split="duplicate"), "split duplicate puts every packet on all legs already"),
@@ -174,10 +162,7 @@ OF_LEGS = [
     (radio(burst_loss=BURSTS, **change(loss_percent=1)), "needs no burst_loss"),
     (radio(**change(block_error_percent=1)), "block_error_percent needs rlc"),
     (radio(rlc={}, **change(block_error_percent=101)), "block_error_percent"),
-    (
-        radio(jitter="uniform", jitter_ms=5, **change(delay_ms=4)),
-        "uniform jitter may be at most delay_ms",
-    ),
+    (radio(jitter="uniform", jitter_ms=5, **change(delay_ms=4)), "jitter may be at most delay"),
     (radio(queue_discipline="codex"), "no queue discipline 'codex'"),
     (radio(queue_parameters={"target_ms": 1}), "'drop-tail' has no parameters"),
     (radio(queue_discipline="dualpi2", rlc={}), "reorders packets, which RLC"),
@@ -244,10 +229,7 @@ OF_PATHS = [
     (paths(initial=[1, 2, 1]), "initial: 1, 2, 1; name each leg once"),
     (paths(initial=[3]), "initial: leg 3 does not exist; allowed: 1 to 2"),
     (paths(initial=[0]), "initial.0: 0; allowed: 1 to"),
-    (
-        paths({"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}),
-        "schedule: at_s 0.5 must not be before 1",
-    ),
+    (paths({"at_s": 1, "abandon": 2}, {"at_s": 0.5, "open": 2}), "at_s 0.5 must not be before 1"),
     (paths({"at_s": 1}), "schedule.0: give exactly one of open, abandon, backup, available, with"),
     (paths({"at_s": 1, "open": 1, "backup": 2}), "schedule.0: give exactly one of open, abandon"),
     (paths({"at_s": 1, "abandon": 4}), "schedule.0.abandon: leg 4 does not exist; allowed: 1 to 2"),
@@ -265,10 +247,7 @@ OF_PATHS = [
         for mode in ("dc", "dc-duplicate")
     ),
     (flow(mode="multipath") | {"paths": {}}, "paths: mode flows has no paths"),
-    (
-        flow(mode="multipath", paths={"initial": [5]}),
-        r"flows\.1\.paths\.initial: leg 5 does not exist",
-    ),
+    (flow(mode="multipath", paths={"initial": [5]}), "flows.1.paths.initial: leg 5 does not ex"),
     (handover(case=5), "handover.case: 5 legs at once; allowed: sp, or 1 to 4"),
     (handover(case=0), "handover.case"),
     (handover(overlap_s=2), "handover.overlap_s: .*; allowed: "),
@@ -289,10 +268,7 @@ OF_PATHS = [
 
 @pytest.mark.parametrize(
     ("fields", "words"),
-    [
-        *(*OF_MODES_AND_WHOLE_SCENARIOS, *OF_BEARERS, *OF_LEGS),
-        *(*OF_WIFI, *OF_CELLS, *OF_PATHS),
-    ],
+    [*(*OF_MODES_AND_WHOLE_SCENARIOS, *OF_BEARERS, *OF_LEGS), *(*OF_WIFI, *OF_CELLS, *OF_PATHS)],
 )
 def test_what_cannot_be_is_one_error_that_names_the_field(fields: Fields, words: str) -> None:
     with pytest.raises(SettingsError, match=words) as caught:

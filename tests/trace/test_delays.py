@@ -13,7 +13,6 @@ from minitopo_dc import Leg, Scenario
 from minitopo_dc.cli.options.legs import add_legs, leg_settings
 from minitopo_dc.results.kept_scenario import trace_paths
 from minitopo_dc.runs.identity import run_id
-from minitopo_dc.scenario import LegSettings
 from minitopo_dc.trace import TraceError
 from minitopo_dc.trace.delays import DelayBetween, DelayTrace, read_delays
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -98,12 +97,6 @@ def test_both_directions_of_a_leg_have_the_delay_unless_one_says_otherwise(tmp_p
     assert (other.uplink.delay_trace, other.uplink.delay_ms) == (None, 5)
     found = [(moment, model.mean_ns // MS) for moment, model in islice(leg.downlink.delays(), 3)]
     assert found == [(0, 10), (S, 30), (2 * S, 10)]
-
-
-def test_a_delay_has_one_source(tmp_path: Path) -> None:
-    values = {"rate_mbps": 1, "delay_trace": file(tmp_path, "0,1\n"), "delay_curve": "power"}
-    with pytest.raises(ValueError, match="give delay_curve or delay_trace, not both"):
-        LegSettings(**values)
 
 
 def test_the_content_of_the_file_is_of_a_runs_identity(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -49,86 +50,70 @@ def replayed(plan: HandoverPlan) -> Iterator[tuple[float, float, set[int], set[i
             status[event.channel] = "backup" if event.action == "backup" else "available"
 
 
-def test_hard_handover_opens_the_better_channel_after_the_time_to_trigger() -> None:
-    plan = plan_handovers([[5, 5, 5, 5], [1, 9, 9, 9]], HandoverRule(most=1))
-    assert plan.initial == (1,)
-    assert plan.events == ((2.0, "open", 2), (2.02, "abandon", 1))
-    assert plan.handovers == ((2.0, 1, 2),)
-
-
-def test_a_drop_shorter_than_the_time_to_trigger_changes_nothing() -> None:
-    plan = plan_handovers([[5, 1, 5, 1, 5], [3, 3, 3, 3, 3]], HandoverRule(most=1))
-    assert plan == HandoverPlan((1,), (), ())
-
-
 def test_hysteresis_asks_for_more_than_a_little_better() -> None:
     rows = [[5.0] * 5, [4, 5.4, 5.4, 5.4, 5.4]]
-    assert plan_handovers(rows, HandoverRule(most=1)).handovers
+    assert plan_handovers(rows, HandoverRule(most=1)).handovers == ((2.0, 1, 2),)
     assert not plan_handovers(rows, HandoverRule(most=1, hysteresis=0.1)).handovers
 
 
-def test_of_two_channels_in_use_the_worst_is_replaced() -> None:
-    plan = plan_handovers([[4] * 3, [2] * 3, [3] * 3], HandoverRule(most=2))
-    assert plan.initial == (1, 3)
-    plan = plan_handovers([[4] * 3, [2, 5, 5], [3] * 3], HandoverRule(most=2))
-    assert plan.events == ((2.0, "open", 2), (2.02, "abandon", 3))
-
-
-def test_a_channel_that_vanishes_for_two_seconds_keeps_its_path() -> None:
-    plan = plan_handovers([[4] * 9, [0, 0, 8, 8, 0, 0, 8, 8, 0]], HandoverRule(most=2))
-    assert plan.initial == (1,)
-    assert plan.events == ((2.0, "open", 2),)
-
-
-def test_a_channel_that_stays_away_is_given_up_and_opened_again_when_it_returns() -> None:
-    plan = plan_handovers([[4] * 9, [8, 8, 0, 0, 0, 0, 0, 0, 8]], HandoverRule(most=2))
-    assert plan.events == ((7.0, "abandon", 2), (8.0, "open", 2))
-
-
-def test_the_last_path_is_kept_until_there_is_another_one() -> None:
-    rows = [[4, 0, 0, 0, 0, 0], [0, 0, 0, 0, 3, 3]]
-    plan = plan_handovers(rows, HandoverRule(most=2, give_up_s=1))
-    assert plan.events == ((4.0, "open", 2), (4.0, "abandon", 1))
-
-
-def test_a_replaced_channel_may_stay_as_a_backup() -> None:
-    rows = [[5, 5, 5, 5, 9, 9], [1, 9, 9, 9, 5, 5]]
-    plan = plan_handovers(rows, HandoverRule(most=1, keep=True))
-    assert plan.events == (
-        (2.0, "open", 2),
-        (2.02, "backup", 1),
-        (5.0, "available", 1),
-        (5.02, "backup", 2),
-    )
-
-
-def test_a_terminal_that_sees_nothing_at_first_begins_with_what_appears_first() -> None:
-    plan = plan_handovers([[0, 0, 1, 1], [0, 0, 3, 3], [0] * 4], HandoverRule(most=2))
-    assert plan.initial == (2,)
-    assert plan.events == ((2.0, "open", 1),)
-
-
-def test_no_channel_at_all_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no channel has any capacity in the first 3 s"):
-        plan_handovers([[0, 0, 0]], HandoverRule(most=1))
+BACKUPS = (2.0, "open", 2), (2.02, "backup", 1), (5.0, "available", 1), (5.02, "backup", 2)
 
 
 @pytest.mark.parametrize(
-    ("values", "message"),
+    ("rows", "rule", "initial", "events"),
     [
-        ({"most": 0}, "most: 0; allowed: 1 or more"),
-        ({"most": 1, "hysteresis": -1.0}, "hysteresis: -1.0; allowed: 0 or more"),
-        ({"most": 1, "give_up_s": 0.0}, "give_up_s: 0.0; allowed: above 0"),
+        ([[5] * 4, [1, 9, 9, 9]], {}, (1,), ((2.0, "open", 2), (2.02, "abandon", 1))),
+        ([[5, 1, 5, 1, 5], [3] * 5], {}, (1,), ()),  # shorter than the time to trigger
+        ([[4] * 3, [2] * 3, [3] * 3], {"most": 2}, (1, 3), ()),
+        # Of two channels in use the worst is replaced.
+        (
+            [[4] * 3, [2, 5, 5], [3] * 3],
+            {"most": 2},
+            (1, 3),
+            ((2.0, "open", 2), (2.02, "abandon", 3)),
+        ),
+        # One that vanishes for two seconds keeps its path; one that stays away is given up.
+        ([[4] * 9, [0, 0, 8, 8, 0, 0, 8, 8, 0]], {"most": 2}, (1,), ((2.0, "open", 2),)),
+        (
+            [[4] * 9, [8, 8, *[0] * 6, 8]],
+            {"most": 2},
+            (2, 1),
+            ((7.0, "abandon", 2), (8.0, "open", 2)),
+        ),
+        # The last path is kept until there is another one.
+        (
+            [[4, 0, 0, 0, 0, 0], [0, 0, 0, 0, 3, 3]],
+            {"most": 2, "give_up_s": 1},
+            (1,),
+            ((4.0, "open", 2), (4.0, "abandon", 1)),
+        ),
+        ([[5, 5, 5, 5, 9, 9], [1, 9, 9, 9, 5, 5]], {"keep": True}, (1,), BACKUPS),
+        # What sees nothing at first begins with what appears first.
+        ([[0, 0, 1, 1], [0, 0, 3, 3], [0] * 4], {"most": 2}, (2,), ((2.0, "open", 1),)),
     ],
 )
-def test_a_number_out_of_range_is_refused(values: dict[str, float], message: str) -> None:
+def test_a_drive_has_these_handovers(
+    rows: list[list[float]], rule: dict[str, Any], initial: tuple[int, ...], events: tuple[Any, ...]
+) -> None:
+    plan = plan_handovers(rows, HandoverRule(**{"most": 1} | rule))
+    assert (plan.initial, plan.events) == (initial, events)
+
+
+@pytest.mark.parametrize(
+    ("rates", "values", "message"),
+    [
+        ([1], {"most": 0}, "most: 0; allowed: 1 or more"),
+        ([1], {"hysteresis": -1.0}, "hysteresis: -1.0; allowed: 0 or more"),
+        ([1], {"give_up_s": 0.0}, "give_up_s: 0.0; allowed: above 0"),
+        ([1], {"overlap_s": 2}, "overlap_s: 2; allowed: at most a step, 1"),
+        ([0, 0, 0], {}, "no channel has any capacity in the first 3 s"),
+    ],
+)
+def test_a_number_out_of_range_and_no_channel_at_all_are_refused(
+    rates: list[float], values: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        HandoverRule(**values)  # type: ignore[arg-type]
-
-
-def test_an_overlap_is_at_most_a_step() -> None:
-    with pytest.raises(ValueError, match="overlap_s: 2; allowed: at most a step, 1"):
-        plan_handovers([[1.0]], HandoverRule(most=1, overlap_s=2))
+        plan_handovers([rates], HandoverRule(**{"most": 1} | values))
 
 
 def test_the_ideal_terminal_has_the_best_channel_of_each_step() -> None:

@@ -18,6 +18,7 @@ from minitopo_dc.trace import (
     resample,
     trace_info,
 )
+from tests.trace.heard_cells import rate_traces
 
 SECOND = 10**9
 
@@ -94,14 +95,6 @@ def test_what_is_doubtful_is_told(trace: Trace, words: str | None) -> None:
     told = doubts(trace)
     assert (told is None) == (words is None)
     assert words is None or re.search(words, str(told))
-
-
-@st.composite
-def rate_traces(draw: st.DrawFn) -> RateTrace:
-    steps = draw(st.lists(st.integers(1, 3 * SECOND), min_size=1, max_size=8))
-    rates = draw(st.lists(st.integers(0, 10**8), min_size=len(steps), max_size=len(steps)))
-    *times, duration = accumulate(steps, initial=0)
-    return RateTrace("t", tuple(times), tuple(rates), duration)
 
 
 @given(rate_traces(), st.integers(10**7, SECOND))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,39 +24,6 @@ from minitopo_dc.trace import (
 )
 from minitopo_dc.trace.channels import capacity_statistics
 from tests.trace.heard_cells import heard
-
-
-@pytest.mark.parametrize(
-    ("times", "rates", "duration", "message"),
-    [
-        ((0, 1), (5,), 2, "one rate for each time"),
-        ((1,), (5,), 2, "first time must be 0"),
-        ((0, 3, 3), (1, 2, 3), 4, "entry 1"),
-        ((0,), (-1,), 3, "entry 0 has the rate -1"),
-    ],
-)
-def test_a_rate_trace_that_is_no_function_is_refused(
-    times: tuple[int, ...], rates: tuple[int, ...], duration: int, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        RateTrace("t", times, rates, duration)
-
-
-@pytest.mark.parametrize(
-    ("times", "size", "message"),
-    [
-        ((), 1500, "after 0 ms"),
-        ((-1, 5), 1500, "before 0 ms"),
-        ((4, 3), 1500, "opportunity 1"),
-        ((1,), 0, "at least 1 byte"),
-    ],
-)
-def test_opportunities_that_are_no_ascending_list_are_refused(
-    times: tuple[int, ...], size: int, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        OpportunityTrace("t", times, size)
-
 
 TWO_OPERATORS = Capacities(
     name="d",
@@ -104,20 +72,28 @@ def test_a_percentile_is_the_least_value_not_exceeded_for_that_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
+    ("kind", "arguments", "what"),
     [
-        (((), (), ()), "at least one channel"),
-        ((("A",), ((),), ((),)), "at least one channel and one step"),
-        ((("A",), ((1.0,), (2.0,)), (("",), ("",))), "an operator for each"),
-        ((("A", "B"), ((1.0,), (2.0, 3.0)), (("",), ("", ""))), "different numbers of steps"),
-        ((("A",), ((-1.0,),), (("",),)), "0 or more"),
+        (RateTrace, ((0, 1), (5,), 2), "one rate for each time"),
+        (RateTrace, ((1,), (5,), 2), "first time must be 0"),
+        (RateTrace, ((0, 3, 3), (1, 2, 3), 4), "entry 1"),
+        (RateTrace, ((0,), (-1,), 3), "entry 0 has the rate -1"),
+        (OpportunityTrace, ((), 1500), "after 0 ms"),
+        (OpportunityTrace, ((-1, 5), 1500), "before 0 ms"),
+        (OpportunityTrace, ((4, 3), 1500), "opportunity 1"),
+        (OpportunityTrace, ((1,), 0), "at least 1 byte"),
+        (Capacities, ((), (), ()), "at least one channel"),
+        (Capacities, (("A",), ((),), ((),)), "at least one channel and one step"),
+        (Capacities, (("A",), ((1.0,), (2.0,)), (("",), ("",))), "an operator for each"),
+        (Capacities, (("A", "B"), ((1.0,), (2.0, 3.0)), (("",), ("", ""))), "different numbers of"),
+        (Capacities, (("A",), ((-1.0,),), (("",),)), "0 or more"),
     ],
 )
-def test_what_is_no_table_of_capacities_is_refused(
-    arguments: tuple[tuple[str, ...], ...], what: str
+def test_what_is_no_trace_and_no_table_of_capacities_is_refused(
+    kind: Any, arguments: tuple[Any, ...], what: str
 ) -> None:
     with pytest.raises(ValueError, match=what):
-        Capacities("d", *arguments)  # type: ignore[arg-type]
+        kind("t", *arguments)
 
 
 S = 1_000_000_000
@@ -201,5 +177,3 @@ def test_an_offset_behind_a_trace_that_stops_names_the_field(tmp_path: Path) -> 
     leg = LegSettings(trace=tmp_path / "t.csv", offset_s=20, end="stop")
     with pytest.raises(SettingsError, match=r"offset_s, end: trace t\.csv: nothing is left 20 s"):
         leg.capacity()
-    with pytest.raises(SettingsError, match="offset_s: only a trace has one"):
-        LegSettings.check({"rate_mbps": 1, "offset_s": 1}, "t")

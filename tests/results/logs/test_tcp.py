@@ -83,7 +83,6 @@ class Wire:
             self.seen[other].append((when, bytes(hop)))
 
     def save(self, run: Path) -> None:
-        """Write both captures."""
         for host, packets in self.seen.items():
             capture = CaptureFile(run / f"{host}.pcap", OFFSET)
             for at, datagram in sorted(packets, key=lambda packet: packet[0]):
@@ -245,8 +244,7 @@ def test_recovery_is_read_from_the_samples(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [(FILE, "tcp_info: true"), ("client.pcap", r"capture: \[client, server\]")],
+    ("name", "words"), [(FILE, "tcp_info: true"), ("client.pcap", r"capture: \[client, server\]")]
 )
 def test_a_run_that_lacks_a_file_is_told_which(tmp_path: Path, name: str, words: str) -> None:
     (made(tmp_path, burst(0, 1)) / name).unlink()

@@ -145,31 +145,32 @@ def summarised(run: Path, host: str, content: object) -> None:
     (run / f"{host}-summary.json").write_text(text)
 
 
-def test_copies_are_what_arrived_for_each_pdu_delivered(tmp_path: Path) -> None:
-    duplicated = {"pdus_1": 90, "pdus_2": 100, "delivered": 100, "duplicates": 90}
-    alone = {"pdus_1": 50, "delivered": 50}
-    summarised(tmp_path, "ue", {"receive": {"11": alone, "1": duplicated}})
-    assert arrived_copies(tmp_path) == {1: 1.9, 6: 1.0}
+DUPLICATED = {"pdus_1": 90, "pdus_2": 100, "delivered": 100, "duplicates": 90}
+WAITED = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
+AT_ONCE = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
 
 
-def test_the_waiting_time_is_the_mean_over_all_that_the_bearers_delivered(tmp_path: Path) -> None:
-    waited = {"delivered": 300, "waiting_count": 100, "waiting_total_ns": 600_000_000}
-    at_once = {"delivered": 100, "waiting_count": 0, "waiting_total_ns": 0}
-    summarised(tmp_path, "ue", {"receive": {"1": waited, "3": at_once}})
-    assert reordering_wait_ms(tmp_path) == 1.5
-
-
-def test_failures_of_legs_are_those_of_both_directions(tmp_path: Path) -> None:
-    for host, counts in (("gnb", {"failures_1": 2, "failures_2": 1}), ("ue", {"failures_1": 4})):
-        summarised(tmp_path, host, {"transmit": {"1": counts | {"pdus_1": 9}}})
-    assert leg_failures(tmp_path) == 7
-
-
-def test_without_bearers_or_when_nobody_looks_there_is_no_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("measure", "received", "sent", "value"),
+    [
+        (
+            arrived_copies,
+            {"11": {"pdus_1": 50, "delivered": 50}, "1": DUPLICATED},
+            {},
+            {1: 1.9, 6: 1},
+        ),
+        (reordering_wait_ms, {"1": WAITED, "3": AT_ONCE}, {}, 1.5),  # of all that was delivered
+        (leg_failures, {}, {"1": {"failures_1": 2, "failures_2": 1, "pdus_1": 9}}, 6),  # both ways
+        (reordering_wait_ms, {}, {}, math.nan),  # without bearers
+        (leg_failures, {}, {"1": {"pdus_1": 1}}, math.nan),  # nobody looks
+    ],
+)
+def test_a_measure_is_read_from_the_summaries(
+    measure: Callable[[Path], Any], received: object, sent: object, value: Any, tmp_path: Path
+) -> None:
     for host in ("gnb", "ue"):
-        summarised(tmp_path, host, {"transmit": {"1": {"pdus_1": 1}}, "receive": {}})
-    assert math.isnan(reordering_wait_ms(tmp_path))
-    assert math.isnan(leg_failures(tmp_path))
+        summarised(tmp_path, host, {"transmit": sent, "receive": received})
+    assert measure(tmp_path) == pytest.approx(value, nan_ok=True)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from minitopo_dc.results import (
     client_rate,
     leg_rates,
     leg_series,
-    load_results,
     load_series,
     path_rates,
     path_series,
@@ -101,9 +99,7 @@ def test_a_bin_must_have_a_length(tmp_path: Path, bin_s: float) -> None:
         client_rate(tmp_path, bin_s)
 
 
-def test_the_time_of_legs_and_bearers_counts_from_the_start_of_the_elements(
-    tmp_path: Path,
-) -> None:
+def test_the_time_of_legs_and_bearers_counts_from_the_start_of_the_elements(tmp_path: Path) -> None:
     save_element(tmp_path, "gnb", "legs", LEG_ROWS)
     assert leg_series(tmp_path).to_dict("list") == {
         "time_s": [-0.5, -0.5, 0.0, 0.0, 1.0, 1.0],
@@ -277,18 +273,3 @@ def test_an_unknown_series_and_one_that_nobody_recorded_are_errors(tmp_path: Pat
         load_series(tmp_path, "leg")
     with pytest.raises(ResultError, match="paths: none of 2 runs recorded it"):
         load_series(tmp_path, "paths")
-
-
-def test_a_series_that_is_no_file_of_the_run_is_not_read(tmp_path: Path) -> None:
-    two_runs(tmp_path / "runs")
-    (tmp_path / "elsewhere.csv").write_text("time_s,received_bytes\n0,1\n")
-    for run in ("tcp-sc-1", "quic-dc-1"):
-        path = tmp_path / "runs" / run / "client-rate.csv"
-        path.unlink()
-        path.symlink_to(tmp_path / "elsewhere.csv")
-    with pytest.raises(ResultError, match="leads out of"):
-        load_series(tmp_path / "runs", "client-rate")
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(ResultError, match="no regular file"):
-        load_series(load_results(tmp_path / "runs").query("mode == 'dc'"), "client-rate")

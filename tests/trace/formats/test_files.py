@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 from datetime import datetime
-from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from minitopo_dc.trace import (
 )
 from minitopo_dc.trace.embedded import DRIVES, RECIPES, write_embedded
 from tests import REPOSITORY
+from tests.trace.heard_cells import rate_traces
 
 EMBEDDED = REPOSITORY / "traces"
 MEASURED = (
@@ -99,16 +99,6 @@ def test_measured_traces_have_the_mean_of_a_repeated_second_at_its_time() -> Non
 
 
 same_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@st.composite
-def rate_traces(draw: st.DrawFn) -> RateTrace:
-    steps = draw(st.lists(st.integers(1, 3 * 10**9), min_size=1, max_size=8))
-    rates = draw(
-        st.lists(st.integers(0, 10**8), min_size=len(steps), max_size=len(steps)),
-    )
-    *times, duration = accumulate(steps, initial=0)
-    return RateTrace("trace.csv", tuple(times), tuple(rates), duration)
 
 
 @same_directory

@@ -44,6 +44,12 @@ def iperf(*intervals: dict[str, Any]) -> str:
     return json.dumps({"start": start, "intervals": intervals, "end": {}}, indent=1)
 
 
+TWO_RATES = '[{"duration_s": 2, "down_mbps": 9, "up_mbps": 1}]'
+TWO_STREAMS = iperf(interval(0, 20, 5.5), interval(1.000123, 10, 7))
+OMITTED = iperf(interval(0, 90, omitted=True), interval(0, 20), interval(1.000123, 30))
+BOTH_WAYS = iperf(interval(0, 20) | {"sum_bidir_reverse": rate(0, 3)})
+
+
 def read(directory: Path, text: str, column: str = DEFAULT_COLUMN) -> RateTrace:
     path = directory / "trace.json"
     path.write_text(text, encoding="utf-8")
@@ -58,61 +64,49 @@ def test_sabre_s_periods_follow_each_other(tmp_path: Path) -> None:
     )
 
 
-def test_units_of_periods_are_those_of_their_names(tmp_path: Path) -> None:
-    text = '[{"duration_s": 2, "bandwidth_MBps": 1}, {"duration_s": 1, "bandwidth_MBps": 2}]'
-    assert read(tmp_path, text).rates_bps == (8_000_000, 16_000_000)
-
-
-def test_of_two_rates_of_periods_one_is_chosen(tmp_path: Path) -> None:
-    text = '[{"duration_s": 2, "down_mbps": 9, "up_mbps": 1}]'
-    assert read(tmp_path, text, "up_mbps").rates_bps == (1_000_000,)
-    with pytest.raises(TraceError, match=r"2 columns name a rate .allowed: one of down_mbps, up_"):
-        read(tmp_path, text)
+@pytest.mark.parametrize(
+    ("text", "column", "rates"),
+    [
+        ('[{"duration_s": 2, "bandwidth_MBps": 1}]', DEFAULT_COLUMN, (8_000_000,)),
+        (TWO_RATES, "up_mbps", (1_000_000,)),
+        (TWO_STREAMS, "stream_2", (5_500_000, 7_000_000)),
+        (OMITTED, DEFAULT_COLUMN, (20_000_000, 30_000_000)),
+        (BOTH_WAYS, "sum_bidir_reverse", (3_000_000,)),
+    ],
+)
+def test_rates_are_those_of_a_column_in_its_unit(
+    tmp_path: Path, text: str, column: str, rates: tuple[int, ...]
+) -> None:
+    assert read(tmp_path, text, column).rates_bps == rates
 
 
 def test_iperf_s_sum_is_taken_by_default(tmp_path: Path) -> None:
-    trace = read(tmp_path, iperf(interval(0, 20, 5.5), interval(1.000123, 10, 7)))
+    trace = read(tmp_path, TWO_STREAMS)
     assert trace.times_ns == (0, 1_000_123_000)
     assert trace.rates_bps == (25_500_000, 17_000_000)
     assert trace.duration_ns == 2_000_246_000
 
 
-def test_a_stream_of_iperf_is_taken_by_its_number(tmp_path: Path) -> None:
-    text = iperf(interval(0, 20, 5.5), interval(1.000123, 10, 7))
-    assert read(tmp_path, text, "stream_2").rates_bps == (5_500_000, 7_000_000)
-    with pytest.raises(TraceError, match=r"no column 'stream_3' .*: sum, stream_1, stream_2"):
-        read(tmp_path, text, "stream_3")
-
-
-def test_intervals_that_iperf_omits_are_left_out(tmp_path: Path) -> None:
-    text = iperf(interval(0, 90, omitted=True), interval(0, 20), interval(1.000123, 30))
-    assert read(tmp_path, text).rates_bps == (20_000_000, 30_000_000)
-
-
-def test_of_both_directions_of_iperf_one_is_chosen(tmp_path: Path) -> None:
-    text = iperf(interval(0, 20) | {"sum_bidir_reverse": rate(0, 3)})
-    assert read(tmp_path, text, "sum_bidir_reverse").rates_bps == (3_000_000,)
-    with pytest.raises(TraceError, match=r"sum and sum_bidir_reverse .*--trace-column"):
-        read(tmp_path, text)
-
-
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "column", "words"),
     [
-        ('[{"duration_ms": 1,]', r"trace\.json:1: no JSON"),
-        ("[]", "no entry with a duration"),
-        ('[{"duration_ms": 1, "bandwidth": 1}]', "'bandwidth' names no unit"),
-        ('[{"duration_ms": 1, "dl_kbps": "x"}]', "entry 1: no number dl_kbps"),
-        ('[{"duration_ms": 1, "dl_kbps": NaN}]', "'NaN' is not a number .*dl_kbps of entry 1"),
-        ('[{"duration_ms": 0, "dl_kbps": 1}]', "lasts 0 s"),
-        ('{"error": "unable to connect"}', "iperf3 failed: unable to connect"),
-        ('{"start": {}}', "no intervals of iperf3"),
-        ("{" * 100_000, "no JSON"),
+        (TWO_RATES, DEFAULT_COLUMN, "2 columns name a rate .allowed: one of down_mbps, up_"),
+        (TWO_STREAMS, "stream_3", "no column 'stream_3' .*: sum, stream_1, stream_2"),
+        (BOTH_WAYS, DEFAULT_COLUMN, "sum and sum_bidir_reverse .*--trace-column"),
+        ('[{"duration_ms": 1,]', DEFAULT_COLUMN, r"trace\.json:1: no JSON"),
+        ("[]", DEFAULT_COLUMN, "no entry with a duration"),
+        ('[{"duration_ms": 1, "bandwidth": 1}]', DEFAULT_COLUMN, "'bandwidth' names no unit"),
+        ('[{"duration_ms": 1, "dl_kbps": "x"}]', DEFAULT_COLUMN, "entry 1: no number dl_kbps"),
+        ('[{"duration_ms": 1, "dl_kbps": NaN}]', "dl_kbps", "'NaN' is not .*dl_kbps of entry 1"),
+        ('[{"duration_ms": 0, "dl_kbps": 1}]', DEFAULT_COLUMN, "lasts 0 s"),
+        ('{"error": "unable to connect"}', DEFAULT_COLUMN, "iperf3 failed: unable to connect"),
+        ('{"start": {}}', DEFAULT_COLUMN, "no intervals of iperf3"),
+        ("{" * 100_000, DEFAULT_COLUMN, "no JSON"),
     ],
 )
-def test_other_json_is_one_error(tmp_path: Path, text: str, words: str) -> None:
+def test_other_json_is_one_error(tmp_path: Path, text: str, column: str, words: str) -> None:
     with pytest.raises(TraceError, match=words):
-        read(tmp_path, text)
+        read(tmp_path, text, column)
 
 
 LEAVES = st.none() | st.booleans() | st.integers(-1, 10**13) | st.floats() | st.text(max_size=3)
