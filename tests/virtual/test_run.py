@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,6 @@ from minitopo_dc.workloads.content import content_sha256
 from tests.native.extension import needs_native
 from tests.picoquic.extension import needs_picoquic
 from tests.studies.test_quic_of_2020 import needs_it
-from tests.virtual.processes import in_a_process
 from tests.virtual.scenarios import leg, scenario
 
 
@@ -351,3 +352,28 @@ def test_a_drive_s_files_give_logs_and_a_table(tmp_path: Path) -> None:
     assert list(table["runs"]) == [2]
     one, two = load_results(tmp_path / "results").sort_values("directory")["goodput_mbps"]
     assert two > one
+
+
+RUN = """
+from pathlib import Path
+from minitopo_dc.clocks import run_scenario
+from minitopo_dc.scenario import Scenario
+for path in Path().glob("*.yaml"):
+    run_scenario(Scenario.load(path), Path(path.stem))
+"""
+
+
+def in_a_process(
+    directory: Path, seed_of_hashes: str, scenarios: dict[str, dict[str, Any]]
+) -> dict[str, bytes]:
+    """The files of runs in a process of their own, by the run's name and theirs."""
+    directory.mkdir()
+    for name, fields in scenarios.items():
+        scenario(**fields).save(directory / f"{name}.yaml")
+    environment = os.environ | {"PYTHONHASHSEED": seed_of_hashes}
+    subprocess.run([sys.executable, "-c", RUN], cwd=directory, env=environment, check=True)
+    return {
+        f"{name}/{path.name}": path.read_bytes()
+        for name in scenarios
+        for path in (directory / name).iterdir()
+    }
