@@ -24,10 +24,10 @@ from tests.runners.hosts import (
     TwoHosts,
     local_transfer,
     run_transfer,
+    told,
     transfer_between,
     transfer_in,
 )
-from tests.runners.told import told
 
 LOOPBACK = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 SIZE = 2_000_000
