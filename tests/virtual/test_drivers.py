@@ -68,10 +68,26 @@ STILL = leg(delay_ms=10, jitter_ms=0)
 UM = {"mode": "um", "block_error_percent": 50}
 
 
-def test_a_packet_takes_serialisation_and_delay(tmp_path: Path) -> None:
-    link = Downlink(tmp_path, mode="sc", legs=[STILL, STILL])
-    link.send(2)
-    assert link.arrived == [(10 * MS + 400_000, 0), (10 * MS + 800_000, 1)]
+@pytest.mark.parametrize(
+    ("fields", "size", "each_ns", "delay_ms"),
+    [
+        ({"mode": "sc"}, 1000, 400_000, 10),
+        ({"mode": "sc", "virtual": {"processing_delay_ms": 1}}, 1000, 400_000, 10),
+        ({"pdcp": {"sn_bits": 18}}, 1003, 401_200, 10),
+        # Each element of a bearer adds its processing delay; a plain leg has none.
+        (
+            {"pdcp": {"sn_bits": 18}, "virtual": {"processing_delay_ms": 1}},
+            *(1003, 401_200, 12),
+        ),
+    ],
+)
+def test_a_packet_takes_serialisation_and_delay(
+    fields: dict[str, Any], size: int, each_ns: int, delay_ms: int, tmp_path: Path
+) -> None:
+    link = Downlink(tmp_path, legs=[STILL, STILL], **fields)
+    link.send(1)
+    assert link.gnb.delivered_bytes() == [size, 0]
+    assert link.arrived == [(delay_ms * MS + each_ns, 0)]
 
 
 @pytest.mark.parametrize("core", ["python", pytest.param("native", marks=needs_native)])
@@ -100,30 +116,6 @@ def test_a_driver_keeps_nothing_longer_than_its_leg(
             alone.push(index, 1000, 3 * MS * index)
     assert link.arrived == found
     assert (found == sorted(found, key=lambda each: each[1])) == in_order
-
-
-def test_a_bearer_adds_its_header_to_each_packet(tmp_path: Path) -> None:
-    link = Downlink(tmp_path, legs=[STILL, STILL], pdcp={"sn_bits": 18})
-    link.send(1)
-    assert link.gnb.delivered_bytes() == [1003, 0]
-    assert link.arrived == [(10 * MS + 401_200, 0)]
-
-
-def test_each_element_of_a_bearer_adds_its_processing_delay(tmp_path: Path) -> None:
-    link = Downlink(
-        tmp_path,
-        legs=[STILL, STILL],
-        pdcp={"sn_bits": 18},
-        virtual={"processing_delay_ms": 1},
-    )
-    link.send(1)
-    assert link.arrived == [(12 * MS + 401_200, 0)]
-
-
-def test_a_plain_leg_has_no_processing_delay(tmp_path: Path) -> None:
-    link = Downlink(tmp_path, mode="sc", legs=[STILL, STILL], virtual={"processing_delay_ms": 1})
-    link.send(1)
-    assert link.arrived == [(10 * MS + 400_000, 0)]
 
 
 def test_the_leg_follows_the_clients_address(tmp_path: Path) -> None:
@@ -261,23 +253,9 @@ def test_a_leg_that_does_not_exist_is_a_failed_run_that_says_so(tmp_path: Path) 
     )
 
 
-RADIO: dict[str, Any] = {"rate_mbps": 20}
-
-
-def both_ways(**radio: Any) -> dict[str, Any]:
-    return {"downlink": RADIO | radio, "uplink": RADIO | radio}
-
-
-def reported_run(directory: Path, **fields: Any) -> None:
-    result = run_virtual(scenario(**fields), directory)
-    assert result.status == "ok", result.reason
-
-
 def test_while_leg_1_is_down_both_ways_reports_take_leg_2(tmp_path: Path) -> None:
-    legs = [both_ways(outages=[[0.0, 1000]]), both_ways()]
-    reported_run(
-        tmp_path, legs=legs, split_uplink=True, pdcp={"split": "least-delay", "report_ms": 20}
-    )
+    legs = [{"rate_mbps": 20, "outages": [[0.0, 1000]]}, {"rate_mbps": 20}]
+    run(tmp_path, legs=legs, split_uplink=True, pdcp={"split": "least-delay", "report_ms": 20})
     for transmitter, receiver, bearer in (("gnb", "ue", "1"), ("ue", "gnb", "2")):
         sent = summary(tmp_path, transmitter)["transmit"][bearer]
         received = summary(tmp_path, receiver)["receive"][bearer]
@@ -289,7 +267,7 @@ def test_while_leg_1_is_down_both_ways_reports_take_leg_2(tmp_path: Path) -> Non
 
 
 def test_an_uplink_s_reports_tell_what_came_up(tmp_path: Path) -> None:
-    reported_run(tmp_path, split_uplink=True, pdcp={"report_ms": 10})
+    run(tmp_path, split_uplink=True, pdcp={"report_ms": 10})
     sent = summary(tmp_path, "ue")["transmit"]["2"]
     received = summary(tmp_path, "gnb")["receive"]["2"]
     assert received["reports_sent"] >= sent["reports_received"] > 20
