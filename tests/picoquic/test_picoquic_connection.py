@@ -21,12 +21,13 @@ from tests.picoquic.pair import BEGIN, CLIENTS, SERVER, Network, Pair, content
 pytestmark = needs_picoquic
 
 
-def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair) -> None:
-    with make_pair(Network(delay_ms=10)) as pair:
+@pytest.mark.parametrize("paths", [1, 2])
+def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair, paths: int) -> None:
+    with make_pair(Network(delay_ms=10), max_paths=paths) as pair:
         pair.connected()
         assert 0.02 < pair.elapsed_s < 0.06
         for end in (pair.client, pair.server):
-            assert Ready(multipath=False, version=1, congestion_control="newreno") in end.events
+            assert Ready(paths > 1, 1, "newreno") in end.events
         assert list(pair.client.connection.events(all_data=True)) == []  # all were told
 
 
@@ -107,7 +108,7 @@ def test_two_runs_with_one_seed_send_the_same_datagrams_at_the_same_times(
     assert digest(7) == first
 
 
-def test_silence_ends_the_connection_and_says_so(make_pair: MakePair) -> None:
+def test_silence_ends_the_connection_which_says_so_and_takes_no_more(make_pair: MakePair) -> None:
     with make_pair(idle_timeout_s=2.0) as pair:
         pair.connected().run(4.0)
         for end in (pair.client, pair.server):
@@ -117,6 +118,18 @@ def test_silence_ends_the_connection_and_says_so(make_pair: MakePair) -> None:
             assert "idle" in closed.reason.lower()
             assert end.connection.ended
             assert end.connection.next_timeout() is None
+        connection = pair.client.connection
+        for call in (
+            lambda: connection.write(0, b"x"),
+            lambda: connection.write_repeated(0, b"x", 1),
+            lambda: connection.open_path(CLIENTS[1], SERVER, pair.now),
+            lambda: connection.abandon_path(0, pair.now),
+            lambda: connection.set_path_status(0, backup=True, now=pair.now),
+            lambda: connection.close(pair.now),
+            connection.open_stream,
+        ):
+            with pytest.raises(PicoquicError):
+                call()
 
 
 def test_without_an_answer_a_client_gives_up(make_pair: MakePair) -> None:
@@ -168,7 +181,10 @@ def test_a_server_of_garbage_has_no_connection(files: Certificate) -> None:
 def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate) -> None:
     configuration, _ = configurations(files)
     client = Connection(configuration, BEGIN)
-    assert client.next_timeout() is None
+    assert (client.next_timeout(), list(client.events())) == (None, [])
+    for call in (client.open_stream, lambda: client.write(0, b"x")):
+        with pytest.raises(PicoquicError):
+            call()
     client.connect(CLIENTS[0], SERVER, BEGIN)
     assert client.next_timeout() == BEGIN
     ((data, _, destination),) = client.datagrams(BEGIN)
@@ -239,32 +255,6 @@ def test_a_log_is_written_when_a_connection_is_freed(make_pair: MakePair, tmp_pa
     logs = list(tmp_path.glob("*.qlog"))
     assert logs
     assert "packet_sent" in logs[0].read_text(encoding="utf-8")
-
-
-def test_a_connection_that_was_closed_takes_no_more(make_pair: MakePair) -> None:
-    with make_pair(idle_timeout_s=1.0) as pair:
-        pair.connected().run(3.0)
-        connection = pair.client.connection
-        for call in (
-            lambda: connection.write(0, b"x"),
-            lambda: connection.write_repeated(0, b"x", 1),
-            lambda: connection.open_path(CLIENTS[1], SERVER, pair.now),
-            lambda: connection.abandon_path(0, pair.now),
-            lambda: connection.set_path_status(0, backup=True, now=pair.now),
-            lambda: connection.close(pair.now),
-            connection.open_stream,
-        ):
-            with pytest.raises(PicoquicError):
-                call()
-
-
-def test_before_it_connects_an_end_refuses_what_needs_a_connection(files: Certificate) -> None:
-    configuration, _ = configurations(files)
-    client = Connection(configuration, BEGIN)
-    for call in (client.open_stream, lambda: client.write(0, b"x")):
-        with pytest.raises(PicoquicError):
-            call()
-    assert list(client.events()) == []
 
 
 def pair_with_datagrams(files: Certificate, network: Network | None = None) -> Pair:
