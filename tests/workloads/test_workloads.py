@@ -67,6 +67,7 @@ def test_a_workload_is_written_by_its_name_or_its_parameters(given: Any, wanted:
         ({"kind": "ping", "interval_s": 0.001}, "ping: interval_s: .* 0.002"),
         ({**ASKING, "count": 1, "duration_s": 1}, "response: give count or duration_s, not both"),
         ({**ASKING, "interval_s": 1e-6}, "allowed: at most 1000000"),
+        ({"kind": "under-load", "duration_s": 5}, "the last request is sent after"),
         ({**ASKING, "request_bytes": 10**10}, "allowed: 1 to 1,000,000,000"),
     ],
 )
@@ -187,13 +188,9 @@ def test_an_upload_is_one_body_and_ends_with_its_answer() -> None:
     client.end(0, 3 * S)
     measured = workload.measured(client.report())
     assert (client.ended, measured.completion_s, measured.bytes_received) == (True, 2.0, 100_000)
-    assert workload.failure(measured) is None
-
-
-def test_an_upload_that_is_refused_is_wrong() -> None:
-    client, _ = connected(Upload(size_mb=0.1))
     with pytest.raises(WrongAnswer, match="status 400"):
-        client.headers(0, 400, 3 * S)
+        connected(workload)[0].headers(0, 400, 3 * S)
+    assert workload.failure(measured) is None
 
 
 def test_both_directions_have_their_own_time_and_goodput() -> None:
@@ -231,11 +228,6 @@ def test_requests_under_load_are_told_by_when_they_were_sent() -> None:
     details = workload.details(measured)
     assert (details["loaded_ratio"], details["responsiveness_rpm"]) == (1.0, 120.0)
     assert details["load_mbps"] == pytest.approx(2 / 2.5)
-
-
-def test_the_load_needs_time_before_the_last_request() -> None:
-    with pytest.raises(SettingsError, match="the last request is sent after"):
-        parse_workload({"kind": "under-load", "duration_s": 5})
 
 
 @pytest.mark.parametrize("transport", ["quic", "quic-picoquic", "mpquic-picoquic"])
