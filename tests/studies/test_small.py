@@ -26,25 +26,19 @@ def test_a_queue_holds_a_bandwidth_delay_product_and_ten_packets_at_least() -> N
     assert path(0.1, 10).uplink.queue_packets == 10
 
 
-def planted(mbps: dict[str, float], points: int = 4) -> pd.DataFrame:
-    """Return runs of networks that are all alike."""
-    rows = [
-        {"experiment": "low-bdp", "point": point, "way": way, "seed": 1, "goodput_mbps": value,
-         "completion_s": 160 / value, "status": "ok"}
-        for point in range(points) for way, value in mbps.items()
-    ]  # fmt: skip
-    return pd.DataFrame(rows)
-
-
 def test_the_better_path_is_that_of_quic_alone() -> None:
-    report = module("mpquic_design", "report")
     mbps = {
         "QUIC on path 1": 4.0,
         "QUIC on path 2": 10.0,
         "MP-QUIC, path 1 first": 12.0,
         "MP-QUIC, path 2 first": 14.0,
     }
-    seen = report.benefit_points(planted(mbps)).whole
+    rows = [
+        {"experiment": "low-bdp", "point": point, "way": way, "seed": 1, "goodput_mbps": value,
+         "completion_s": 160 / value, "status": "ok"}
+        for point in range(4) for way, value in mbps.items()
+    ]  # fmt: skip
+    seen = module("mpquic_design", "report").benefit_points(pd.DataFrame(rows)).whole
     assert seen["QUIC better first"].tolist() == [1.0] * 4
     assert seen["QUIC worse first"].tolist() == [0.5] * 4
     assert seen["QUIC always"].tolist() == [0.5] * 4
