@@ -66,10 +66,7 @@ def carried(name: str, transfer: Transfer, hosts: TwoHosts) -> tuple[Measurement
 
 @pytest.mark.parametrize(
     ("name", "leg"),
-    [
-        *((name, 1) for name in SINGLE),
-        *(long(name, 0) for name in SINGLE),
-    ],
+    [*((name, 1) for name in SINGLE), *(long(name, 0) for name in SINGLE)],
 )
 def test_over_one_path_every_byte_takes_the_link_of_the_address(
     name: str, leg: int, hosts: TwoHosts, transfer: Transfer
@@ -98,10 +95,7 @@ def test_over_several_paths_every_byte_arrives_by_both_links(
 
 @pytest.mark.parametrize(
     ("name", "algorithm"),
-    [
-        *(("tcp", "cubic"), ("mptcp", "reno")),
-        *(long("tcp", "reno"), long("mptcp", "cubic")),
-    ],
+    [("tcp", "cubic"), ("mptcp", "reno"), long("tcp", "reno"), long("mptcp", "cubic")],
 )
 def test_the_kernel_uses_the_congestion_control_on_every_subflow(
     name: str, algorithm: str, hosts: TwoHosts, transfer: Transfer
@@ -208,18 +202,10 @@ def test_ngtcp2_leaves_no_route_and_no_rule(hosts: TwoHosts, transfer: Transfer)
 
 def test_ngtcp2_sends_from_two_addresses_at_once(hosts: TwoHosts, transfer: Transfer) -> None:
     runner = supported("quic-ngtcp2")
-    jobs = [
-        Job(
-            runner,
-            replace(
-                transfer,
-                port=PORT + leg,
-                client_addresses=(CLIENT_ADDRESSES[leg],),
-                directory=transfer.directory / str(leg),
-            ),
-        )
-        for leg in (0, 1)
-    ]
+    jobs = []
+    for leg, address in enumerate(CLIENT_ADDRESSES):
+        own = replace(transfer, port=PORT + leg, directory=transfer.directory / str(leg))
+        jobs.append(Job(runner, replace(own, client_addresses=(address,))))
     measured = run_transfers(jobs, hosts.server, hosts.client, on_start=nothing)
     assert [each.details["local_address"] for each in measured] == list(CLIENT_ADDRESSES)
 
