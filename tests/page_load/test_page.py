@@ -1,13 +1,15 @@
-"""Page loads: the site, the browser, its protocol, its times, the legs that carried it."""
+"""Page loads: the site, the browser, its protocol, its times, the two legs that carry it."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +23,7 @@ import pytest
 from examples.page_load.__main__ import PageError, check_multipath, page_load, since
 from examples.page_load.server import site_key, site_key_hash
 from examples.page_load.site import MEAN_BYTES, MEDIA_TYPES, Site, object_bytes
+from minitopo_dc.real.machine import probe_kernel
 from minitopo_dc.runners.addresses import is_port_bound
 from tests.page_load.programs import PAGE_LOAD, SERVER, need_chromium
 
@@ -252,3 +255,32 @@ def test_one_leg_or_plain_tcp_is_an_error(
 ) -> None:
     with pytest.raises(PageError, match=reason):
         check_multipath(received, mptcp, 1_000_000)
+
+
+@pytest.mark.root
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("mode", "words", "protocol"),
+    [
+        ("multipath", ["--http", "2", "--mptcp"], "h2"),
+        ("dc", ["--http", "3"], "h3"),
+    ],
+)
+def test_both_legs_carry_a_page(mode: str, words: list[str], protocol: str, tmp_path: Path) -> None:
+    need_chromium()
+    if mode == "multipath" and (reason := probe_kernel()["MPTCP"]):
+        pytest.skip(f"this kernel has no MPTCP: {reason}")
+    command = [
+        *(sys.executable, "-m", "minitopo_dc.cli", "exec", "--legs", "20", "20", "--mode", mode),
+        *("--output", str(tmp_path / "out"), "--server-ready", "4433", "--server"),
+        *(shlex.join([*SERVER, *words, "--objects", "4"]), "--"),
+        *(*PAGE_LOAD, *words, "--objects", "4"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["protocol"], report["objects"]) == (protocol, 4)
+    assert mode == "dc" or (report["mptcp"]["connections"], report["mptcp"]["fallbacks"]) >= (1, 0)
+    legs = json.loads((tmp_path / "out" / "exec.json").read_text())["legs"]
+    carried = [leg["downlink"]["bytes"] for leg in legs]
+    assert min(carried) > 0.01 * report["bytes"] and sum(carried) > report["bytes"]

@@ -1,4 +1,4 @@
-"""One connection on one path: handshake, streams, time, and what is refused."""
+"""One connection on one path: handshake, streams, DATAGRAM frames, time, what is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from minitopo_dc.picoquic.configuration import CONGESTION_CONTROLS
 from minitopo_dc.picoquic.connection import Connection, PicoquicError
-from minitopo_dc.picoquic.events import Ready, StreamData
+from minitopo_dc.picoquic.events import DatagramFrame, Ready, StreamData, StreamReset
 from minitopo_dc.runners.certificate import Certificate, make_certificate
 from tests.picoquic.conftest import MakePair, configurations
 from tests.picoquic.extension import needs_picoquic
@@ -21,12 +21,13 @@ from tests.picoquic.pair import BEGIN, CLIENTS, SERVER, Network, Pair, content
 pytestmark = needs_picoquic
 
 
-def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair) -> None:
-    with make_pair(Network(delay_ms=10)) as pair:
+@pytest.mark.parametrize("paths", [1, 2])
+def test_both_ends_shake_hands_in_a_round_trip_or_two(make_pair: MakePair, paths: int) -> None:
+    with make_pair(Network(delay_ms=10), max_paths=paths) as pair:
         pair.connected()
         assert 0.02 < pair.elapsed_s < 0.06
         for end in (pair.client, pair.server):
-            assert Ready(multipath=False, version=1, congestion_control="newreno") in end.events
+            assert Ready(paths > 1, 1, "newreno") in end.events
         assert list(pair.client.connection.events(all_data=True)) == []  # all were told
 
 
@@ -107,7 +108,7 @@ def test_two_runs_with_one_seed_send_the_same_datagrams_at_the_same_times(
     assert digest(7) == first
 
 
-def test_silence_ends_the_connection_and_says_so(make_pair: MakePair) -> None:
+def test_silence_ends_the_connection_which_says_so_and_takes_no_more(make_pair: MakePair) -> None:
     with make_pair(idle_timeout_s=2.0) as pair:
         pair.connected().run(4.0)
         for end in (pair.client, pair.server):
@@ -117,6 +118,18 @@ def test_silence_ends_the_connection_and_says_so(make_pair: MakePair) -> None:
             assert "idle" in closed.reason.lower()
             assert end.connection.ended
             assert end.connection.next_timeout() is None
+        connection = pair.client.connection
+        for call in (
+            lambda: connection.write(0, b"x"),
+            lambda: connection.write_repeated(0, b"x", 1),
+            lambda: connection.open_path(CLIENTS[1], SERVER, pair.now),
+            lambda: connection.abandon_path(0, pair.now),
+            lambda: connection.set_path_status(0, backup=True, now=pair.now),
+            lambda: connection.close(pair.now),
+            connection.open_stream,
+        ):
+            with pytest.raises(PicoquicError):
+                call()
 
 
 def test_without_an_answer_a_client_gives_up(make_pair: MakePair) -> None:
@@ -168,7 +181,10 @@ def test_a_server_of_garbage_has_no_connection(files: Certificate) -> None:
 def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate) -> None:
     configuration, _ = configurations(files)
     client = Connection(configuration, BEGIN)
-    assert client.next_timeout() is None
+    assert (client.next_timeout(), list(client.events())) == (None, [])
+    for call in (client.open_stream, lambda: client.write(0, b"x")):
+        with pytest.raises(PicoquicError):
+            call()
     client.connect(CLIENTS[0], SERVER, BEGIN)
     assert client.next_timeout() == BEGIN
     ((data, _, destination),) = client.datagrams(BEGIN)
@@ -241,27 +257,105 @@ def test_a_log_is_written_when_a_connection_is_freed(make_pair: MakePair, tmp_pa
     assert "packet_sent" in logs[0].read_text(encoding="utf-8")
 
 
-def test_a_connection_that_was_closed_takes_no_more(make_pair: MakePair) -> None:
-    with make_pair(idle_timeout_s=1.0) as pair:
-        pair.connected().run(3.0)
-        connection = pair.client.connection
-        for call in (
-            lambda: connection.write(0, b"x"),
-            lambda: connection.write_repeated(0, b"x", 1),
-            lambda: connection.open_path(CLIENTS[1], SERVER, pair.now),
-            lambda: connection.abandon_path(0, pair.now),
-            lambda: connection.set_path_status(0, backup=True, now=pair.now),
-            lambda: connection.close(pair.now),
-            connection.open_stream,
-        ):
-            with pytest.raises(PicoquicError):
-                call()
+def pair_with_datagrams(files: Certificate, network: Network | None = None) -> Pair:
+    """Only the client asks for DATAGRAM frames: a server follows it."""
+    client, server = configurations(files)
+    return Pair(replace(client, datagram_frame=65_535), server, network or Network())
 
 
-def test_before_it_connects_an_end_refuses_what_needs_a_connection(files: Certificate) -> None:
-    configuration, _ = configurations(files)
-    client = Connection(configuration, BEGIN)
-    for call in (client.open_stream, lambda: client.write(0, b"x")):
-        with pytest.raises(PicoquicError):
-            call()
-    assert list(client.events()) == []
+def datagrams(events: list[object]) -> list[bytes]:
+    return [event.data for event in events if isinstance(event, DatagramFrame)]
+
+
+def test_datagram_frames_go_both_ways(files: Certificate) -> None:
+    with pair_with_datagrams(files) as pair:
+        pair.connected()
+        pair.client.connection.send_datagram(b"up")
+        pair.server.connection.send_datagram(content(1100))
+        pair.send()
+        pair.run(0.2)
+        assert datagrams(list(pair.server.events)) == [b"up"]
+        assert datagrams(list(pair.client.events)) == [content(1100)]
+
+
+def test_a_lost_datagram_frame_is_not_sent_again(files: Certificate) -> None:
+    with pair_with_datagrams(files, Network(loss=0.3, seed=3)) as pair:
+        pair.connected()
+        for number in range(40):
+            pair.server.connection.send_datagram(bytes([number]) * 1000)
+            pair.send()
+            pair.run(0.02)
+        pair.run(2)
+        came = [data[0] for data in datagrams(list(pair.client.events))]
+        assert 10 < len(came) < 40
+        assert len(set(came)) == len(came)
+
+
+def test_a_datagram_frame_without_the_peer_s_consent_or_too_large_for_a_packet_is_refused(
+    files: Certificate, make_pair: MakePair
+) -> None:
+    with make_pair() as pair:
+        pair.connected()
+        with pytest.raises(PicoquicError, match="queue_datagram_frame"):
+            pair.server.connection.send_datagram(b"small")
+    with pair_with_datagrams(files) as pair:
+        pair.connected()
+        pair.client.connection.send_datagram(content(1150))
+        with pytest.raises(PicoquicError, match="queue_datagram_frame"):
+            pair.client.connection.send_datagram(content(1190))
+
+
+def test_hundreds_of_streams_of_one_direction_arrive(make_pair: MakePair) -> None:
+    """More than a peer allows at once: it allows more as they end."""
+    with make_pair() as pair:
+        pair.connected()
+        connection, opened = pair.server.connection, []
+        for number in range(1200):
+            opened.append(connection.open_stream(unidirectional=True))
+            connection.write(opened[-1], b"%d" % number, end_stream=True)
+            pair.send()
+            pair.run(0.002)
+        pair.run(1)
+        assert opened[:2] == [3, 7]
+        assert all(
+            pair.client.received[stream] == b"%d" % number for number, stream in enumerate(opened)
+        )
+
+
+def test_a_stream_that_is_given_up_is_not_sent_to_its_end(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=1)) as pair:
+        connection = pair.connected().server.connection
+        stream = connection.open_stream(unidirectional=True)
+        connection.write(stream, content(1_000_000), end_stream=True)
+        pair.send()
+        pair.run(1)
+        connection.reset_stream(stream, 1)
+        pair.send()
+        pair.run(20)
+        assert StreamReset(stream) in pair.client.events
+        assert len(pair.client.received[stream]) < 400_000
+
+
+def test_a_peer_that_is_told_to_stop_learns_which_stream(make_pair: MakePair) -> None:
+    with make_pair(Network(rate_mbps=1)) as pair:
+        stream = pair.connected().get(1_000_000)
+        pair.run(1)
+        pair.client.connection.stop_sending(stream, 1)
+        pair.send()
+        pair.run(1)
+        assert StreamReset(stream) in pair.server.events
+        pair.server.connection.reset_stream(stream)
+        pair.send()
+        pair.run(20)
+        assert len(pair.client.received[stream]) < 600_000
+
+
+def test_a_stream_whose_end_was_acknowledged_cannot_be_given_up(make_pair: MakePair) -> None:
+    with make_pair() as pair:
+        connection = pair.connected().server.connection
+        stream = connection.open_stream(unidirectional=True)
+        connection.write(stream, b"all", end_stream=True)
+        pair.send()
+        pair.run(1)
+        with pytest.raises(PicoquicError, match="reset_stream"):
+            connection.reset_stream(stream)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.picoquic.connection import PicoquicError
-from minitopo_dc.picoquic.events import PathAvailable, PathDeleted, PathStatistics, Ready
+from minitopo_dc.picoquic.events import PathAvailable, PathDeleted, PathStatistics
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
 from tests.picoquic.pair import CLIENTS, SERVER, Network, Pair, content
@@ -32,13 +32,6 @@ def available(pair: Pair) -> int:
 def by_address(pair: Pair) -> dict[str, PathStatistics]:
     """The server's paths, which is the sender's view, by the client's IP address."""
     return {path.remote[0]: path for path in pair.server.connection.paths()}
-
-
-def test_multipath_is_negotiated(make_pair: MakePair) -> None:
-    with make_pair(max_paths=2) as pair:
-        pair.connected()
-        for end in (pair.client, pair.server):
-            assert Ready(multipath=True, version=1, congestion_control="newreno") in end.events
 
 
 @pytest.mark.parametrize("legs", [2, 3, 4, 8])
@@ -141,15 +134,17 @@ def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None
 
 
 @pytest.mark.parametrize(
-    ("paths", "connects_first", "call"),
+    ("paths", "connects_first", "call", "path"),
     [
-        (1, True, "probe_new_path"),  # no multipath
-        (2, False, "probe_new_path"),
-        (2, True, "abandon_path"),  # the last one
+        (1, True, "probe_new_path", 1),  # no multipath
+        (2, False, "probe_new_path", 1),
+        (2, True, "abandon_path", 0),  # the last one
+        (2, True, "abandon_path", 5),
+        (2, True, "set_path_status", 5),
     ],
 )
 def test_what_cannot_be_done_to_paths_is_refused_and_changes_nothing(
-    make_pair: MakePair, paths: int, call: str, *, connects_first: bool
+    make_pair: MakePair, paths: int, call: str, path: int, *, connects_first: bool
 ) -> None:
     with make_pair(max_paths=paths) as pair:
         if connects_first:
@@ -157,20 +152,13 @@ def test_what_cannot_be_done_to_paths_is_refused_and_changes_nothing(
         client = pair.client.connection
         with pytest.raises(PicoquicError, match=call):
             if call == "abandon_path":
-                client.abandon_path(0, pair.now)
+                client.abandon_path(path, pair.now)
+            elif call == "set_path_status":
+                client.set_path_status(path, backup=True, now=pair.now)
             else:
                 client.open_path(CLIENTS[1], SERVER, pair.now)
         assert pair.wait_for(pair.connected().get(1000)) == content(1000)
         assert [path.local for path in pair.client.connection.paths()] == [CLIENTS[0]]
-
-
-def test_a_path_that_is_not_there_is_refused(make_pair: MakePair) -> None:
-    with make_pair(max_paths=2) as pair:
-        client = pair.connected().client.connection
-        with pytest.raises(PicoquicError, match="abandon_path"):
-            client.abandon_path(5, pair.now)
-        with pytest.raises(PicoquicError, match="set_path_status"):
-            client.set_path_status(5, backup=True, now=pair.now)
 
 
 def test_more_paths_than_were_agreed_on_are_refused(make_pair: MakePair) -> None:

@@ -1,7 +1,8 @@
-"""Schedulers of picoquic, and paths that it demotes."""
+"""Schedulers of picoquic, a user's own in Python, too, and paths that it demotes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -11,7 +12,10 @@ from minitopo_dc.picoquic.configuration import SCHEDULERS, Scheduler
 from minitopo_dc.picoquic.connection import DEMOTED, PicoquicError
 from minitopo_dc.picoquic.events import PathDeleted
 from minitopo_dc.picoquic.library import library
+from minitopo_dc.picoquic.scheduler import PathView, path_scheduler
+from minitopo_dc.registry import load_plugins, registrations_kept
 from minitopo_dc.runners.base import get_runner
+from tests import REPOSITORY
 from tests.picoquic.conftest import MakePair
 from tests.picoquic.extension import needs_picoquic
 from tests.picoquic.pair import CLIENTS, SERVER, Network, Pair, content
@@ -161,14 +165,25 @@ def test_a_path_that_is_behind_leaves_out_what_has_arrived(make_pair: MakePair) 
         assert slow.bytes_sent < fast.bytes_sent / 5
 
 
-def test_weights_are_of_the_weighted_scheduler_only() -> None:
-    check = get_runner("mpquic-picoquic").check_options
-    check({"scheduler": "weighted", "weights": [3, 1]}, 4)
-    with pytest.raises(SettingsError, match="weights: scheduler ecf has none; allowed: weighted"):
-        check({"scheduler": "ecf", "weights": [3, 1]}, 4)
+@pytest.mark.parametrize(
+    ("name", "options", "words"),
+    [
+        ("mpquic-picoquic", {"scheduler": "ecf", "weights": [3, 1]}, "ecf has none; .*: weighted"),
+        ("mpquic-picoquic", {"scheduler": "fastest"}, "'fastest' is no scheduler; .*: picoquic, m"),
+        ("mpquic-picoquic", {"demoted_paths": "2021"}, "2021; allowed: 'as-now', 'linger'"),
+        ("quic-picoquic", {"demoted_paths": "2022"}, "demoted_paths: unknown field"),
+    ],
+)
+def test_what_a_scheduler_has_not_is_refused(
+    name: str, options: dict[str, Any], words: str
+) -> None:
+    get_runner("mpquic-picoquic").check_options({"scheduler": "weighted", "weights": [3, 1]}, 4)
+    with pytest.raises(SettingsError, match=words):
+        get_runner(name).check_options(options, 4)
+    with pytest.raises(ValueError, match="there is an MP-QUIC scheduler 'minrtt' already"):
+        path_scheduler("minrtt")(type("Mine", (), {}))
 
 
-LINGERING = [name for name in DEMOTED if name != "as-now"]
 REFUSING = ["refuse", "2022"]
 
 
@@ -189,17 +204,13 @@ def lasted_s(pair: Pair) -> float:
     return (pair.now - begin) / 1e9
 
 
-def test_today_a_path_that_is_given_up_is_soon_forgotten(make_pair: MakePair) -> None:
-    with make_pair(Network(rate_mbps=10), max_paths=2) as pair:
-        give_up_first(pair)
-        assert lasted_s(pair) < 1.5
-
-
-@pytest.mark.parametrize("name", LINGERING)
-def test_in_2022_it_stayed_for_three_seconds(make_pair: MakePair, name: str) -> None:
+@pytest.mark.parametrize("name", DEMOTED)
+def test_in_2022_a_path_that_was_given_up_stayed_for_three_seconds(
+    make_pair: MakePair, name: str
+) -> None:
     with make_pair(Network(rate_mbps=10), max_paths=2, demoted_paths=name) as pair:
         give_up_first(pair)
-        assert 2.9 < lasted_s(pair) < 4
+        assert lasted_s(pair) < 1.5 if name == "as-now" else 2.9 < lasted_s(pair) < 4
 
 
 @pytest.mark.parametrize("name", DEMOTED)
@@ -260,8 +271,65 @@ def test_it_ends_where_the_last_path_fails_though_others_that_were_given_up_are_
         assert any(words in closed.reason for words in ("no path is left", "application abandon"))
 
 
-def test_one_path_has_no_such_option() -> None:
-    with pytest.raises(SettingsError, match="demoted_paths: unknown field"):
-        get_runner("quic-picoquic").check_options({"demoted_paths": "2022"}, 4)
-    with pytest.raises(SettingsError, match="demoted_paths: 2021; allowed: 'as-now', 'linger'"):
-        get_runner("mpquic-picoquic").check_options({"demoted_paths": "2021"}, 4)
+EXAMPLE = str(REPOSITORY / "examples" / "shortest_round_trip.py")
+
+
+def test_the_example_sends_each_packet_as_minrtt_does(make_pair: MakePair) -> None:
+    digests = []
+    with registrations_kept():
+        load_plugins([EXAMPLE])
+        for name in ("minrtt", "shortest-round-trip", "roundrobin"):
+            network = Network(slow={CLIENTS[1]: 5})
+            with make_pair(network, max_paths=2, scheduler=name) as pair:
+                open_paths(pair.connected(), 1)
+                assert pair.wait_for(pair.get(300_000)) == content(300_000)
+                digests.append(pair.digest())
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_scheduler_sees_the_paths_of_its_end(make_pair: MakePair) -> None:
+    seen: list[Sequence[PathView]] = []
+
+    class Watching:
+        def choose(self, paths: Sequence[PathView], now_ns: int) -> int:
+            assert now_ns % 1000 == 0
+            seen.append(paths)
+            return next(place for place, path in enumerate(paths) if path.has_room)
+
+    with registrations_kept():
+        path_scheduler("watching")(Watching)
+        with make_pair(max_paths=2, scheduler="watching") as pair:
+            open_paths(pair.connected(), 1)
+            pair.wait_for(pair.get(200_000))
+            last = seen[-1]
+    assert {path.leg for path in last} == {1, 2}
+    assert all(path.smoothed_rtt_ns > 20_000_000 and path.packets_sent for path in last)
+    assert all(path.cwnd_bytes >= path.segment_bytes == 1200 for path in last)
+
+
+class OutOfRange:
+    def choose(self, paths: Sequence[PathView], now_ns: int) -> int:  # noqa: ARG002
+        return len(paths)
+
+
+class Broken:
+    def choose(self, paths: Sequence[PathView], now_ns: int) -> int:  # noqa: ARG002
+        raise RuntimeError("no idea")
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "reason"),
+    [
+        (OutOfRange, "scheduler 'bad': chose 2, allowed: 0 to 1"),
+        (Broken, r"scheduler 'bad': RuntimeError: no idea \(.*test_picoquic_schedulers.py:\d+"),
+    ],
+)
+def test_an_answer_that_is_none_ends_the_run(
+    make_pair: MakePair, scheduler: type, reason: str
+) -> None:
+    with registrations_kept():
+        path_scheduler("bad")(scheduler)
+        with make_pair(max_paths=2, scheduler="bad") as pair:
+            pair.connected()
+            with pytest.raises(PicoquicError, match=reason):
+                open_paths(pair, 1)

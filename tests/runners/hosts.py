@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -173,3 +174,11 @@ def run_transfer(
     on_start: Callable[[], None] = nothing,
 ) -> Measurement:
     return run_transfers([Job(runner, transfer)], server, client, on_start=on_start)[0]
+
+
+def told(command: Sequence[str]) -> dict[str, Any]:
+    """The file's content; it is the only argument."""
+    *_, option, _, file = command
+    assert option == "-m"
+    found: dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
+    return found

@@ -1,10 +1,15 @@
-"""The registry, a transfer's fields, options and content: what needs no process."""
+"""The registry, options, content and settings files: what needs no process."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import runpy
 import stat
+import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.runners.aioquic.runner import ClientSettings
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
     TransferFailed,
@@ -31,8 +37,7 @@ from minitopo_dc.workloads.content import (
     requested_size,
     write_content,
 )
-from tests.runners.hosts import transfer_in
-from tests.runners.told import told
+from tests.runners.hosts import told, transfer_in
 
 TRANSFER = transfer_in(Path("run"))
 SERVER = TRANSFER.server_address
@@ -47,22 +52,13 @@ def test_a_runner_is_shown_with_its_stack() -> None:
     ]
 
 
-def test_an_unknown_runner_is_refused_with_the_known_names() -> None:
+def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no runner 'sctp' \(known: tcp, quic, quic-ngtcp2,"):
         get_runner("sctp")
-
-
-def test_a_name_is_not_taken_twice() -> None:
     with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
         runner("tcp")(type("Other", (TcpRunner,), {}))
-
-
-def test_options_that_are_no_model_are_refused() -> None:
-    class _Own(TcpRunner):
-        options_type = dict  # type: ignore[assignment]
-
     with pytest.raises(TypeError, match="runner own: options_type must be a subclass of Options"):
-        runner("own")(_Own)
+        runner("own")(type("Own", (TcpRunner,), {"options_type": dict}))
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:
@@ -184,11 +180,6 @@ def test_an_option_reaches_the_program(tmp_path: Path) -> None:
         assert told(command)["options"]["receive_buffer_bytes"] == asked
 
 
-@given(st.integers(min_value=0, max_value=5 * BLOCK_BYTES))
-def test_content_has_the_size_asked_for(size: int) -> None:
-    assert sum(len(block) for block in blocks(size)) == size
-
-
 def test_a_content_is_the_same_in_every_form(tmp_path: Path) -> None:
     size = 3 * BLOCK_BYTES + 1
     write_content(tmp_path / "file", size)
@@ -197,14 +188,15 @@ def test_a_content_is_the_same_in_every_form(tmp_path: Path) -> None:
     assert content_sha256(size) == hashlib.sha256(content).hexdigest()
 
 
-@given(st.integers(min_value=0, max_value=10**12))
-def test_the_requested_size_is_read_from_the_path(size: int) -> None:
-    assert requested_size(f"/bytes/{size}") == size
-
-
-@pytest.mark.parametrize("path", ["/", "", "/bytes/", "/bytes/-1", "/bytes/x", "/a/1", "/bytes/²"])
-def test_any_other_path_has_no_size(path: str) -> None:
-    assert requested_size(path) is None
+@pytest.mark.parametrize(
+    ("path", "size"),
+    [
+        *(("/bytes/0", 0), ("/bytes/1000000000000", 10**12), ("/bytes/-1", None)),
+        *((path, None) for path in ("/", "", "/bytes/", "/bytes/x", "/a/1", "/bytes/²")),
+    ],
+)
+def test_the_requested_size_is_read_from_the_path(path: str, size: int | None) -> None:
+    assert requested_size(path) == size
 
 
 def test_a_certificate_names_the_server_and_its_addresses(tmp_path: Path) -> None:
@@ -245,3 +237,73 @@ def test_a_served_file_is_there_during_a_run_only(name: str, tmp_path: Path) -> 
         assert (tmp_path / "www" / "1000").stat().st_size == 1000
         assert list((tmp_path / "download").iterdir()) == []
     assert list(tmp_path.iterdir()) == []
+
+
+PROGRAMS = (
+    *("aioquic.client", "aioquic.server", "picoquic.client", "picoquic.server", "tcp.server"),
+    *("tcp.client", "mptcp.endpoints", "ngtcp2", "icmp"),
+)
+
+
+Said = Callable[[Callable[[], object], str | None], str]
+
+
+@pytest.fixture
+def said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Said:
+    """What a program with this file, or without one, says before it ends; without its name."""
+    file = tmp_path / "told.json"
+    monkeypatch.setattr(sys, "argv", ["program", str(file)])
+
+    def error_text(program: Callable[[], object], content: str | None) -> str:
+        if content is not None:
+            file.write_text(content, encoding="utf-8")
+        with pytest.raises(SystemExit) as ended:
+            program()
+        assert ended.value.code == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line.removeprefix(f"{file}:").strip()
+
+    return error_text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"port": "x"}, "port: x is no whole number"),
+        ({"speed": 1}, "speed: unknown field; known: plugins, address, port, "),
+        ({"options": {"qlog": 1}}, "options.qlog: 1 is neither true nor false"),
+        ({"workload": {"size_mb": -1}}, "workload: download: size_mb: "),
+        ({"workload": {"kind": "request-response", "interval_s": 0}}, "workload: request-response"),
+    ],
+)
+def test_a_wrong_field_is_named(
+    change: dict[str, Any], words: str, said: Said, tmp_path: Path
+) -> None:
+    transfer = transfer_in(tmp_path, RequestResponse(), begin_ns=7)
+    values = told(get_runner("quic").client_command(transfer)) | change
+    assert said(ClientSettings.given, json.dumps(values)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [("{\n1", "2: no JSON: "), ("", "1: no JSON: "), ("[]", "[] is no mapping")],
+)
+def test_a_file_that_holds_no_settings_is_told(content: str, words: str, said: Said) -> None:
+    assert said(ClientSettings.given, content).startswith(words)
+
+
+@pytest.mark.parametrize("arguments", [[], ["a", "b"]])
+def test_a_program_takes_one_argument(
+    arguments: list[str], said: Said, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["program", *arguments])
+    assert said(ClientSettings.given, None).startswith("give one argument: ")
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_every_program_ends_at_a_file_that_is_not_there(program: str, said: Said) -> None:
+    run = partial(runpy.run_module, f"minitopo_dc.runners.{program}", run_name="__main__")
+    assert said(run, None) == "No such file or directory"

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +18,7 @@ from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, get_runne
 from minitopo_dc.runners.mptcp.runner import MptcpRunner
 from minitopo_dc.runners.processes.session import Job, run_transfers
 from minitopo_dc.runners.tcp.runner import TcpRunner
-from minitopo_dc.workloads import Download, Measurement
+from minitopo_dc.workloads import Download, Measurement, RequestResponse
 from tests import long
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
@@ -27,6 +30,7 @@ from tests.runners.hosts import (
     run_transfer,
     transfer_between,
 )
+from tests.runners.test_requests import asking, report_of, reports, serving, unanswered
 
 pytestmark = pytest.mark.root
 
@@ -62,10 +66,7 @@ def carried(name: str, transfer: Transfer, hosts: TwoHosts) -> tuple[Measurement
 
 @pytest.mark.parametrize(
     ("name", "leg"),
-    [
-        *((name, 1) for name in SINGLE),
-        *(long(name, 0) for name in SINGLE),
-    ],
+    [*((name, 1) for name in SINGLE), *(long(name, 0) for name in SINGLE)],
 )
 def test_over_one_path_every_byte_takes_the_link_of_the_address(
     name: str, leg: int, hosts: TwoHosts, transfer: Transfer
@@ -94,10 +95,7 @@ def test_over_several_paths_every_byte_arrives_by_both_links(
 
 @pytest.mark.parametrize(
     ("name", "algorithm"),
-    [
-        *(("tcp", "cubic"), ("mptcp", "reno")),
-        *(long("tcp", "reno"), long("mptcp", "cubic")),
-    ],
+    [("tcp", "cubic"), ("mptcp", "reno"), long("tcp", "reno"), long("mptcp", "cubic")],
 )
 def test_the_kernel_uses_the_congestion_control_on_every_subflow(
     name: str, algorithm: str, hosts: TwoHosts, transfer: Transfer
@@ -204,17 +202,62 @@ def test_ngtcp2_leaves_no_route_and_no_rule(hosts: TwoHosts, transfer: Transfer)
 
 def test_ngtcp2_sends_from_two_addresses_at_once(hosts: TwoHosts, transfer: Transfer) -> None:
     runner = supported("quic-ngtcp2")
-    jobs = [
-        Job(
-            runner,
-            replace(
-                transfer,
-                port=PORT + leg,
-                client_addresses=(CLIENT_ADDRESSES[leg],),
-                directory=transfer.directory / str(leg),
-            ),
-        )
-        for leg in (0, 1)
-    ]
+    jobs = []
+    for leg, address in enumerate(CLIENT_ADDRESSES):
+        own = replace(transfer, port=PORT + leg, directory=transfer.directory / str(leg))
+        jobs.append(Job(runner, replace(own, client_addresses=(address,))))
     measured = run_transfers(jobs, hosts.server, hosts.client, on_start=nothing)
     assert [each.details["local_address"] for each in measured] == list(CLIENT_ADDRESSES)
+
+
+# As in the experiment of "Multipath QUIC: Design and Evaluation", at twice the pace.
+PLAN = RequestResponse(
+    request_bytes=750, response_bytes=750, interval_s=0.2, count=15, patience_s=10.0
+)
+CUT_S = 5 * PLAN.interval_s
+
+
+@contextmanager
+def first_path_cut(hosts: TwoHosts) -> Iterator[None]:
+    """Drop what the server sends to the first address, `CUT_S` after a client has connected."""
+    blackhole = ["blackhole", f"{CLIENT_ADDRESSES[0]}/32"]
+
+    def cut_when_connected() -> None:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            if "ESTAB" in hosts.server.run("ss", "--tcp", "--no-header", "state", "all"):
+                break
+            time.sleep(0.02)
+        time.sleep(CUT_S)
+        hosts.server.run("ip", "route", "add", *blackhole)
+
+    cutting = threading.Thread(target=cut_when_connected)
+    cutting.start()
+    try:
+        yield
+    finally:
+        cutting.join()
+        hosts.server.run("ip", "route", "delete", *blackhole)
+
+
+@pytest.mark.alone
+def test_mptcp_answers_over_the_second_path_when_the_first_is_cut(
+    hosts: TwoHosts, transfer: Transfer
+) -> None:
+    runner, transfer = get_runner("mptcp"), replace(transfer, workload=PLAN)
+    with (
+        runner.hosts(transfer, hosts.server, hosts.client),
+        serving("mptcp", transfer, hosts.server),
+        first_path_cut(hosts),
+        asking("mptcp", PLAN, transfer, hosts.client) as client,
+    ):
+        report = report_of(client, PLAN, transfer)
+    assert (report["error"], unanswered(report["requests"])) == (None, [])
+    (connection,) = reports(transfer.server_output)
+    assert connection["multipath"]
+    sent = {flow["remote"]: flow["bytes_sent"] for flow in connection["subflows"]}
+    # The server needs one answer or two to learn that the first path is gone.
+    assert sent[CLIENT_ADDRESSES[1]] > 5 * 750
+    delays = [answered - at for at, answered in report["requests"]]
+    assert max(delays) > 0.2, "Linux' smallest retransmission timeout"
+    assert sorted(delays)[len(delays) // 2] < 0.2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests import REPOSITORY
 from tests.studies.digests import module, program
-from tests.virtual.scenarios import scenario
+from tests.virtual.scenarios import rows, scenario
 
 features, limits = (module("mesh", name) for name in ("features", "limits"))
 
@@ -43,8 +42,7 @@ def run(
     )
     result = run_virtual(wanted, directory)
     assert result.status == "ok", result.reason
-    with (directory / "gnb-legs.csv").open(newline="") as file:
-        return {name: int(value) for name, value in list(csv.DictReader(file))[-1].items()}
+    return {name: int(value) for name, value in rows(directory / "gnb-legs.csv")[-1].items()}
 
 
 def test_an_idle_fast_leg_has_its_delay_and_neither_loss_nor_disorder(tmp_path: Path) -> None:

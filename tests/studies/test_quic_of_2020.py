@@ -17,8 +17,11 @@ from minitopo_dc.data.studies.thesis.quic_of_2020.endpoint import epoll_moment a
 from minitopo_dc.data.studies.thesis.quic_of_2020.library import missing
 from minitopo_dc.data.studies.thesis.quic_of_2020.runner import Options2020
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.results.logs.quic import read_recovery
+from minitopo_dc.runners.base import get_runner
 from minitopo_dc.workloads import Download
 from minitopo_dc.workloads.content import content_sha256
+from tests.runners.hosts import processes_in, run_transfer, transfer_between, two_hosts
 
 needs_it = pytest.mark.skipif(
     missing() is not None and not os.environ.get("CI"), reason=missing() or ""
@@ -161,3 +164,19 @@ def test_a_frame_that_is_partly_a_duplicate_leaves_what_is_behind_it() -> None:
         for begin, end in pieces
     ]
     assert b"".join(event.data for event in events if event is not None) == content
+
+
+@pytest.mark.root
+@needs_it
+def test_every_byte_arrives_over_sockets_and_both_programs_write_their_qlogs(
+    tmp_path: Path,
+) -> None:
+    fields: dict[str, Any] = {"congestion_control": "reno", "options": {"qlog": True}}
+    transfer = transfer_between(tmp_path, Download(size_mb=1), **fields)
+    with two_hosts() as hosts:
+        runner = get_runner("quic-aioquic-2020")
+        measured = run_transfer(runner, transfer, hosts.server, hosts.client)
+        assert processes_in(hosts.server) == processes_in(hosts.client) == []
+    assert measured.bytes_received == 1_000_000
+    assert read_recovery(transfer.directory / "qlog/server/1.qlog").rtt_ms is not None
+    assert (transfer.directory / "qlog/client/1.qlog").exists()

@@ -1,10 +1,49 @@
-"""Studies with few claims."""
+"""Studies with few claims, and the benefit and networks of Multipath QUIC's design."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd
 import pytest
 
-from tests.studies.digests import program, runs_of
+from tests.studies.digests import STUDIES, module, program, runs_of
+
+FOLDER = STUDIES / "mpquic_design"
+EXAMPLES = pd.read_csv(FOLDER / "reference" / "mpquic_design_eab_examples.csv").to_dict("records")
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda row: f"eab {row['eab']}")
+def test_the_benefit_is_that_of_the_slides_examples(example: dict[Any, Any]) -> None:
+    paths = example["path_1_mbps"], example["path_2_mbps"]
+    found = module("mpquic_design", "report").benefit(example["multipath_mbps"], *paths)
+    assert float(found) == pytest.approx(example["eab"], abs=0.005)
+
+
+def test_a_queue_holds_a_bandwidth_delay_product_and_ten_packets_at_least() -> None:
+    path = module("mpquic_design", "networks").path
+    assert path(20, 20).downlink.queue_packets == 34  # 20e6 * 1.048576 * 0.02 / 12,000 bits
+    assert path(0.1, 10).uplink.queue_packets == 10
+
+
+def test_the_better_path_is_that_of_quic_alone() -> None:
+    mbps = {
+        "QUIC on path 1": 4.0,
+        "QUIC on path 2": 10.0,
+        "MP-QUIC, path 1 first": 12.0,
+        "MP-QUIC, path 2 first": 14.0,
+    }
+    rows = [
+        {"experiment": "low-bdp", "point": point, "way": way, "seed": 1, "goodput_mbps": value,
+         "completion_s": 160 / value, "status": "ok"}
+        for point in range(4) for way, value in mbps.items()
+    ]  # fmt: skip
+    seen = module("mpquic_design", "report").benefit_points(pd.DataFrame(rows)).whole
+    assert seen["QUIC better first"].tolist() == [1.0] * 4
+    assert seen["QUIC worse first"].tolist() == [0.5] * 4
+    assert seen["QUIC always"].tolist() == [0.5] * 4
+    assert seen["TCP always"].isna().all()
+
 
 MBPS = {"LTE alone": 15.0, "WiFi alone": 20.0, "DC 1:1": 22.0, "DC 1:2": 28.0,
         "DC least-delay": 32.0, "DC credit": 33.0, "MP-QUIC": 32.0}  # fmt: skip

@@ -122,16 +122,13 @@ def planted(points: int = 120) -> pd.DataFrame:
     return table.assign(ratio=np.where(table["loss"] <= 0.4, 2, 0.5) * noise, control="cubic")
 
 
-def test_a_planted_threshold_is_the_rule_that_is_found() -> None:
+def test_a_planted_threshold_is_the_rule_that_is_found_and_in_noise_is_none() -> None:
     rules = module("rules")
     rule = rules.find_rule(planted(), "ratio", ["other", "loss", "control"])
     assert (len(rule.terms), rule.terms[0].factor) == (1, "loss")
     assert rule.terms[0].value == pytest.approx(0.4, abs=0.1)
-
-
-def test_no_rule_is_found_in_noise() -> None:
-    table = planted().assign(ratio=np.exp(np.random.default_rng(4).normal(0, 0.3, 120)))
-    assert module("rules").find_rule(table, "ratio", ["loss", "other"]).otherwise == "either"
+    noise = planted().assign(ratio=np.exp(np.random.default_rng(4).normal(0, 0.3, 120)))
+    assert rules.find_rule(noise, "ratio", ["loss", "other"]).otherwise == "either"
 
 
 def test_a_model_and_a_tree_name_the_planted_factor() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any
 
 from minitopo_dc.scenario import Scenario
@@ -23,3 +25,9 @@ def scenario(**fields: Any) -> Scenario:
         "options": {"receive_buffer_bytes": 33_554_432},
     }
     return Scenario.check(values | fields, "test")
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))

@@ -1,8 +1,7 @@
-"""Picoquic on the virtual clock: one path and several, paths that come and go, determinism."""
+"""Picoquic on the virtual clock: paths, how they start, come and go; determinism."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +12,13 @@ from hypothesis import strategies as st
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
+from tests.linux_guest.guests import needs_guest
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script
-from tests.virtual.scenarios import leg, scenario
+from tests.virtual.scenarios import leg, rows, scenario
 
 pytestmark = needs_picoquic
 
@@ -46,11 +47,6 @@ def goodput(directory: Path, **fields: Any) -> float:
     return found
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def carried(directory: Path, leg: int, begin_s: float, end_s: float) -> int:
     """Bytes that the paths of a leg sent within a time."""
     counts: dict[str, list[int]] = {}
@@ -58,12 +54,6 @@ def carried(directory: Path, leg: int, begin_s: float, end_s: float) -> int:
         if int(row["leg"]) == leg and begin_s <= float(row["time_s"]) <= end_s:
             counts.setdefault(row["path"], []).append(int(row["bytes_sent"]))
     return sum(each[-1] - each[0] for each in counts.values())
-
-
-def test_every_byte_arrives_as_sent_over_two_paths(tmp_path: Path) -> None:
-    result = run(tmp_path, legs=[leg(loss_percent=1), leg(loss_percent=1)])
-    assert result.details["bytes_received"] == 1_000_000
-    assert result.details["sha256"] == content_sha256(1_000_000)
 
 
 def test_two_paths_have_nearly_the_goodput_of_both_legs(tmp_path: Path) -> None:
@@ -90,11 +80,8 @@ def test_each_congestion_control_fills_both_legs(control: str, tmp_path: Path) -
 
 def test_paths_open_and_close_as_scheduled(tmp_path: Path) -> None:
     changes = [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}, {"at_s": 3, "open": 1}]
-    run(
-        tmp_path,
-        workload={"duration_s": 4},
-        paths={"initial": [1], "schedule": changes},
-    )
+    paths = {"initial": [1], "schedule": changes}
+    result = run(tmp_path, workload={"duration_s": 4}, paths=paths)
     second_leg = [carried(tmp_path, 2, begin, begin + 0.8) for begin in (0.1, 1.1, 2.1, 3.1)]
     first_leg = [carried(tmp_path, 1, begin, begin + 0.8) for begin in (0.1, 1.1, 2.1, 3.2)]
     full = 0.8 * 20e6 / 8
@@ -102,25 +89,17 @@ def test_paths_open_and_close_as_scheduled(tmp_path: Path) -> None:
     assert min(second_leg[2:]) > 0.8 * full
     assert first_leg[2] < 0.05 * full
     assert min(first_leg[1], first_leg[3]) > 0.4 * full
-
-
-def test_the_rows_of_paths_say_when_one_closed(tmp_path: Path) -> None:
-    paths = {"initial": [1, 2], "schedule": [{"at_s": 1, "abandon": 1}]}
-    result = run(tmp_path, workload={"duration_s": 2}, paths=paths)
     (last,) = [row for row in rows(tmp_path / "run/paths.csv") if row["state"] == "closed"]
     assert last["leg"] == "1"
-    assert 1.0 < float(last["time_s"]) <= 1.2
-    assert [path["closed_s"] is None for path in result.details["paths"]] == [False, True]
+    assert 2.0 < float(last["time_s"]) <= 2.2
+    closed = [path["leg"] for path in result.details["paths"] if path["closed_s"] is not None]
+    assert closed == [1]
 
 
 def test_a_backup_waits_for_the_other_path_to_fail(tmp_path: Path) -> None:
     down = leg(outages=[[1.5, 10]])
-    run(
-        tmp_path,
-        legs=[down, leg()],
-        workload={"duration_s": 4},
-        paths={"schedule": [{"at_s": 0, "backup": 2}]},
-    )
+    paths = {"schedule": [{"at_s": 0, "backup": 2}]}
+    run(tmp_path, legs=[down, leg()], workload={"duration_s": 4}, paths=paths)
     full = 20e6 / 8
     assert carried(tmp_path, 2, 0.4, 1.4) < 0.05 * full
     assert carried(tmp_path, 2, 2.5, 3.5) > 0.8 * full
@@ -177,12 +156,8 @@ def test_two_paths_are_recorded_at_each_interval(tmp_path: Path) -> None:
 
 
 def test_a_busy_host_has_a_receive_buffer_a_path(tmp_path: Path) -> None:
-    result = run(
-        tmp_path,
-        virtual={"cpu_us_per_packet": 150},
-        options={"receive_buffer_bytes": 20_000},
-        workload={"size_mb": 2},
-    )
+    fields = {"virtual": {"cpu_us_per_packet": 150}, "options": {"receive_buffer_bytes": 20_000}}
+    result = run(tmp_path, **fields, workload={"size_mb": 2})
     assert result.details["socket_drops"] > 0
     assert result.details["receive_buffer_bytes"] == 20_000
 
@@ -213,3 +188,110 @@ def test_random_scripts_of_paths_end_with_every_byte_or_a_reason(seed: int) -> N
     else:
         assert result.status == "failed"
         assert result.reason
+
+
+NEAR = {"rate_mbps": 20, "delay_ms": 10, "jitter_ms": 0}
+FAR = NEAR | {"delay_ms": 300}
+DEAD = NEAR | {"outages": [[0, 1000]]}
+ATTEMPTS = {"attempt_delay_ms": 250}
+ABANDON = [{"at_s": 1, "abandon": 1}]
+
+
+def start(directory: Path, *legs: dict[str, Any], **paths: Any) -> RunResult:
+    return attempt(directory, legs=legs, paths=paths or None)
+
+
+def opened(result: RunResult) -> dict[int, float]:
+    return {path["leg"]: path["opened_s"] for path in result.details["paths"]}
+
+
+def test_a_dead_first_leg_costs_the_delay_of_the_next_attempt(tmp_path: Path) -> None:
+    result = start(tmp_path, DEAD, NEAR, attempt_delay_ms=250)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["sha256"] == content_sha256(1_000_000)
+    # Two round trips of 20 ms, and what waits in front of 10 Mbit/s.
+    assert 0.27 < result.details["handshake_s"] < 0.31
+    assert [*opened(result)] == [2]
+
+
+def test_legs_are_tried_in_order(tmp_path: Path) -> None:
+    result = start(tmp_path, DEAD, DEAD, NEAR, attempt_delay_ms=100)
+    assert 0.22 < result.details["handshake_s"] < 0.26
+    assert [*opened(result)] == [3]
+
+
+def test_without_attempts_a_dead_first_leg_is_the_end(tmp_path: Path) -> None:
+    result = start(tmp_path, DEAD, NEAR)
+    assert (result.status, result.completion_s) == ("failed", None)
+    assert "idle timeout" in result.reason
+
+
+def test_the_server_answers_on_the_attempt_that_the_client_keeps(tmp_path: Path) -> None:
+    # The server has seen the first attempt, after 300 ms, when the second one is ready.
+    result = start(tmp_path, FAR, NEAR, attempt_delay_ms=250)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["sha256"] == content_sha256(1_000_000)
+    assert result.details["handshake_s"] < 0.31
+    assert result.details["quic_version"] == 1
+
+
+def test_a_leg_that_answers_in_time_gets_no_rival(tmp_path: Path) -> None:
+    patient, plain = (
+        start(tmp_path / name, NEAR, FAR, **paths)
+        for name, paths in (("patient", {"attempt_delay_ms": 250}), ("plain", {}))
+    )
+    assert patient.completion_s == plain.completion_s
+    assert patient.leg_bytes == plain.leg_bytes
+
+
+def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
+    at_once, late, never = (
+        start(tmp_path / str(after_kb), NEAR, NEAR, others_after_kb=after_kb)
+        for after_kb in (0, 500, 5000)
+    )
+    # 500 kB take 0.2 s of one leg, and slow start.
+    assert opened(at_once)[2] < 0.2 < opened(late)[2] < 0.5
+    assert opened(never).keys() == {1}
+    assert [late.status, never.status] == ["ok", "ok"]
+    assert never.details["path_use"] == {"1": "used", "2": "over first"}
+
+
+@pytest.mark.parametrize(
+    ("transport", "mode", "paths", "words"),
+    [
+        ("mptcp", "multipath", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
+        ("mpquic", "multipath", {"others_after_kb": 9}, "to the end; with a schedule allowed"),
+        (
+            *("mptcp", "multipath", {"attempt_delay_ms": 9, "schedule": ABANDON}),
+            "attempt_delay_ms: transport mptcp has no schedule beside it",
+        ),
+        ("tcp", "sc", {"initial": [2, 1]}, "mode sc has one path"),
+        (
+            *("quic", "sc", ATTEMPTS),
+            "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic",
+        ),
+        ("tcp", "dc", ATTEMPTS, "mode dc has no paths"),
+        ("mpquic-picoquic", "multipath", {"attempt_delay_ms": -1}, r"paths\.attempt_delay_ms"),
+    ],
+)
+def test_a_start_that_a_transport_or_mode_lacks_is_refused(
+    transport: str, mode: str, paths: dict[str, Any], words: str
+) -> None:
+    values = {"transport": transport, "mode": mode, "legs": [NEAR, NEAR], "paths": paths}
+    clock = "real" if mode == "multipath" else "virtual"
+    with pytest.raises(SettingsError, match=words):
+        check_scenario(Scenario.check(values | {"clock": clock}, "test"))
+
+
+@needs_guest
+@pytest.mark.parametrize(("transport", "mode"), [("tcp", "sc"), ("mptcp", "atsss")])
+def test_kernels_connect_over_the_leg_that_answers(
+    transport: str, mode: str, tmp_path: Path
+) -> None:
+    values: dict[str, Any] = {"transport": transport, "mode": mode, "legs": [DEAD, NEAR]}
+    values |= {"clock": "virtual", "workload": {"size_mb": 0.1}, "paths": ATTEMPTS}
+    result = run_virtual(Scenario.check(values, "test"), tmp_path)
+    assert (result.status, result.reason) == ("ok", "")
+    assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
+    assert result.leg_bytes is not None
+    assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)

@@ -73,14 +73,6 @@ def test_a_scenario_without_a_clock_runs_on_the_virtual_one(
     assert "clock: virtual" in (tmp_path / "out/scenario.yaml").read_text()
 
 
-def test_jobs_are_refused_on_the_real_clock(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["compare", "--clock", "real", "--jobs", "2", "--output", str(tmp_path / "out")]
-    assert main(arguments) == 2
-    assert "--jobs: only 1 on the real clock" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("platform", "user", "reason"),
     [("darwin", 0, "this is not Linux"), ("linux", 1000, "not root")],

@@ -28,12 +28,14 @@ def content(size: int) -> bytes:
 
 
 class Asking:
-    """A client that is connected at 10 s, and began to connect 1 s before."""
+    """A client that is connected at 10 s, and began to connect 1 s before, when nothing is due."""
 
     def __init__(self, plan: RequestResponse = PLAN) -> None:
         self.wire = Wire()
         self.client = RequestClient(plan, self.wire)
         self.client.connecting(9 * NS_PER_S)
+        self.client.on_time(10 * NS_PER_S)
+        assert (self.sent, self.client.next_timeout(), self.client.ended) == (0, math.inf, False)
         self.client.connected(10 * NS_PER_S)
 
     @property
@@ -96,22 +98,9 @@ def test_the_first_request_is_due_with_the_connection_and_the_others_by_the_inte
     asking.client.on_time(10_400_000_000)
     assert asking.sent == 2
     (first, _) = asking.wire.sent
+    asking.at(11.0)  # late, but with none of the others
+    assert (asking.sent, asking.client.next_timeout()) == (3, pytest.approx(11.2 * NS_PER_S))
     assert (first.method, first.path, first.body) == ("POST", "/respond/100", content(750))
-
-
-def test_a_late_client_sends_all_that_are_due_and_is_late_with_none_of_the_others() -> None:
-    asking = Asking()
-    asking.at(11.0)
-    assert asking.sent == 3
-    assert asking.client.next_timeout() == pytest.approx(11.2 * NS_PER_S)
-
-
-def test_nothing_is_due_before_the_connection() -> None:
-    wire = Wire()
-    client = RequestClient(PLAN, wire)
-    client.connecting(10 * NS_PER_S)
-    client.on_time(10**18)
-    assert (wire.sent, client.next_timeout(), client.ended) == ([], math.inf, False)
 
 
 def test_all_answered_is_the_end() -> None:

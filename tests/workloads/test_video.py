@@ -159,15 +159,11 @@ def test_what_does_not_go_together_is_refused_before_a_run(
     fields: dict[str, Any], words: str
 ) -> None:
     assert words in str(Video(**fields).refusal(2))
+    whole = Video(duration_s=597)
+    assert (whole.refusal(1), whole.segments) == (None, 199)
 
 
 def test_an_unknown_algorithm_is_told_with_those_that_are() -> None:
     words = r"video: abr: mpc; allowed: throughput, bba, bola, bola-e, dynamic"
     with pytest.raises(SettingsError, match=words):
         parse_workload({"kind": "video", "abr": "mpc"})
-
-
-def test_the_whole_of_a_video_may_be_watched() -> None:
-    whole = Video(duration_s=597)
-    assert whole.refusal(1) is None
-    assert whole.segments == 199

@@ -23,8 +23,8 @@ from minitopo_dc.runners.aioquic.connection import (
 from minitopo_dc.runners.aioquic.runner import BQUIC, MODERN, V43, AioquicOptions, Tuning
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.certificate import identify, trust
+from tests.runners.hosts import told
 from tests.runners.test_contract import TRANSFER
-from tests.runners.told import told
 
 CLIENT, SERVER = ("10.2.1.2", 50_000), ("10.0.0.2", 4433)
 DATAGRAM = 1200

@@ -11,8 +11,7 @@ import pytest
 from minitopo_dc.runners.base import Transfer, TransferFailed, get_runner
 from minitopo_dc.runners.icmp import Pair, read
 from minitopo_dc.workloads import Download, Measurement, Ping
-from tests.runners.hosts import CLIENT_ADDRESSES, SERVER_ADDRESS, transfer_in
-from tests.runners.told import told
+from tests.runners.hosts import CLIENT_ADDRESSES, SERVER_ADDRESS, told, transfer_in
 
 # As iputils 20221126 prints it (`ping -n -D -s 16`); times made up, the second answer missing.
 PRINTED = """\

@@ -12,9 +12,8 @@ from minitopo_dc.runners.base import TransferFailed, get_runner
 from minitopo_dc.workloads import Download, Measurement
 from minitopo_dc.workloads.content import blocks
 from minitopo_dc.workloads.download import ENDLESS_BYTES
-from tests.runners.hosts import CLIENT_ADDRESSES, SERVER_ADDRESS, transfer_in
+from tests.runners.hosts import CLIENT_ADDRESSES, SERVER_ADDRESS, told, transfer_in
 from tests.runners.test_contract import only_place, programs
-from tests.runners.told import told
 
 SIZE = 2_000_000
 HEAD = (

@@ -12,22 +12,26 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.fields import PathEvent, PathPlan
 from minitopo_dc.picoquic.connection import Datagram
+from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
 from minitopo_dc.runners.picoquic.endpoint import Sockets
 from minitopo_dc.runners.picoquic.runner import ClientSettings
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
+from tests import REPOSITORY
 from tests.picoquic.extension import needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     TwoHosts,
     local_transfer,
     run_transfer,
+    told,
     transfer_between,
     transfer_in,
 )
-from tests.runners.told import told
 
 LOOPBACK = ("127.0.0.2", "127.0.0.3", "127.0.0.4")
 SIZE = 2_000_000
@@ -275,3 +279,35 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
         if sample.leg == leg and begin_s <= sample.time_s <= end_s and sample.bytes_sent:
             by_path.setdefault(sample.path, []).append(sample.bytes_sent)
     return sum(max(each) - min(each) for each in by_path.values())
+
+
+def multipath(directory: Path, **fields: Any) -> RunResult:
+    """A run on the real clock that must succeed."""
+    common = {"transport": "mpquic-picoquic", "mode": "multipath", "clock": "real"}
+    result = run_scenario(Scenario.check(common | fields, "test"), directory)
+    assert (result.status, result.reason) == ("ok", "")
+    return result
+
+
+LEG = {"rate_mbps": 20, "delay_ms": 10}
+
+
+@needs_picoquic
+@pytest.mark.root
+def test_both_programs_have_a_scheduler_of_the_user_s_own(tmp_path: Path) -> None:
+    fields = {"legs": [LEG, {"rate_mbps": 10, "delay_ms": 30}], "workload": {"size_mb": 1}}
+    example = str(REPOSITORY / "examples" / "shortest_round_trip.py")
+    options = {"scheduler": "shortest-round-trip"}
+    multipath(tmp_path / "run", **fields, options=options, plugins=[example])
+
+
+@needs_picoquic
+@pytest.mark.root
+def test_a_client_tries_the_next_leg_and_opens_another_path_late(tmp_path: Path) -> None:
+    legs = [LEG | {"outages": [[0, 1000]]}, LEG, LEG]
+    paths = {"attempt_delay_ms": 250, "others_after_kb": 1000}
+    result = multipath(tmp_path / "run", legs=legs, workload={"size_mb": 4}, paths=paths)
+    assert 0.25 < result.details["handshake_s"] < 1
+    opened = {path["leg"]: path["opened_s"] for path in result.details["paths"]}
+    assert opened.keys() == {2, 3}
+    assert opened[3] > opened[2] + 0.3  # 1 MB of 20 Mbit/s

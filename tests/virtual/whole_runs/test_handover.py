@@ -22,7 +22,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.picoquic.extension import needs_picoquic
 from tests.virtual.scenarios import scenario
-from tests.virtual.test_views import summary
+from tests.virtual.test_drivers import summary
 
 MP: dict[str, Any] = {
     "transport": "mpquic-picoquic",
