@@ -22,10 +22,11 @@ from tests.real.network.processes import with_word
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 EXAMPLE = REPOSITORY / "examples" / "three_hosts.py"
-COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items()}'
 STATISTICS = 'ue.dual_connectivity.statistics()["uplink"]'
-WAIT = "sh sleep 0.3"
-"""Counters are written each 0.1 s."""
+COUNTERS = (
+    "sh sleep 0.3",  # they are written each 0.1 s
+    f'py {{leg: count["pushed_packets"] for leg, count in {STATISTICS}.items()}}',
+)
 CARRIER = "sh sleep 1.3"
 """The kernel tells of an interface that comes up at most once a second."""
 
@@ -99,24 +100,16 @@ def test_the_example_runs_as_it_is_printed() -> None:
 
 def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
     before, files = with_word(PROCESS), kept()
-    counters = COUNTERS.replace("STATISTICS", STATISTICS)
+    ping = "client ping -c 12 -i 0.02 server"
     orders = [
-        *("client ping -c 12 -i 0.02 server", WAIT, counters),
-        *("py ue.dual_connectivity.down(1)", "client ping -c 12 -i 0.02 server", WAIT, counters),
-        *(
-            "py ue.dual_connectivity.up(1)",
-            CARRIER,
-            "client ping -c 12 -i 0.02 server",
-            WAIT,
-            counters,
-        ),
+        *(ping, *COUNTERS, "py ue.dual_connectivity.down(1)", ping, *COUNTERS),
+        *("py ue.dual_connectivity.up(1)", CARRIER, ping, *COUNTERS),
         *("link gnb ue down", "client ping -c 1 -W 0.3 server"),
-        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server", WAIT, counters),
+        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server", *COUNTERS),
         *("server iperf -s &", "client iperf -t 1 -c server", "server kill %iperf"),
-        *(WAIT, counters, "pingall"),
+        *(*COUNTERS, "pingall"),
     ]
-    topology = "two_path,mode=dc,bw=20,delay=10ms,batch=2"
-    said = cli(topology, orders)
+    said = cli("two_path,mode=dc,bw=20,delay=10ms,batch=2", orders)
     assert re.findall(r"(\d+)% packet loss", said) == ["0", "0", "0", "100", "0"], said
     both, down, up, idle, loaded = (
         ast.literal_eval(found) for found in re.findall(r"\{1: .*?\}", said)

@@ -199,11 +199,10 @@ def test_stopping_the_network_leaves_nothing_behind() -> None:
     outside = net.addHost("h0", inNamespace=False)
     net.addLink(outside, net.addHost("h1"), bw=10)
     net.build()
-    assert Path("/sys/class/net/h0-eth0").exists()
-    assert len(with_word(PROCESS)) == 1
+    interface = Path("/sys/class/net/h0-eth0")
+    assert (interface.exists(), len(with_word(PROCESS))) == (True, 1)
     net.stop()
-    assert not Path("/sys/class/net/h0-eth0").exists()
-    assert with_word(PROCESS) == []
+    assert (interface.exists(), with_word(PROCESS)) == (False, [])
 
 
 @pytest.mark.alone
