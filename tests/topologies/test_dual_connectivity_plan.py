@@ -166,6 +166,7 @@ def test_mn_words_become_legs_and_options() -> None:
         ({"mode": "multipath"}, "mode=multipath: allowed is dc"),
         ({"bw": 20}, "bw: needs mode=dc"),
         ({"mode": "dc", "ip": 6}, "mode=dc: needs ip=4"),
+        ({"ip": 5}, "ip=5: allowed are 4 and 6"),
         ({"mode": "dc", "bw": "1:2:3"}, "bw: 3 values; allowed are 1 and 2"),
         ({"mode": "dc", "ratio": "2:x"}, "ratio='2:x': allowed are numbers from 0"),
         ({"mode": "dc", "split_uplink": "perhaps"}, "split_uplink='perhaps': allowed are True and"),
