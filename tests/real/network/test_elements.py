@@ -17,6 +17,8 @@ from minitopo_dc.real.network.elements import (
     tail,
 )
 
+TRACEBACK = "Traceback (most recent call last):"
+
 
 class Pretended:
     """Writes down what it is told."""
@@ -48,7 +50,7 @@ def test_all_elements_are_told_to_end_before_one_is_waited_for() -> None:
     ("drops", "refused", "words"),
     [
         (3, 0, "dropped packets at queue 1 .*3.*; probably the machine is too slow"),
-        (0, 2, "2 copies"),
+        (0, 2, "2 copies were not sent"),
     ],
 )
 def test_packets_that_were_lost_outside_the_legs_are_told(
@@ -67,7 +69,7 @@ def test_packets_that_were_lost_outside_the_legs_are_told(
         ("", -9, "no words"),
         ("", 1, "no words; is the disk of {log.parent} full?"),
         ("leg1.pcap: No space left on device\n", 1, "leg1.pcap: No space left on device"),
-        ("Traceback (most recent):\nOSError: it\n", 1, "OSError: it (more in {log.name})"),
+        (f"{TRACEBACK}\nOSError: it\n", 1, "OSError: it (more in {log.name})"),
     ],
 )
 def test_the_end_of_a_log_says_why_an_element_failed(
