@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +63,17 @@ def cli(topology: str, orders: list[str]) -> str:
     return said.decode()
 
 
-def three_hosts() -> Any:
+@contextmanager
+def three_hosts() -> Iterator[Any]:
     setLogLevel("error")
     net = Mininet(controller=None)
     for name in ("server", "gnb", "ue"):
         net.addHost(name)
     net.addLink("server", "gnb")
-    return net
+    try:
+        yield net
+    finally:
+        net.stop()
 
 
 @pytest.mark.long
@@ -127,8 +133,7 @@ def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
 
 
 def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
-    net = three_hosts()
-    try:
+    with three_hosts() as net:
         for _ in range(2):
             net.addLink("gnb", "ue", cls=RadioLink, bw=10, delay="15ms")
         made = addDualConnectivity(net, "gnb", "ue", batch=2)
@@ -136,39 +141,32 @@ def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
         replies = net["server"].cmd("ping -c 10 -i 0.05 10.0.0.3")
         net["ue"].cmd("sleep 0.2")
         counted = made.statistics()["downlink"]
-    finally:
-        net.stop()
     assert ", 0% packet loss" in replies
     assert 30 < float(re.findall(r"= [\d.]+/([\d.]+)", replies)[0]) < 33
     assert [each["pushed_packets"] for each in counted.values()] == [5, 5]
 
 
 def test_a_policy_that_sees_legs_is_refused_over_links_of_others() -> None:
-    net, before = three_hosts(), kept()
-    try:
+    before = kept()
+    with three_hosts() as net:
         for _ in range(2):
             net.addLink("gnb", "ue")
         with pytest.raises(DualConnectivityError, match="least-delay sees its legs, which links"):
             addDualConnectivity(net, "gnb", "ue", split="least-delay")
-    finally:
-        net.stop()
     assert kept() == before
 
 
 @pytest.mark.long
 def test_late_numbering_works_over_legs_of_the_element_s_own() -> None:
-    net = three_hosts()
-    try:
+    with three_hosts() as net:
         options = {"split": "least-delay", "numbering": "late", "report_ms": 20}
-        legs = [{"bw": 20, "delay": "10ms"}, {"bw": 20, "delay": "10ms"}]
+        legs = [{"bw": 20, "delay": "10ms"}] * 2
         made = addDualConnectivity(net, "gnb", "ue", legs, **options)
         net.start()
         net["server"].cmd("iperf -s &")
         said = net["ue"].cmd("iperf -t 1 -c 10.0.0.1")
         net["server"].cmd("kill %iperf")
         counted = made.statistics()["uplink"]
-    finally:
-        net.stop()
     assert "Mbits/sec" in said
     delivered = [counters["delivered_bytes"] for counters in counted.values()]
     assert min(delivered) > 0.25 * max(delivered) > 150_000
