@@ -77,16 +77,3 @@ def test_the_results_directory_holds_tables_figure_and_a_directory_per_run(
     expected = {"scenario.yaml", "environment.json", "result.json", "client-rate.csv"}
     expected |= {"gnb-legs.csv", "ue-legs.csv", "gnb-transmit.csv", "ue-receive.csv"}
     assert expected <= {path.name for path in run.iterdir()}
-
-
-@pytest.mark.long
-def test_a_transfer_over_its_timeout_has_failed(tmp_path: Path) -> None:
-    command = [*COMMAND, "compare", "--transports", "tcp", "--modes", "sc", "--legs", "1", "1"]
-    command += ["--repetitions", "1", "--size", "5", "--set", "timeout_s=1", "--json"]
-    command += ["--output", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    (row,) = json.loads(done.stdout)
-    assert row["status"] == "failed"
-    assert row["goodput_mbps"] is None
-    assert "within 1 s" in row["reason"]
