@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet import IP, UDP
 from scapy.packet import Packet, Raw
 
 SERVER, CLIENT = "10.0.0.2", "10.2.1.2"
@@ -27,13 +27,6 @@ datagrams = st.builds(
 def datagram(size: int = 1000) -> bytes:
     """A UDP datagram of `size` bytes in all."""
     return bytes(IP(src=SERVER, dst=CLIENT) / UDP(sport=4433, dport=50_000) / Raw(bytes(size - 28)))
-
-
-def segment(size: int) -> bytes:
-    """A TCP segment with `size` bytes of data."""
-    return bytes(
-        IP(src=SERVER, dst=CLIENT) / TCP(sport=80, dport=50_000, flags="A") / Raw(bytes(size))
-    )
 
 
 def recomputed(packet: Packet) -> bytes:

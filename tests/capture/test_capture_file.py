@@ -15,7 +15,6 @@ from scapy.layers.inet6 import IPv6
 from scapy.packet import Packet, Padding, Raw
 from scapy.utils import rdpcap
 
-from minitopo_dc import cli
 from minitopo_dc.capture import (
     CaptureFile,
     frame_start,
@@ -112,13 +111,19 @@ def test_a_16_bit_number_follows_the_datagram_of_the_end_host() -> None:
     captured = frame(on_leg(datagram(), 16, 40_000))
     assert captured == datagram() + (40_000).to_bytes(2, "big")
     assert layers.PdcpData16(IP(captured)[Padding].load).sn == 40_000
+    assert frame_start(leg=1, bearer=1, direction="downlink", sn_bits=16) == b""
 
 
-def test_a_pdu_that_leaves_no_room_for_its_frame_is_captured_as_it_is() -> None:
+def test_a_pdu_without_room_for_its_frame_and_what_is_no_pdu_are_captured_as_they_are() -> None:
     frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=18)
     fits, too_long = (on_leg(datagram(size), 18, 0) for size in (65_484, 65_485))
     assert len(frame(fits)) == 65_535
     assert frame(too_long) == too_long
+    cut = datagram()[:100]
+    for bits in (12, 16, 18):
+        assert pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=bits)(cut) == cut
+    with pytest.raises(PduError, match="truncated"):
+        layers.PdcpTrailer18(cut)
 
 
 @given(identities)
@@ -134,22 +139,6 @@ def test_a_frame_without_a_pdu_is_whole_by_its_lengths_and_checksum(
     )
 
 
-def test_with_16_bits_nothing_is_before_a_pdu() -> None:
-    assert frame_start(leg=1, bearer=1, direction="downlink", sn_bits=16) == b""
-
-
-def test_what_is_no_pdu_is_captured_as_it_is() -> None:
-    cut = datagram()[:100]
-    for bits in (12, 16, 18):
-        frame = pdu_framing(leg=1, bearer=1, direction="downlink", sn_bits=bits)
-        assert frame(cut) == cut
-
-
-DATA: dict[int, type[Packet]] = {
-    12: layers.PdcpData12,
-    16: layers.PdcpData16,
-    18: layers.PdcpData18,
-}
 TRAILER: dict[int, type[Packet]] = {
     12: layers.PdcpTrailer12,
     16: layers.PdcpTrailer16,
@@ -182,18 +171,11 @@ def test_the_first_bit_tells_a_control_pdu() -> None:
         sn_format(18).decode(bytes(control))
 
 
-def test_a_pdu_may_carry_ipv6() -> None:
+def test_a_pdu_may_carry_ipv6_and_what_is_no_ip_stays_bytes() -> None:
     sdu = bytes(IPv6(src="2001:db8::1", dst="2001:db8::2") / UDP() / Raw(b"six"))
-    assert layers.PdcpData12(sn_format(12).encode(5) + sdu)[IPv6].dst == "2001:db8::2"
-
-
-def test_what_is_no_ip_stays_bytes() -> None:
-    assert layers.PdcpData12(sn_format(12).encode(5) + b"\x00\x01")[Raw].load == b"\x00\x01"
-
-
-def test_bytes_that_end_too_early_are_no_trailer() -> None:
-    with pytest.raises(PduError, match="truncated"):
-        layers.PdcpTrailer18(datagram()[:100])
+    header = sn_format(12).encode(5)
+    assert layers.PdcpData12(header + sdu)[IPv6].dst == "2001:db8::2"
+    assert layers.PdcpData12(header + b"\x00\x01")[Raw].load == b"\x00\x01"
 
 
 LEG = {"downlink": {"rate_mbps": 20}}
@@ -210,30 +192,19 @@ def scenario(**more: object) -> Scenario:
     return Scenario.check(values | more, "test")
 
 
-def test_captures_are_off_unless_asked_for(tmp_path: Path) -> None:
+def pcap(wanted: Scenario, directory: Path) -> dict[str, str | None]:
+    """What the element of each host captures."""
+    ends = (gnb_settings(wanted, directory), ue_settings(wanted, directory))
+    elements = (*ends, *backhaul_settings(wanted, directory))
+    return {element.host: element.pcap for element in elements}
+
+
+def test_captures_are_off_unless_asked_for_and_are_of_the_direction_that_leaves_a_host(
+    tmp_path: Path,
+) -> None:
     assert compared().real.capture == ()
     assert compared("--pcap").real.capture == ("legs",)
-    wanted = scenario()
-    elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
-    assert [each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))] == [None] * 4
-
-
-def test_each_host_is_told_the_direction_that_leaves_it(tmp_path: Path) -> None:
+    assert pcap(scenario(), tmp_path) == dict.fromkeys(("gnb", "ue", "edge", "agg"))
     wanted = scenario(real={"capture": ["legs"], "backhaul": [LEG]})
-    elements = [gnb_settings(wanted, tmp_path), ue_settings(wanted, tmp_path)]
-    assert {each.host: each.pcap for each in (*elements, *backhaul_settings(wanted, tmp_path))} == {
-        "gnb": "downlink",
-        "ue": "uplink",
-        "edge": "downlink",
-        "agg": "uplink",
-    }
-
-
-def test_the_virtual_clock_refuses_captures(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "s.yaml"
-    scenario(transport="quic", real={}).save(path)
-    arguments = ["run", str(path), "--pcap", "--clock", "virtual"]
-    assert cli.main([*arguments, "--output", str(tmp_path / "result")]) == 2
-    assert "--pcap: needs --clock real" in capsys.readouterr().err
+    expected = {"gnb": "downlink", "ue": "uplink", "edge": "downlink", "agg": "uplink"}
+    assert pcap(wanted, tmp_path) == expected

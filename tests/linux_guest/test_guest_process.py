@@ -1,4 +1,4 @@
-"""A guest ends: by itself, by its end's mistakes, with its parent; and always leaves nothing."""
+"""A guest ends by itself, by mistakes, with its parent, leaving nothing; its controller."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from minitopo_dc.linux_guest import guest as module
 from minitopo_dc.linux_guest.guest import Guest, GuestError, processes_of
 from tests.linux_guest.guests import needs_guest
 
@@ -155,3 +156,47 @@ def printed(before: list[str], program: str) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.stderr, done.returncode) == ("", 0)
     return done.stdout
+
+
+MADE_UP = """
+import pathlib, socket, struct, time
+GET_FEATURES, WAIT = 1, 3
+clock, card = (socket.socket(socket.AF_UNIX) for _ in range(2))
+clock.connect("clock")
+card.connect("card0")
+card.send(struct.pack("=3I", GET_FEATURES, 1, 0))
+clock.send(struct.pack("=2IQ", WAIT, 1, 0))
+pathlib.Path("written").touch()
+card.settimeout(10)
+pathlib.Path("answer").write_bytes(card.recv(64))
+time.sleep(60)
+"""
+"""A guest, which speaks Linux' protocols and does nothing else."""
+
+
+def wait_for(path: Path) -> None:
+    deadline = time.monotonic() + 10
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_a_guest_told_its_cards_is_done_before_its_wait(tmp_path: Path) -> None:
+    ffi, lib = module._controller()
+    place = os.open(tmp_path, os.O_PATH | os.O_DIRECTORY)
+    console = os.memfd_create("console")
+    program = os.open(sys.executable, os.O_RDONLY)
+    words = [ffi.new("char[]", word.encode()) for word in ("python", "-I", "-c", MADE_UP)]
+    made = lib.guest_new(place, 1, 0, 10_000)
+    arguments, environment = ffi.new("char *[]", [*words, ffi.NULL]), ffi.new("char *[]", 1)
+    pid = lib.guest_start(made, program, arguments, environment, console)
+    try:
+        wait_for(tmp_path / "written")
+        assert lib.guest_boot(made) == lib.GUEST_WAITS
+        wait_for(tmp_path / "answer")
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        lib.guest_free(made)
+        for file in (place, console, program):
+            os.close(file)

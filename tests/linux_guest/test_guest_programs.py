@@ -96,24 +96,9 @@ def test_a_program_may_write_to_the_run_s_directory_only(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("script", "reason"),
-    [
-        ("echo how sad >&2; exit 3", "client ended with exit code 3: how sad"),
-        ("kill -9 $$", "client was ended by SIGKILL"),
-    ],
-)
-def test_a_client_that_fails_says_why(tmp_path: Path, script: str, reason: str) -> None:
-    assert refused(shell(script), tmp_path) == reason
-
-
-@pytest.mark.parametrize(
     ("server", "port", "reason"),
     [
-        (
-            "sleep 2; echo too bad; exit 4",
-            None,
-            "server ended with exit code 4 during the transfer",
-        ),
+        ("sleep 2; exit 4", None, "server ended with exit code 4 during the transfer"),
         ("exit 4", None, "server ended with exit code 4 before it listened"),
         ("sleep 100", 80, "server did not listen within 30 s"),
     ],
@@ -123,6 +108,30 @@ def test_a_server_that_fails_ends_the_run(
 ) -> None:
     wanted = shell("sleep 9; exit 5", server=["sh", "-c", server], server_ready=port)
     assert refused(wanted, tmp_path).startswith(reason)
+
+
+NO_SETTING = {"virtual": {"sysctl": {"net.ipv4.no_such_setting": "1"}}}
+
+
+@pytest.mark.parametrize(
+    ("script", "fields", "reason"),
+    [
+        ("echo how sad >&2; exit 3", {}, "client ended with exit code 3: how sad"),
+        ("kill -9 $$", {}, "client was ended by SIGKILL"),
+        ("true", NO_SETTING, "net/ipv4/no_such_setting: No such file"),
+    ],
+)
+def test_a_client_or_a_setting_that_fails_says_why(
+    tmp_path: Path, script: str, fields: dict[str, Any], reason: str
+) -> None:
+    assert reason in refused(shell(script, fields=fields), tmp_path)
+
+
+def test_kernel_settings_are_those_of_the_scenario(tmp_path: Path) -> None:
+    settings = {"net.ipv4.tcp_rmem": "4096 87380 300000"}
+    show = "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/mptcp/available_schedulers"
+    run(shell(show, fields={"virtual": {"sysctl": settings}}), tmp_path)
+    assert output(tmp_path) == ["4096\t87380\t300000", "default"]
 
 
 def test_a_server_that_does_not_end_is_killed(tmp_path: Path) -> None:
@@ -143,19 +152,6 @@ def test_who_looks_at_the_clock_until_it_has_changed_lets_time_pass(tmp_path: Pa
     waits = "import time\nend = time.monotonic() + 0.003\nwhile time.monotonic() < end: pass"
     result = run(programs("{python}", "-Sc", waits), tmp_path)
     assert result.completion_s == pytest.approx(0.003, abs=0.001)
-
-
-def test_kernel_settings_are_those_of_the_scenario(tmp_path: Path) -> None:
-    settings = {"net.ipv4.tcp_rmem": "4096 87380 300000"}
-    show = "cat /proc/sys/net/ipv4/tcp_rmem /proc/sys/net/mptcp/available_schedulers"
-    run(shell(show, fields={"virtual": {"sysctl": settings}}), tmp_path)
-    assert output(tmp_path) == ["4096\t87380\t300000", "default"]
-
-
-def test_a_setting_that_the_kernel_has_not_is_named(tmp_path: Path) -> None:
-    settings = {"net.ipv4.no_such_setting": "1"}
-    reason = refused(shell("true", fields={"virtual": {"sysctl": settings}}), tmp_path)
-    assert "net/ipv4/no_such_setting: No such file" in reason
 
 
 def leg_bytes(result: RunResult) -> list[int]:

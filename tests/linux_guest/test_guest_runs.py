@@ -1,4 +1,4 @@
-"""TCP and MPTCP on the virtual clock: what the kernel in a guest does over legs and bearers."""
+"""TCP and MPTCP on the virtual clock, and what uses them: the kernel in a guest over legs."""
 
 from __future__ import annotations
 
@@ -133,13 +133,12 @@ def test_mptcp_has_a_subflow_on_each_of_three_legs(tmp_path: Path) -> None:
 
 def test_paths_open_close_and_become_backups_when_a_schedule_says_so(tmp_path: Path) -> None:
     schedule = [
-        {"at_s": 0.3, "open": 2},
-        {"at_s": 0.6, "abandon": 1},
-        {"at_s": 0.9, "open": 1},
-        {"at_s": 1.2, "backup": 2},
+        *({"at_s": 0.3, "open": 2}, {"at_s": 0.6, "abandon": 1}),
+        *({"at_s": 0.9, "open": 1}, {"at_s": 1.2, "backup": 2}),
     ]
     paths = {"initial": [1], "schedule": schedule}
-    result = run(multipath(paths=paths, workload={"size_mb": 4}), tmp_path)
+    options = {"scheduler": "default"}
+    result = run(multipath(paths=paths, options=options, workload={"size_mb": 4}), tmp_path)
     done = [(each["action"], each["leg"]) for each in result.details["path_changes"]]
     assert done == [("open", 2), ("abandon", 1), ("open", 1), ("backup", 2)]
     moments = [each["done_s"] for each in result.details["path_changes"]]
@@ -149,6 +148,28 @@ def test_paths_open_close_and_become_backups_when_a_schedule_says_so(tmp_path: P
     assert first["closed_s"] == pytest.approx(0.6, abs=0.11)
     assert third["opened_s"] > 0.9
     assert "backup" in {row["state"] for row in rows(tmp_path / "paths.csv")}
+
+
+@pytest.mark.long
+def test_a_video_over_tcp_is_watched(tmp_path: Path) -> None:
+    details = run(scenario(workload={"kind": "video", "duration_s": 12}), tmp_path).details
+    assert (details["segments"], details["stalls"]) == (4, 0)
+    assert details["handshake_s"] == pytest.approx(0.042, abs=0.002)
+    assert 0.06 < details["startup_s"] < 0.5
+    assert details["congestion_control"] == "cubic"
+    assert details["started_s"] < 0.01
+
+
+def test_a_call_over_mptcp_takes_both_paths_as_they_are_scheduled(tmp_path: Path) -> None:
+    workload = {"kind": "realtime", "delivery": "stream", "duration_s": 2}
+    paths = {"initial": [1], "schedule": [{"at_s": 0.5, "open": 2}, {"at_s": 1.0, "abandon": 1}]}
+    result = run(multipath(workload=workload, paths=paths), tmp_path)
+    done = [(each["action"], each["leg"]) for each in result.details["path_changes"]]
+    assert done == [("open", 2), ("abandon", 1)]
+    assert [path["leg"] for path in result.details["paths"]] == [1, 2]
+    assert min(legs_of(result)) > 10_000
+    assert {row["leg"] for row in rows(tmp_path / "paths.csv")} == {"1", "2"}
+    assert (tmp_path / "realtime.csv").exists()
 
 
 def test_a_download_for_a_time_ends_then(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
@@ -35,17 +35,13 @@ def fresh_look() -> Iterator[None]:
         cached.cache_clear()
 
 
-def finding(name: str, findings: list[Finding]) -> Finding:
-    return next(each for each in findings if each.name == name)
+def finding(name: str) -> Finding:
+    return next(each for each in check() if each.name == name)
 
 
 def with_kernel(monkeypatch: pytest.MonkeyPatch, **reasons: str) -> None:
     """A kernel that can do everything but what has a reason."""
-
-    def probe_kernel() -> Mapping[str, str]:
-        return defaultdict(str, reasons)
-
-    monkeypatch.setattr(machine, "probe_kernel", probe_kernel)
+    monkeypatch.setattr(machine, "probe_kernel", lambda: defaultdict(str, reasons))
 
 
 def test_every_probe_of_the_kernel_says_what_it_enables() -> None:
@@ -59,18 +55,9 @@ def test_what_the_kernel_refuses_is_missing_with_its_words_and_a_remedy(
     feature: str, status: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_kernel(monkeypatch, **{feature: "No such file or directory"})
-    found = finding(f"kernel: {feature}", check())
+    found = finding(f"kernel: {feature}")
     assert (found.status, found.detail) == (status, "No such file or directory")
     assert "modprobe" in found.remedy
-
-
-def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: ORDINARY_USER)
-    found = finding("kernel: namespaces", check())
-    assert (found.status, found.detail) == ("missing", "needs root")
-    assert found.remedy == machine.root_command()
 
 
 @pytest.mark.parametrize(
@@ -80,54 +67,46 @@ def test_an_ordinary_user_is_told_that_the_kernel_probes_need_root(
         ("/tmp", "/home/u/checkout/.venv/bin/minitopo-dc"),
     ],
 )
-def test_the_command_for_root_is_named_by_its_path_as_sudo_has_its_own(
+def test_an_ordinary_user_is_told_the_command_for_root_by_its_path_as_sudo_has_its_own(
     here: str, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: ORDINARY_USER)
     monkeypatch.setattr(sys, "executable", "/home/u/checkout/.venv/bin/python")
     monkeypatch.setattr(Path, "cwd", lambda: Path(here))
-    assert machine.root_command() == f"sudo {command} check"
+    found = finding("kernel: namespaces")
+    assert (found.status, found.detail) == ("missing", "needs root")
+    assert found.remedy == f"sudo {command} check"
 
 
-def test_a_program_that_is_not_installed_is_missing_with_its_package(
-    monkeypatch: pytest.MonkeyPatch,
+def test_root_s_programs_are_found_by_a_user_whose_path_lacks_their_folders_and_no_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with_kernel(monkeypatch)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Tool("sysctl").find() in {"/usr/sbin/sysctl", "/sbin/sysctl"}
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    found = finding("mnexec", check())
+    found = finding("mnexec")
     assert found.status == "missing"
     assert found.remedy.startswith("sudo apt-get install") and found.remedy.endswith("mininet")
 
 
-def test_root_s_programs_are_found_by_a_user_whose_path_lacks_their_folders(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("tool", "version"),
+    [
+        (Tool("curl", "--version"), "curl 9.9"),
+        (Tool("gtlsclient", package="ngtcp2-client"), "ngtcp2-client 1.2-3"),
+        (Tool("gtlsclient"), "{path}/gtlsclient"),
+    ],
+)
+def test_the_version_of_a_program_is_its_first_line_or_its_package_s_or_unknown(
+    tool: Tool, version: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    lines = {"curl": "echo curl 9.9\necho more", "dpkg-query": "echo 1.2-3", "gtlsclient": ""}
+    for name, script in lines.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert Tool("sysctl").find() in {"/usr/sbin/sysctl", "/sbin/sysctl"}
-
-
-def test_the_version_of_a_program_is_the_first_line_of_what_it_says(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "curl"
-    program.write_text("#!/bin/sh\necho curl 9.9\necho more\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.tool_version(Tool("curl", "--version")) == "curl 9.9"
-
-
-def test_a_program_without_such_an_option_has_the_version_of_its_package(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    query = tmp_path / "dpkg-query"
-    query.write_text("#!/bin/sh\necho 1.2-3\n")
-    for program in (query, tmp_path / "gtlsclient"):
-        program.touch()
-        program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert machine.tool_version(Tool("gtlsclient", package="ngtcp2-client")) == (
-        "ngtcp2-client 1.2-3"
-    )
-    assert machine.tool_version(Tool("gtlsclient")) == str(tmp_path / "gtlsclient")
+    assert machine.tool_version(tool) == version.format(path=tmp_path)
 
 
 def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
@@ -146,23 +125,18 @@ def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
 def test_a_module_that_cannot_be_imported_is_missing_with_the_set_up_as_its_remedy(
     root: Path | None, remedy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_mininet(monkeypatch)
-    monkeypatch.setattr(machine, "checkout", lambda: root)
-    found = finding("mininet.net", check())
-    assert (found.status, found.detail) == ("missing", "No module named 'mininet.net'")
-    assert found.remedy.startswith(remedy)
-
-
-def without_mininet(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = importlib.import_module
-
     def import_module(name: str) -> ModuleType:
         if name == "mininet.net":
             raise ImportError(f"No module named {name!r}")
         return real(name)
 
+    real = importlib.import_module
     with_kernel(monkeypatch)
     monkeypatch.setattr(importlib, "import_module", import_module)
+    monkeypatch.setattr(machine, "checkout", lambda: root)
+    found = finding("mininet.net")
+    assert (found.status, found.detail) == ("missing", "No module named 'mininet.net'")
+    assert found.remedy.startswith(remedy)
 
 
 def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
@@ -170,7 +144,7 @@ def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
 ) -> None:
     with_kernel(monkeypatch)
     monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
-    found = finding("transport mpquic", check())
+    found = finding("transport mpquic")
     assert found.status == "optional-missing"
     assert found.detail.startswith("tquic_server is not in $TQUIC_BIN")
 
@@ -182,16 +156,12 @@ def test_a_transport_is_missed_when_no_comparison_makes_sense_without_it(
     with_kernel(monkeypatch)
     monkeypatch.setattr(type(get_runner(name)), "missing", lambda _: "gone")
     monkeypatch.setattr(type(get_runner(name)), "unsupported", lambda *_: "gone")
-    assert finding(f"transport {name}", check()).status == status
+    assert finding(f"transport {name}").status == status
 
 
 @pytest.mark.parametrize(
     ("statuses", "expected"),
-    [
-        (["ok", "ok"], 0),
-        (["ok", "optional-missing"], 0),
-        (["optional-missing", "missing"], 1),
-    ],
+    [(["ok", "ok"], 0), (["ok", "optional-missing"], 0), (["optional-missing", "missing"], 1)],
 )
 def test_the_exit_status_is_0_only_when_the_main_job_can_run(
     statuses: list[machine.Status], expected: int

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,11 @@ from tests.real.network.processes import with_word
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 EXAMPLE = REPOSITORY / "examples" / "three_hosts.py"
-COUNTERS = 'py {leg: count["pushed_packets"] for leg, count in STATISTICS.items()}'
 STATISTICS = 'ue.dual_connectivity.statistics()["uplink"]'
-WAIT = "sh sleep 0.3"
-"""Counters are written each 0.1 s."""
+COUNTERS = (
+    "sh sleep 0.3",  # they are written each 0.1 s
+    f'py {{leg: count["pushed_packets"] for leg, count in {STATISTICS}.items()}}',
+)
 CARRIER = "sh sleep 1.3"
 """The kernel tells of an interface that comes up at most once a second."""
 
@@ -60,13 +63,17 @@ def cli(topology: str, orders: list[str]) -> str:
     return said.decode()
 
 
-def three_hosts() -> Any:
+@contextmanager
+def three_hosts() -> Iterator[Any]:
     setLogLevel("error")
     net = Mininet(controller=None)
     for name in ("server", "gnb", "ue"):
         net.addHost(name)
     net.addLink("server", "gnb")
-    return net
+    try:
+        yield net
+    finally:
+        net.stop()
 
 
 @pytest.mark.long
@@ -99,24 +106,16 @@ def test_the_example_runs_as_it_is_printed() -> None:
 
 def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
     before, files = with_word(PROCESS), kept()
-    counters = COUNTERS.replace("STATISTICS", STATISTICS)
+    ping = "client ping -c 12 -i 0.02 server"
     orders = [
-        *("client ping -c 12 -i 0.02 server", WAIT, counters),
-        *("py ue.dual_connectivity.down(1)", "client ping -c 12 -i 0.02 server", WAIT, counters),
-        *(
-            "py ue.dual_connectivity.up(1)",
-            CARRIER,
-            "client ping -c 12 -i 0.02 server",
-            WAIT,
-            counters,
-        ),
+        *(ping, *COUNTERS, "py ue.dual_connectivity.down(1)", ping, *COUNTERS),
+        *("py ue.dual_connectivity.up(1)", CARRIER, ping, *COUNTERS),
         *("link gnb ue down", "client ping -c 1 -W 0.3 server"),
-        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server", WAIT, counters),
+        *("link gnb ue up", CARRIER, "client ping -c 2 -i 0.02 server", *COUNTERS),
         *("server iperf -s &", "client iperf -t 1 -c server", "server kill %iperf"),
-        *(WAIT, counters, "pingall"),
+        *(*COUNTERS, "pingall"),
     ]
-    topology = "two_path,mode=dc,bw=20,delay=10ms,batch=2"
-    said = cli(topology, orders)
+    said = cli("two_path,mode=dc,bw=20,delay=10ms,batch=2", orders)
     assert re.findall(r"(\d+)% packet loss", said) == ["0", "0", "0", "100", "0"], said
     both, down, up, idle, loaded = (
         ast.literal_eval(found) for found in re.findall(r"\{1: .*?\}", said)
@@ -134,8 +133,7 @@ def test_mn_runs_the_elements_and_a_leg_may_go_down_in_its_cli() -> None:
 
 
 def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
-    net = three_hosts()
-    try:
+    with three_hosts() as net:
         for _ in range(2):
             net.addLink("gnb", "ue", cls=RadioLink, bw=10, delay="15ms")
         made = addDualConnectivity(net, "gnb", "ue", batch=2)
@@ -143,39 +141,32 @@ def test_the_legs_may_be_links_of_the_user_s_own_class() -> None:
         replies = net["server"].cmd("ping -c 10 -i 0.05 10.0.0.3")
         net["ue"].cmd("sleep 0.2")
         counted = made.statistics()["downlink"]
-    finally:
-        net.stop()
     assert ", 0% packet loss" in replies
     assert 30 < float(re.findall(r"= [\d.]+/([\d.]+)", replies)[0]) < 33
     assert [each["pushed_packets"] for each in counted.values()] == [5, 5]
 
 
 def test_a_policy_that_sees_legs_is_refused_over_links_of_others() -> None:
-    net, before = three_hosts(), kept()
-    try:
+    before = kept()
+    with three_hosts() as net:
         for _ in range(2):
             net.addLink("gnb", "ue")
         with pytest.raises(DualConnectivityError, match="least-delay sees its legs, which links"):
             addDualConnectivity(net, "gnb", "ue", split="least-delay")
-    finally:
-        net.stop()
     assert kept() == before
 
 
 @pytest.mark.long
 def test_late_numbering_works_over_legs_of_the_element_s_own() -> None:
-    net = three_hosts()
-    try:
+    with three_hosts() as net:
         options = {"split": "least-delay", "numbering": "late", "report_ms": 20}
-        legs = [{"bw": 20, "delay": "10ms"}, {"bw": 20, "delay": "10ms"}]
+        legs = [{"bw": 20, "delay": "10ms"}] * 2
         made = addDualConnectivity(net, "gnb", "ue", legs, **options)
         net.start()
         net["server"].cmd("iperf -s &")
         said = net["ue"].cmd("iperf -t 1 -c 10.0.0.1")
         net["server"].cmd("kill %iperf")
         counted = made.statistics()["uplink"]
-    finally:
-        net.stop()
     assert "Mbits/sec" in said
     delivered = [counters["delivered_bytes"] for counters in counted.values()]
     assert min(delivered) > 0.25 * max(delivered) > 150_000

@@ -1,4 +1,4 @@
-"""What Dual Connectivity makes of a user's network, as rules and settings: without root."""
+"""What Dual Connectivity makes of a user's network, and backhaul, without root."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields import IpVersion, SettingsError
+from minitopo_dc.runs.check import check_virtual
+from minitopo_dc.runs.routers import backhaul_settings
+from minitopo_dc.scenario import Scenario, addresses
 from minitopo_dc.scenario.element import ElementSettings
+from minitopo_dc.topologies import two_path
 from minitopo_dc.topologies.bearer_end import BearerEnd, Bearers
 from minitopo_dc.topologies.dual_connectivity import (
     DualConnectivityError,
@@ -162,6 +166,7 @@ def test_mn_words_become_legs_and_options() -> None:
         ({"mode": "multipath"}, "mode=multipath: allowed is dc"),
         ({"bw": 20}, "bw: needs mode=dc"),
         ({"mode": "dc", "ip": 6}, "mode=dc: needs ip=4"),
+        ({"ip": 5}, "ip=5: allowed are 4 and 6"),
         ({"mode": "dc", "bw": "1:2:3"}, "bw: 3 values; allowed are 1 and 2"),
         ({"mode": "dc", "ratio": "2:x"}, "ratio='2:x': allowed are numbers from 0"),
         ({"mode": "dc", "split_uplink": "perhaps"}, "split_uplink='perhaps': allowed are True and"),
@@ -212,3 +217,34 @@ def test_a_count_of_another_type_is_read_as_the_number_that_it_is(count: Any) ->
 def test_a_count_that_is_none_is_refused_and_not_rounded(count: Any) -> None:
     with pytest.raises(ValueError, match=r"clients=.*: allowed are 1 to 99"):
         ManyClients(clients=count)
+
+
+LINK = {"downlink": {"rate_mbps": 20}}
+SCENARIO = {"transport": "tcp", "mode": "sc", "legs": [LINK], "real": {"backhaul": [LINK, LINK]}}
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_the_server_s_addresses_are_those_of_the_topology(version: IpVersion) -> None:
+    assert two_path.server_address() == two_path.server_address(1) == "10.0.0.2"
+    for link in (1, 2, 250):
+        expected = addresses.server_address(link, version)
+        assert two_path.server_address(link, version) == expected
+
+
+def test_each_direction_of_each_link_has_an_element_and_a_seed_of_its_own(tmp_path: Path) -> None:
+    edge, agg = backhaul_settings(Scenario.check(SCENARIO, "test"), tmp_path)
+    assert [leg.interface for leg in (*edge.legs, *agg.legs)] == [
+        *("edge-bh1", "edge-bh2", "agg-bh1", "agg-bh2")
+    ]
+    assert len({leg.seed for leg in (*edge.legs, *agg.legs)}) == 4
+
+
+def test_the_virtual_clock_refuses_a_network_that_only_the_real_one_has() -> None:
+    with pytest.raises(SettingsError, match=r"^real\.backhaul: needs clock: real"):
+        check_virtual(Scenario.check(SCENARIO | {"transport": "quic"}, "test"))
+
+
+@pytest.mark.parametrize("name", ["kernel.panic", "net.ipv4.x y", "-w"])
+def test_only_settings_of_a_network_namespace_can_be_asked_for(name: str) -> None:
+    with pytest.raises(SettingsError, match="sysctl"):
+        Scenario.check(SCENARIO | {"real": {"sysctl": {name: "1"}}}, "test")

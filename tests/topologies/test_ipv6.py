@@ -15,7 +15,6 @@ from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
 from minitopo_dc.scenario.addresses import client_address, server_address
 from minitopo_dc.topologies.host import in_ipv6, set_up
 from minitopo_dc.topologies.many_clients import ManyClients
-from minitopo_dc.topologies.two_path import TwoPath
 from tests.real.testbed import output
 
 
@@ -34,11 +33,6 @@ from tests.real.testbed import output
 )
 def test_words_for_ip_have_the_same_digits_in_ipv6(word: str, other: str) -> None:
     assert in_ipv6(word) == other
-
-
-def test_another_version_is_refused() -> None:
-    with pytest.raises(ValueError, match="ip=5: allowed are 4 and 6"):
-        TwoPath(ip=5)
 
 
 def test_a_kernel_without_ipv6_is_no_reason_to_fail() -> None:

@@ -90,15 +90,6 @@ def pair(**parameters: Any) -> Iterator[Pair]:
         net.stop()
 
 
-def mn(topology: str, *arguments: str) -> str:
-    """What Mininet's own command says of a topology's `--test pingall`."""
-    command = ["mn", "--topo", topology, "--test", "pingall", *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=REPOSITORY, check=True, timeout=60
-    )
-    return done.stdout + done.stderr
-
-
 @pytest.mark.alone
 def test_rate_delay_and_loss_are_those_asked_for(tmp_path: Path) -> None:
     with pair(bw=10, delay="15ms", loss=1) as hosts:
@@ -208,11 +199,10 @@ def test_stopping_the_network_leaves_nothing_behind() -> None:
     outside = net.addHost("h0", inNamespace=False)
     net.addLink(outside, net.addHost("h1"), bw=10)
     net.build()
-    assert Path("/sys/class/net/h0-eth0").exists()
-    assert len(with_word(PROCESS)) == 1
+    interface = Path("/sys/class/net/h0-eth0")
+    assert (interface.exists(), len(with_word(PROCESS))) == (True, 1)
     net.stop()
-    assert not Path("/sys/class/net/h0-eth0").exists()
-    assert with_word(PROCESS) == []
+    assert (interface.exists(), with_word(PROCESS)) == (False, [])
 
 
 @pytest.mark.alone
@@ -231,26 +221,25 @@ def test_a_killed_program_leaves_nothing_behind() -> None:
     assert with_word(PROCESS) == []
 
 
-def test_minitopo_dc_is_not_needed_by_mn_for_the_topology() -> None:
-    assert "0% dropped (12/12 received)" in mn("two_path", "--custom", "topologies/two_path.py")
-
-
-@pytest.mark.parametrize(
-    ("topology", "pings"),
-    [("many_clients,2,2,6", 20), long("many_clients,3,2", 30)],
-)
-def test_clients_behind_the_same_legs_reach_each_other_and_the_server(
-    topology: str, pings: int
-) -> None:
-    """With IPv6 beside IPv4, and by IPv4 alone."""
-    files = "topologies/two_path.py,topologies/many_clients.py"
-    assert f"0% dropped ({pings}/{pings} received)" in mn(topology, "--custom", files)
-
-
-@pytest.mark.long
 @pytest.mark.alone
-def test_mn_takes_the_radio_link_by_its_name() -> None:
-    files = "topologies/two_path.py,topologies/radio_link.py"
-    said = mn("two_path", "--custom", files, "--link", "radio,bw=10,delay=5ms")
-    assert "0% dropped (12/12 received)" in said
+@pytest.mark.parametrize(
+    ("topology", "files", "pings", "more"),
+    [
+        ("two_path", ("two_path",), 12, ""),
+        ("two_path,2,2", ("two_path",), 30, ""),
+        ("many_clients,2,2,6", ("two_path", "many_clients"), 20, ""),
+        long("many_clients,3,2", ("two_path", "many_clients"), 30, ""),
+        long("two_path", ("two_path", "radio_link"), 12, "--link radio,bw=10,delay=5ms"),
+    ],
+)
+def test_every_host_reaches_every_other_with_mininet_s_own_command(
+    topology: str, files: tuple[str, ...], pings: int, more: str
+) -> None:
+    """What this says of `--test pingall`; with IPv6 beside IPv4, and by IPv4 alone."""
+    custom = ",".join(f"topologies/{file}.py" for file in files)
+    words = ["--custom", custom, "--topo", topology, "--test", "pingall", *more.split()]
+    done = subprocess.run(
+        ["mn", *words], capture_output=True, text=True, cwd=REPOSITORY, check=True, timeout=60
+    )
+    assert f"0% dropped ({pings}/{pings} received)" in done.stdout + done.stderr
     assert with_word(PROCESS) == []

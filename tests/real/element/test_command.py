@@ -58,17 +58,12 @@ def saved(host: str, directory: Path, *legs: dict[str, Any]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("arguments", [[], ["a", "b"]])
-def test_other_than_one_file_is_told_the_usage(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command.main(arguments) == 2
-    assert capsys.readouterr().err.startswith("usage: python -m minitopo_dc.real.element")
-
-
-def test_a_directory_that_is_missing_is_a_mistake_before_anything_is_made(
+def test_the_usage_and_a_directory_that_is_missing_are_told_before_anything_is_made(
     fake: FakeElements, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    for arguments in ([], ["a", "b"]):
+        assert command.main(arguments) == 2
+        assert capsys.readouterr().err.startswith("usage: python -m minitopo_dc.real.element")
     file = Path(saved("gnb", tmp_path))
     file.write_text(file.read_text().replace(str(tmp_path), "x" * 10_000))
     assert command.main([str(file)]) == 2

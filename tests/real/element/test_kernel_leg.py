@@ -237,11 +237,8 @@ def qdiscs(delivered: int, lost: int, refused: int, waiting: int, air: int) -> I
     frame = 1500 + 14
     whole = {"packets": delivered, "bytes": delivered * frame}
     inside = {"qlen": waiting, "drops": refused, "backlog": waiting * frame}
-    outside = {
-        "qlen": waiting + air,
-        "drops": lost + refused,
-        "backlog": (waiting + air) * frame,
-    }
+    both = waiting + air
+    outside = {"qlen": both, "drops": lost + refused, "backlog": both * frame}
     for handle, queue in ((NETEM, outside), (TBF, inside), (FIFO, inside)):
         stats = Attributes(TCA_STATS_BASIC=whole, TCA_STATS_QUEUE=queue)
         yield Attributes(handle=handle, TCA_STATS2=stats)
@@ -251,26 +248,21 @@ def test_the_kernel_s_counters_are_those_of_a_leg_with_the_longest_queue_seen(
     netlink: FakeNetlink,
 ) -> None:
     leg = netlink.leg()
-    longest = 0
-    for delivered, lost, refused, waiting, air in (
-        (9, 0, 0, 3, 0),
-        (90, 5, 4, 9, 7),
-        (99, 5, 4, 2, 0),
-    ):
-        netlink.counters = list(qdiscs(delivered, lost, refused, waiting, air))
-        longest = max(longest, waiting)
-        pushed = delivered + lost + refused + waiting + air
-        assert leg.statistics() == LegStatistics(
-            pushed_packets=pushed,
-            pushed_bytes=pushed * 1500,
-            delivered_packets=delivered,
-            delivered_bytes=delivered * 1500,
-            dropped_queue=refused,
-            dropped_loss=lost,
-            dropped_stop=0,
-            dropped_flush=0,
-            queue_packets=waiting,
-            queue_bytes=waiting * 1500,
-            queue_max=longest,
-            air_packets=air,
-        )
+    for counted in ((9, 0, 0, 3, 0), (90, 5, 4, 9, 7)):
+        netlink.counters = list(qdiscs(*counted))
+        leg.statistics()
+    netlink.counters = list(qdiscs(delivered=99, lost=5, refused=4, waiting=2, air=1))
+    assert leg.statistics() == LegStatistics(
+        pushed_packets=111,
+        pushed_bytes=111 * 1500,
+        delivered_packets=99,
+        delivered_bytes=99 * 1500,
+        dropped_queue=4,
+        dropped_loss=5,
+        dropped_stop=0,
+        dropped_flush=0,
+        queue_packets=2,
+        queue_bytes=3000,
+        queue_max=9,
+        air_packets=1,
+    )

@@ -129,15 +129,6 @@ def pdu(sn: int) -> bytes:
     return append_trailer(datagram(), sn_format(18).encode(sn))
 
 
-def test_an_sdu_gets_a_number_and_takes_the_leg_of_its_policy(host: Host) -> None:
-    only_second = {"ratio": [0, 1]}
-    element = host.element(transmit=[SENDER | {"pdcp": only_second}])
-    packet = host.queues[0].put(datagram())
-    host.run(element, until=decided(packet))
-    assert [packet.verdict, packet.mark, packet.payload] == ["accept", leg_mark(2), pdu(0)]
-    assert host.summary()["transmit"]["1"]["pdus_2"] == 1
-
-
 def test_a_report_crosses_the_leg_that_is_up_to_its_other_end_and_is_in_its_capture(
     host: Host,
 ) -> None:
@@ -235,14 +226,18 @@ def test_the_summary_has_the_last_counters_and_what_the_kernel_says(host: Host) 
     assert before - 10 * MS < started < time.time_ns() + 10 * MS
 
 
-def test_what_was_no_sdu_is_in_the_summary_by_why(host: Host) -> None:
-    element = host.element(transmit=[SENDER])
+def test_an_sdu_gets_a_number_and_the_leg_of_its_policy_and_what_was_none_is_counted_by_why(
+    host: Host,
+) -> None:
+    element = host.element(transmit=[SENDER | {"pdcp": {"ratio": [0, 1]}}])
     payloads = (b"", datagram(options=b"\x83\3\4\0"), datagram(ttl=1), datagram(ttl=0), datagram())
     packets = [host.queues[0].put(payload) for payload in payloads]
     host.run(element, until=decided(*packets))
+    sdu = packets[-1]
+    assert [sdu.verdict, sdu.mark, sdu.payload] == ["accept", leg_mark(2), pdu(0)]
     counters = host.summary()["transmit"]["1"]
-    names = ("malformed", "refused_options", "handed_back", "sdus")
-    assert [counters[name] for name in names] == [1, 1, 2, 1]
+    names = ("malformed", "refused_options", "handed_back", "sdus", "pdus_2")
+    assert [counters[name] for name in names] == [1, 1, 2, 1, 1]
 
 
 def test_without_real_time_nothing_of_it_is_asked_for_and_series_have_two_rows(host: Host) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from hypothesis import given
@@ -173,13 +174,13 @@ def test_a_loss_can_be_switched_on_and_off(
     assert idle.arrived(2000 * MS) == [100, 300]
 
 
+FIXED = {"reorder": True, "queue_bytes": 5000}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"reorder": True, "queue_bytes": 5000, "delay_ms": 1},
-            "queue_bytes, reorder: cannot change while the link is there",
-        ),
+        (FIXED, "queue_bytes, reorder: cannot change while the link is there"),
         ({"rlc": {}}, "rlc: cannot change"),
         ({"rate_mbps": None, "trace": "/no/such"}, "trace /no/such: No such file"),
     ],
@@ -219,38 +220,30 @@ def test_the_order_to_start_is_time_zero_for_both_directions(
     assert len(idle.left.received) == 1
 
 
-class Session:
-    """A cable that is given orders, and its answers."""
-
-    def __init__(self, orders: bytes) -> None:
-        self.realtime: list[bool] = []
-        self.answers: list[str] = []
-        self.taps: list[FakeTap] = []
-        reading, writing = os.pipe()
-        os.write(writing, orders)
-        os.close(writing)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(radio_link, "Tap", self._tap)
-            patch.setattr(
-                radio_link, "configure_realtime", lambda *, realtime: self.realtime.append(realtime)
-            )
-            patch.setattr(loop_module, "ORDERS", reading)
-            Cable(ENDS).run(self.answers.append)
-        os.close(reading)
-
-    def _tap(self, end: End) -> FakeTap:
-        self.taps.append(FakeTap(end))
-        return self.taps[-1]
+def session(orders: bytes) -> list[str]:
+    """The answers of a cable to orders; its interfaces are gone then."""
+    answers: list[str] = []
+    taps = [FakeTap(end) for end in ENDS]
+    reading, writing = os.pipe()
+    os.write(writing, orders)
+    os.close(writing)
+    with pytest.MonkeyPatch.context() as patch:
+        realtime = MagicMock()
+        patch.setattr(radio_link, "Tap", dict(zip(ENDS, taps, strict=True)).__getitem__)
+        patch.setattr(radio_link, "configure_realtime", realtime)
+        patch.setattr(loop_module, "ORDERS", reading)
+        Cable(ENDS).run(answers.append)
+    os.close(reading)
+    realtime.assert_called_once_with(realtime=True)
+    assert all(tap.closed for tap in taps)
+    return answers
 
 
 def test_each_order_has_one_answer_and_the_end_of_orders_takes_the_interfaces_away() -> None:
     lines = ["start", json.dumps(order()), "statistics", json.dumps(order(interface="right"))]
-    session = Session("".join(f"{line}\n" for line in lines).encode())
-    *answers, counters, last = session.answers
+    *answers, counters, last = session("".join(f"{line}\n" for line in lines).encode())
     assert [*answers, last] == ["ready", "ok", "ok", "ok"]
     assert list(json.loads(counters)) == ["left", "right"]
-    assert session.realtime == [True]
-    assert all(tap.closed for tap in session.taps)
 
 
 UNKNOWN = "must be start, statistics or a JSON object with interface, seed and radio"
@@ -302,15 +295,10 @@ orders = st.one_of(
 
 @given(st.lists(orders, max_size=5))
 def test_whatever_is_ordered_each_line_has_one_answer_of_one_line(lines: list[bytes]) -> None:
-    answers = Session(b"".join(line + b"\n" for line in [*lines, b"start"])).answers
+    answers = session(b"".join(line + b"\n" for line in [*lines, b"start"]))
     assert len(answers) == len(lines) + 2
     assert all(answer.isascii() and len(answer.splitlines()) == 1 for answer in answers)
     assert answers[-1] == "ok"
-
-
-def test_an_end_is_a_name_a_process_and_an_address() -> None:
-    ends = [End("h1-eth0", 17, "00:00:00:00:00:0a"), End("h2-eth0", 18, "")]
-    assert read_ends(["h1-eth0,17,00:00:00:00:00:0a", "h2-eth0,18,"]) == ends
 
 
 @pytest.mark.parametrize(
@@ -321,7 +309,11 @@ def test_an_end_is_a_name_a_process_and_an_address() -> None:
     ],
     ids=" ".join,
 )
-def test_ends_that_are_none_are_refused(arguments: list[str]) -> None:
+def test_an_end_is_a_name_a_process_and_an_address_and_others_are_refused(
+    arguments: list[str],
+) -> None:
+    ends = [End("h1-eth0", 17, "00:00:00:00:00:0a"), End("h2-eth0", 18, "")]
+    assert read_ends(["h1-eth0,17,00:00:00:00:00:0a", "h2-eth0,18,"]) == ends
     with pytest.raises(ElementError, match="must be NAME,PID,MAC NAME,PID,MAC"):
         read_ends(arguments)
 

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.clocks import run_scenario
 from minitopo_dc.real.machine import probe_kernel
-from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.scenario import Scenario
 from tests import long
 from tests.real.registry import alive
+from tests.real.testbed import ok
 
 pytestmark = pytest.mark.root
 LINK = {"rate_mbps": 20, "delay_ms": 5}
@@ -22,7 +20,10 @@ LEAVING = "env -i setsid sleep 1000 & echo $! > $MINITOPO_DC_RUN/left; exec "
 """Leaves a process that shows by its namespace alone whose it is."""
 
 
-def run(directory: Path, mode: str, prefix: str = "") -> RunResult:
+@pytest.mark.parametrize(("mode", "prefix"), [("dc", ""), long("multipath", "mptcpize run")])
+def test_iperf3_uses_both_legs_and_leaves_nothing(mode: str, prefix: str, tmp_path: Path) -> None:
+    if prefix and (reason := probe_kernel()["MPTCP"]):
+        pytest.skip(f"this kernel has no MPTCP: {reason}")
     workload: dict[str, Any] = {
         "kind": "command",
         "server": [*prefix.split(), "iperf3", "--server", "--one-off"],
@@ -33,25 +34,8 @@ def run(directory: Path, mode: str, prefix: str = "") -> RunResult:
             "bytes": {"json_path": "end.sum_received.bytes"},
         },
     }
-    fields = {
-        "transport": "command",
-        "congestion_control": "reno",
-        "mode": mode,
-        "legs": [LEG, LEG],
-        "workload": workload,
-    }
-    return run_scenario(Scenario.check(fields, "test"), directory)
-
-
-@pytest.mark.parametrize(
-    ("mode", "prefix"),
-    [("dc", ""), long("multipath", "mptcpize run")],
-)
-def test_iperf3_uses_both_legs_and_leaves_nothing(mode: str, prefix: str, tmp_path: Path) -> None:
-    if prefix and (reason := probe_kernel()["MPTCP"]):
-        pytest.skip(f"this kernel has no MPTCP: {reason}")
-    result = run(tmp_path, mode, prefix)
-    assert result.status == "ok", result.reason
+    fields = {"transport": "command", "congestion_control": "reno", "mode": mode}
+    result = ok(tmp_path, **fields, legs=[LEG, LEG], workload=workload)
     assert result.leg_bytes is not None
     assert min(result.leg_bytes) > 100_000
     assert sum(result.leg_bytes) > result.details["bytes"] >= 1_000_000

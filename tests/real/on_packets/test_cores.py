@@ -13,7 +13,6 @@ import pytest
 
 from minitopo_dc.real.element.kernel.injection import TTL_OFFSET
 from minitopo_dc.real.element.kernel.process import inside
-from minitopo_dc.real.network.elements import ElementFailedError
 from tests.native.extension import needs_native
 from tests.real.element.fakes import ones_complement_sum
 from tests.real.element.options import FORWARDED, REFUSED
@@ -120,9 +119,3 @@ def test_what_c_lacks_is_carried_by_python_and_said(tmp_path: Path) -> None:
     with running_testbed(scenario("dc", {"rate_mbps": 20}, pdcp=recovery), tmp_path) as bed:
         gnb, _ = bed.stop()
     assert [gnb["core"], gnb["core_reason"]] == ["python", "pdcp has data_recovery"]
-    wanted = scenario("dc", {"rate_mbps": 20}, pdcp=recovery, real={"core": "native"})
-    with (
-        pytest.raises(ElementFailedError, match="core: native: pdcp has data_recovery; allowed"),
-        running_testbed(wanted, tmp_path),
-    ):
-        pass

@@ -149,17 +149,6 @@ def test_no_packet_passes_a_dead_element(tmp_path: Path, version: IpVersion) -> 
             bed.ue.stop()
 
 
-@pytest.mark.long
-def test_the_same_seed_loses_the_same_packets(tmp_path: Path) -> None:
-    losses = []
-    for attempt in range(2):
-        directory = tmp_path / str(attempt)
-        directory.mkdir()
-        with running_testbed(scenario("sc", INSTANT | {"loss_percent": 10}), directory) as bed:
-            losses.append(bed.probe(1000, 1).number.tolist())
-    assert losses[0] == losses[1]
-
-
 def test_both_versions_are_shaped_where_both_exist(tmp_path: Path) -> None:
     with running_testbed(scenario("sc", ip_version=6), tmp_path) as bed:
         arrived = [len(bed.probe(2000, 0.5, version=version).number) for version in (4, 6)]

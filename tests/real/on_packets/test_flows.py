@@ -16,9 +16,9 @@ from minitopo_dc.real.network.testbed import Testbed
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.results.logs.quic import server_recovery
 from minitopo_dc.results.measures.utilisation import flow_rates, link_utilisation
-from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from tests.real.testbed import ok
 
 pytestmark = pytest.mark.root
 
@@ -26,16 +26,10 @@ LEG: dict[str, Any] = {"downlink": {"rate_mbps": 10}, "uplink": {"rate_mbps": 10
 BUFFER = {"receive_buffer_bytes": 33_554_432}
 
 
-def scenario(*flows: dict[str, Any], **fields: Any) -> Scenario:
+def of_flows(*flows: dict[str, Any], **fields: Any) -> dict[str, Any]:
     values: dict[str, Any] = {"transport": "quic", "mode": "flows", "legs": [LEG, LEG]}
     values |= {"flows": list(flows), "options": BUFFER, "workload": {"duration_s": 4}}
-    return Scenario.check(values | fields, "test")
-
-
-def needs(*transports: str) -> None:
-    for name in transports:
-        if reason := get_runner(name).unsupported("reno"):
-            pytest.skip(reason)
+    return values | fields
 
 
 def processes_of(directory: Path) -> Iterator[int]:
@@ -58,17 +52,11 @@ def bearer_series(run: Path) -> dict[int, list[dict[str, str]]]:
     }
 
 
-def ok(wanted: Scenario, directory: Path) -> RunResult:
-    result = run_real(wanted, directory)
-    assert result.status == "ok", result.reason
-    return result
-
-
 @pytest.mark.long
 @pytest.mark.alone
 def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
     qlog = BUFFER | {"qlog": True}
-    result = ok(scenario({"mode": "sc"}, {"mode": "sc"}, options=qlog), tmp_path)
+    result = ok(tmp_path, **of_flows({"mode": "sc"}, {"mode": "sc"}, options=qlog))
     flows = result.details["flows"]
     # Which of the two loses packets first is chance, and 4 s do not even it out: not 0.8, say.
     assert min(flow["bytes_received"] for flow in flows) > 0.1 * result.size_bytes
@@ -88,18 +76,16 @@ def test_two_connections_on_one_leg_share_it(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_flow_s_rate_has_no_gap_before_its_client_began(tmp_path: Path) -> None:
-    wanted = scenario({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 1})
-    (flow,) = ok(wanted, tmp_path).details["flows"]
+    fields = of_flows({"mode": "sc"}, statistics_ms=20, workload={"duration_s": 1})
+    (flow,) = ok(tmp_path, **fields).details["flows"]
     assert flow["started_s"] > 0
     assert flow_rates(tmp_path, bin_s=0.1)["rate_mbps"].iloc[0] > 0
 
 
 def test_quic_beside_tcp_has_a_bearer_and_a_time_series_of_its_own(tmp_path: Path) -> None:
-    needs("tcp")
-    wanted = scenario(
-        {"mode": "dc"}, {"mode": "sc", "leg": 1, "transport": "tcp"}, workload={"duration_s": 3}
-    )
-    flows = ok(wanted, tmp_path).details["flows"]
+    tcp = {"mode": "sc", "leg": 1, "transport": "tcp"}
+    fields = of_flows({"mode": "dc"}, tcp, workload={"duration_s": 3})
+    flows = ok(tmp_path, **fields).details["flows"]
     series = bearer_series(tmp_path)
     assert list(series) == [1, 3]
     for flow, rows in zip(flows, series.values(), strict=True):
@@ -115,9 +101,8 @@ def test_quic_beside_tcp_has_a_bearer_and_a_time_series_of_its_own(tmp_path: Pat
 
 
 def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_path: Path) -> None:
-    needs("tcp")
     flow = {"mode": "sc", "leg": 2, "transport": "tcp"}
-    ok(scenario(flow, split_uplink=True, workload={"size_mb": 1}), tmp_path)
+    ok(tmp_path, **of_flows(flow, split_uplink=True, workload={"size_mb": 1}))
     ue, gnb = (
         json.loads((tmp_path / f"{host}-summary.json").read_text(encoding="utf-8"))
         for host in ("ue", "gnb")
@@ -130,15 +115,11 @@ def test_a_split_uplink_of_a_flow_on_leg_2_is_numbered_and_arrives_whole(tmp_pat
 
 @pytest.mark.long
 def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
-    needs("tcp", "mptcp")
-    wanted = scenario(
-        {"mode": "multipath"},
-        {"mode": "multipath"},
-        {"mode": "sc", "transport": "tcp"},
-        transport="mptcp",
-        options={},
-    )
-    flows = ok(wanted, tmp_path).details["flows"]
+    if reason := get_runner("mptcp").unsupported("reno"):
+        pytest.skip(reason)
+    several = [*[{"mode": "multipath"}] * 2, {"mode": "sc", "transport": "tcp"}]
+    fields = of_flows(*several, transport="mptcp", options={})
+    flows = ok(tmp_path, **fields).details["flows"]
     assert min(flow["goodput_mbps"] for flow in flows) > 0.5
     assert list(bearer_series(tmp_path)) == [5]
 
@@ -147,23 +128,10 @@ def test_mptcp_competes_without_a_bearer(tmp_path: Path) -> None:
 def test_flows_of_a_size_end_each_at_its_own_time(tmp_path: Path) -> None:
     flows = ({"mode": "sc", "leg": leg} for leg in (1, 2))
     legs = [LEG, {"downlink": {"rate_mbps": 2}}]
-    result = ok(scenario(*flows, legs=legs, workload={"size_mb": 0.5}), tmp_path)
+    result = ok(tmp_path, **of_flows(*flows, legs=legs, workload={"size_mb": 0.5}))
     fast_s, slow_s = (flow["completion_s"] for flow in result.details["flows"])
     assert fast_s < slow_s == result.completion_s
     assert result.size_bytes == 1_000_000
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("transport", ["tcp", "quic"])
-def test_a_single_download_stops_at_its_time(transport: str, tmp_path: Path) -> None:
-    needs(transport)
-    fields = {"mode": "sc", "flows": (), "transport": transport, "options": {}}
-    result = ok(scenario(**fields, workload={"duration_s": 2}), tmp_path)
-    assert result.completion_s is not None
-    assert result.completion_s > 1.9
-    assert result.leg_bytes is not None
-    assert 0 < result.size_bytes < result.leg_bytes[0]
-    assert not (tmp_path / "body").exists()
 
 
 def test_a_server_that_dies_is_one_reason_and_leaves_nothing(
@@ -180,8 +148,8 @@ def test_a_server_that_dies_is_one_reason_and_leaves_nothing(
 
     start = Testbed.start
     monkeypatch.setattr(Testbed, "start", start_and_kill)
-    wanted = scenario({"mode": "dc"}, {"mode": "sc"}, workload={"duration_s": 60})
-    result = run_real(wanted, tmp_path)
+    fields = of_flows({"mode": "dc"}, {"mode": "sc"}, workload={"duration_s": 60})
+    result = run_real(Scenario.check(fields, "test"), tmp_path)
     assert result.status == "failed"
     assert result.reason == "flow-2: server was ended by SIGKILL during the transfer"
     assert result.goodput_mbps is None

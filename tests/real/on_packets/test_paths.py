@@ -1,4 +1,4 @@
-"""Path schedules of MPTCP on real packets: what each leg carried over time."""
+"""MPTCP on real packets: what a path schedule lets legs carry, and ATSSS by a proxy beside gnb."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from minitopo_dc.clocks import build_missing
 from minitopo_dc.results import leg_rates
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
+from minitopo_dc.runners.processes.process import last_json
+from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads.path_reports import COLUMNS
 from tests.real.testbed import ok
 
@@ -26,9 +29,14 @@ CARRIES, RESTS = 0.1, 0.05
 had 0.19 of the rate."""
 
 
-def run(directory: Path, seconds: float, *events: tuple[float, str, int], **more: Any) -> RunResult:
+@pytest.fixture(scope="module", autouse=True)
+def mptcp() -> None:
+    """Skip where the kernel has none."""
     if reason := get_runner("mptcp").unsupported("reno"):
         pytest.skip(reason)
+
+
+def run(directory: Path, seconds: float, *events: tuple[float, str, int], **more: Any) -> RunResult:
     schedule = [{"at_s": at_s, action: leg} for at_s, action, leg in events]
     values: dict[str, Any] = {"transport": "mptcp", "mode": "multipath", "legs": [LEG, LEG]}
     values |= {"workload": {"duration_s": seconds}, "paths": {"initial": [1], "schedule": schedule}}
@@ -140,11 +148,42 @@ def test_what_is_due_before_the_connection_is_there_is_done_then(tmp_path: Path)
 def test_a_flow_beside_another_has_its_schedule_and_rows_of_its_own(tmp_path: Path) -> None:
     paths = {"initial": [1], "schedule": [{"at_s": 0.8, "open": 2}]}
     flows = [{"mode": "sc", "leg": 2, "transport": "tcp"}, {"mode": "multipath", "paths": paths}]
-    if reason := get_runner("mptcp").unsupported("reno"):
-        pytest.skip(reason)
     values = {"transport": "mptcp", "mode": "flows", "legs": [LEG, LEG], "flows": flows}
     result = ok(tmp_path, **values, workload={"duration_s": 3}, clock="real")
     first, second = result.details["flows"][1]["paths"]
     assert (first["leg"], second["leg"]) == (1, 2)
     assert second["opened_s"] == pytest.approx(0.8, abs=0.3)
     assert set(pd.read_csv(tmp_path / "paths.csv")["flow"]) == {2}
+
+
+NEAR: dict[str, Any] = {"rate_mbps": 10, "delay_ms": 10}
+DEAD = {"rate_mbps": 10, "outages": [[0, 1000]]}
+
+
+def atsss(directory: Path, first: dict[str, Any], **more: Any) -> RunResult:
+    """A download over this leg and a near one."""
+    values: dict[str, Any] = {"transport": "mptcp", "mode": "atsss", "legs": [first, NEAR]}
+    values |= {"clock": "real", "workload": {"size_mb": 1}} | more
+    build_missing([Scenario.check(values, "test")])
+    return ok(directory, **values)
+
+
+@pytest.mark.alone
+def test_the_proxy_has_both_subflows_and_the_server_a_tcp_connection(tmp_path: Path) -> None:
+    result = atsss(tmp_path, NEAR, server_delay_ms=20)
+    paths = result.details["paths"]
+    assert [(path["leg"], path["local"]) for path in paths] == [(1, "10.4.0.1"), (2, "10.4.0.1")]
+    assert sum(path["bytes_sent"] for path in paths) > 1_000_000
+    assert min(path["bytes_sent"] for path in paths) > 50_000
+    server = last_json(tmp_path / "server.out", "server")
+    assert (server["multipath"], server["subflows"][0]["remote"]) == (False, "10.3.1.2")
+    # The client is connected to the proxy before the server, which is farther, could know of it.
+    assert result.details["connect_s"] < 0.04
+    assert result.details["handshake_s"] > 0.06
+
+
+@pytest.mark.alone
+def test_a_dead_first_leg_costs_the_delay_of_the_next_attempt(tmp_path: Path) -> None:
+    result = atsss(tmp_path, DEAD, paths={"attempt_delay_ms": 250})
+    assert [path["leg"] for path in result.details["paths"]] == [2]
+    assert 0.25 < result.details["handshake_s"] < 1

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.clocks import run_checked
 from minitopo_dc.real.run import disturbance
 from minitopo_dc.real.run.disturbance import (
     CASES,
@@ -110,9 +111,6 @@ def test_an_undisturbed_run_that_is_wrong_does_not_raise_limits() -> None:
 def test_a_stopped_client_is_told_and_what_was_measured_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from minitopo_dc.clocks import run_checked
-    from minitopo_dc.real.run import disturbance
-
     monkeypatch.delenv(LIMITS_VARIABLE)
     wanted = next(
         each for each in DISTURBANCES if (each.kind, each.strength, each.part) == ("stop", 1, "ue")
@@ -120,17 +118,12 @@ def test_a_stopped_client_is_told_and_what_was_measured_is_kept(
     monkeypatch.setattr(disturbance, "DISTURBANCES", (wanted,))
     monkeypatch.setattr(disturbance, "CASES", ({"transport": "quic", "mode": "sc"},))
     file = tmp_path / "runs.jsonl"
-
-    def virtual(scenario: Scenario, directory: Path) -> RunResult:
-        return run_checked(scenario, directory)
-
-    rows = measure(1, 1, file, virtual=virtual, ended=lambda _: None)
+    rows = measure(1, 1, file, virtual=run_checked, ended=lambda _: None)
     assert [row.kind for row in rows] == ["none", "stop"]
     assert rows[1].status == "disturbed"
     assert rows[1].worst("stopped") > 0.1
     assert rows[1].goodput_mbps is not None
     assert (rows[1].reference_mbps or 0) > rows[1].goodput_mbps
     assert load(file) == rows
-    assert (
-        measure(1, 1, file, virtual=virtual, ended=lambda _: pytest.fail()) == rows
-    )  # resumed: nothing left
+    resumed = measure(1, 1, file, virtual=run_checked, ended=lambda _: pytest.fail())
+    assert resumed == rows

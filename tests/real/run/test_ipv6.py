@@ -11,24 +11,17 @@ import pytest
 from minitopo_dc.real.network import testbed
 from minitopo_dc.real.run import real
 from minitopo_dc.real.run.real import run_real
-from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from tests import long
+from tests.real.testbed import ok
 
 LEG = {"downlink": {"rate_mbps": 20, "delay_ms": 5, "jitter_ms": 0}}
 
 
-def scenario(transport: str, mode: str, **more: Any) -> Scenario:
+def fields(transport: str, mode: str) -> dict[str, Any]:
     values = {"transport": transport, "mode": mode, "legs": [LEG, LEG], "workload": {"size_mb": 2}}
-    congestion_control = {"congestion_control": "cubic"}  # which every transport has
-    return Scenario.check(values | congestion_control | {"ip_version": 6} | more, "test")
-
-
-def run(wanted: Scenario, directory: Path) -> RunResult:
-    result = run_real(wanted, directory)
-    assert (result.status, result.reason) == ("ok", "")
-    return result
+    return values | {"congestion_control": "cubic", "ip_version": 6}  # which every transport has
 
 
 @pytest.mark.root
@@ -40,7 +33,7 @@ def run(wanted: Scenario, directory: Path) -> RunResult:
     ],
 )
 def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_path: Path) -> None:
-    result = run(scenario(transport, mode), tmp_path)
+    result = ok(tmp_path, **fields(transport, mode))
     assert result.leg_bytes is not None
     first, second = result.leg_bytes
     whole = {"sc": (True, False), "dc": (False, False), "dc-duplicate": (True, True)}[mode]
@@ -56,7 +49,7 @@ def test_a_download_takes_the_legs_of_its_mode(transport: str, mode: str, tmp_pa
 def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) -> None:
     if reason := get_runner(transport).unsupported("cubic"):
         pytest.skip(reason)
-    result = run(scenario(transport, "multipath"), tmp_path)
+    result = ok(tmp_path, **fields(transport, "multipath"))
     assert result.leg_bytes is not None
     assert min(result.leg_bytes) > 400_000
     if transport == "mptcp":
@@ -67,6 +60,6 @@ def test_a_multipath_transport_uses_both_legs(transport: str, tmp_path: Path) ->
 def test_a_machine_without_ipv6_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(testbed, "probe_kernel", lambda: {"IPv6": "Address family not supported"})
     monkeypatch.setattr(real, "facts", dict)
-    result = run_real(scenario("quic", "dc"), tmp_path)
+    result = run_real(Scenario.check(fields("quic", "dc"), "test"), tmp_path)
     assert result.status == "unsupported"
     assert "IPv6 does not work here: Address family not supported" in result.reason

@@ -57,18 +57,8 @@ class Run:
 
     def process_with(self, word: str) -> int:
         """A process of this run whose command line has `word`."""
-        return next(pid for pid in self.processes() if word in _command_line(pid))
-
-
-def _read(pid: int, name: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/{name}").read_bytes()
-    except OSError:
-        return b""
-
-
-def _command_line(pid: int) -> str:
-    return _read(pid, "cmdline").replace(b"\0", b" ").decode()
+        lines = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in self.processes()}
+        return next(pid for pid, line in lines.items() if word.encode() in line)
 
 
 def namespaces(pids: Iterable[int]) -> set[str]:

@@ -156,15 +156,3 @@ def test_a_dead_element_ends_the_program_with_a_status_of_its_own(
     assert process.stderr is not None
     assert "element on gnb ended with -9" in process.stderr.read()
     assert not alive(int((tmp_path / "pid").read_text()))
-
-
-def test_clean_removes_what_a_killed_exec_left(
-    start: Callable[[], subprocess.Popen[str]], tmp_path: Path
-) -> None:
-    process = start()
-    run_id = identity(process)
-    process.kill()
-    process.wait()
-    subprocess.run([*COMMAND, "clean"], check=True, capture_output=True)
-    assert not processes_of(run_id)
-    assert not alive(int((tmp_path / "pid").read_text()))

@@ -36,12 +36,6 @@ def test_a_server_with_a_port_is_ready_when_it_has_it(kind: str, tmp_path: Path)
     assert not is_port_bound(HERE.pid, port)
 
 
-def test_a_server_that_lives_for_a_moment_is_ready(tmp_path: Path) -> None:
-    with user_server(HERE, ["sleep", "60"], {}, tmp_path) as server:
-        wait_ready(server, HERE, None)
-        assert exit_code(server) is None
-
-
 @pytest.mark.parametrize("port", [None, 9])
 def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) -> None:
     command = ["sh", "-c", "echo no such disc >&2; exit 3"]
@@ -53,15 +47,13 @@ def test_a_server_that_fails_at_once_says_how(port: int | None, tmp_path: Path) 
         wait_ready(server, HERE, port)
 
 
-def test_a_server_that_has_gone_to_the_background_is_no_error(tmp_path: Path) -> None:
-    with user_server(HERE, ["true"], {}, tmp_path) as server:
-        wait_ready(server, HERE, None)
-        assert exit_code(server) == 0
-
-
-def test_what_a_server_prints_is_kept_and_it_has_the_variables(tmp_path: Path) -> None:
-    command = ["sh", "-c", "echo $WORD; echo bad >&2; exec sleep 60"]
+@pytest.mark.parametrize(("end", "code"), [("exec sleep 60", None), ("exit 0", 0)])
+def test_a_server_is_ready_after_a_moment_or_in_the_background_and_what_it_prints_is_kept(
+    end: str, code: int | None, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", f"echo $WORD; echo bad >&2; {end}"]
     with user_server(HERE, command, {"WORD": "good"}, tmp_path) as server:
         wait_ready(server, HERE, None)
+        assert exit_code(server) == code
     assert (tmp_path / "server.out").read_text() == "good\n"
     assert (tmp_path / "server.err").read_text() == "bad\n"
