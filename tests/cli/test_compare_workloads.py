@@ -101,10 +101,12 @@ def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
     output, code = run(tmp_path, *asked, "--dry-run")
     assert (code, output.exists()) == (0, False)
     assert f"unsupported here: mpquic multipath: {reason}" in capsys.readouterr().out
-    output, code = run(tmp_path, *asked)
+    output, code = run(tmp_path, *asked, "--json")
     assert code == 0
-    status = dict(load_results(output)[["transport", "status"]].to_numpy())
-    assert status == {"quic": "ok", "mpquic": "unsupported"}
+    status = {"quic": "ok", "mpquic": "unsupported"}
+    assert dict(load_results(output)[["transport", "status"]].to_numpy()) == status
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["transport"]: row["status"] for row in rows} == status
 
 
 @pytest.fixture(scope="module")

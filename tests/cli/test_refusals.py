@@ -86,6 +86,7 @@ REFUSED = [
     (["trace", "convert", "endless.csv", "o.mahimahi"], "1500 bytes; allowed: 10,000,000"),
     (["trace", "synthesise", "o.csv", "--mean", "1e308"], "must be "),
     ([*TWO, "--dc", "ideal,ideal"], "--dc: ideal ideal; one value or more, each once"),
+    ([*TWO, "--modes", "dual"], "--modes: dual; allowed: sc, dc, "),
     ([*TWO, "--dc", "best"], "--dc: best; allowed: papers, deployable, ideal"),
     ([*TWO, "--dc", "ideal", "--xn", "3"], "--xn: only --dc deployable has an Xn"),
     ([*TWO, "--split", "batch", "--xn", "3"], "--xn: only --dc deployable has an Xn"),

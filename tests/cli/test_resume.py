@@ -180,6 +180,17 @@ def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
     assert shown.out == ""
 
 
+def test_runs_that_cannot_be_for_one_reason_tell_it_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Progress([SCENARIO] * 2) as progress:
+        for _ in range(2):
+            progress.end(replace(FAILED, status="unsupported", reason="no picoquic"))
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.endswith("unsupported no picoquic")
+    assert second.endswith("unsupported for a reason above")
+
+
 def test_a_run_of_programs_shows_their_first_numbers_with_units(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 import minitopo_dc as dc
-from minitopo_dc.exploration import explore
+from minitopo_dc.exploration import explore, runs
+from minitopo_dc.exploration.choice import Choice
 from minitopo_dc.exploration.page import Explorer, draw, png_of
 from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
+from minitopo_dc.pool import Killed
 from tests.picoquic.extension import needs_picoquic
 
 SMALL: dict[str, Any] = {"size_mb": 0.5}
@@ -123,3 +125,19 @@ def test_only_the_newest_of_waiting_requests_is_answered() -> None:
     go.set()
     newest.settle()
     assert answered == [(1, True), (3, False)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"),
+    [(Killed(-9), "SIGKILL"), (dc.InputError("no such leg"), "no such leg")],
+)
+def test_a_run_whose_process_ends_or_that_cannot_be_made_is_the_page_s_error(
+    outcome: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pool:
+        def results(self, calls: list[Any], _: float) -> list[tuple[int, Any]]:
+            return [(place, outcome) for place in range(len(calls))]
+
+    monkeypatch.setattr(runs, "_pool", Pool)
+    with pytest.raises(dc.MinitopoDcError, match=words):
+        runs.outcomes(Choice(), lambda: False)

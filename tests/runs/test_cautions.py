@@ -66,10 +66,13 @@ def test_a_timer_below_the_skew_is_told_with_both(pdcp: dict[str, Any], said: bo
     assert all("50 ms is below the legs' skew of 60 ms" in line for line in lines)
 
 
-def test_few_sequence_numbers_are_told_where_skew_and_rate_pass_half_of_them() -> None:
+@pytest.mark.parametrize("queue", [{}, {"queue_ms": 600}])
+def test_few_sequence_numbers_are_told_where_skew_and_rate_pass_half_of_them(
+    queue: dict[str, int],
+) -> None:
     """40 ms and a full queue of 100 packets at 2 Mbit/s, at 40 Mbit/s of PDUs of 1,500 bytes."""
     fast = Leg(rate_mbps=40, delay_ms=5)
-    slow = Leg(rate_mbps=2, delay_ms=45)
+    slow = Leg(rate_mbps=2, delay_ms=45, **queue)
     (line,) = with_pdcp(fast, slow, mode="dc-duplicate", sn_bits=12)
     assert "640 ms" in line
     assert "2133 PDUs" in line

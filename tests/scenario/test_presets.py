@@ -75,6 +75,8 @@ def test_t_reordering_is_the_standard_s_and_grows_with_xn_jitter_and_skew(
 def test_t_reordering_waits_for_harq_and_one_retransmission_of_rlc() -> None:
     radios = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "am"}) for _ in range(2)]
     assert t_reordering_ms(radios, 0, [5, 5]) == 100  # 45 of the status, 4 x 8 of HARQ, 5 held
+    unacknowledged = [LegSettings(rate_mbps=50, jitter_ms=0, rlc={"mode": "um"}) for _ in range(2)]
+    assert t_reordering_ms(unacknowledged, 0, [5, 5]) == 40  # 4 x 8 of HARQ, 5 held
 
 
 def test_t_reordering_waits_for_the_uplink_s_grant() -> None:

@@ -54,6 +54,7 @@ def test_bursts_and_rlc_are_given_as_numpy_s_numbers() -> None:
         ({"jitter_model": 1}, "jitter_model=1: allowed are 'normal', 'uniform'"),
         ({"end": "stops"}, "end='stops': allowed are 'loop', 'hold', 'stop'"),
         ({"rlc": {"mode": object()}}, "rlc=.*: allowed are dictionaries of RLC's fields"),
+        ({"trace": "a\0b"}, "trace='a.*b': allowed are "),
         ({"trace": "x", "trace_column": 3}, "trace_column=3: allowed are names of columns"),
         ({"band": 3}, "unknown parameter 'band'; known: bw, delay"),
         ({"bw": 1, "trace": "x"}, "give bw or trace, not both"),

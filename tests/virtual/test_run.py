@@ -41,7 +41,10 @@ def run(directory: Path, **fields: Any) -> RunResult:
 MPQUIC = {"transport": "mpquic-picoquic", "mode": "multipath"}
 AGAIN: dict[str, dict[str, Any]] = {
     "losses": {"legs": [leg(loss_percent=0.3), leg(burst_loss={"p": 0.001, "r": 0.3})]},
-    "duplicates": {"mode": "dc-duplicate", "virtual": {"cpu_us_per_packet": 100}},
+    "duplicates": {
+        "mode": "dc-duplicate",
+        "virtual": {"cpu_us_per_packet": 100, "udp_memory": "linux-4.15"},
+    },
     "paths": {**MPQUIC, "legs": [leg(loss_percent=0.3), leg(outages=[[0.3, 0.6]])]},
     "flows": {
         **MPQUIC,

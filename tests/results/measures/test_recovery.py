@@ -9,7 +9,12 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.results.measures.recovery import recoveries, worst_recovery_s
+from minitopo_dc.results.measures.recovery import (
+    handover_table,
+    recoveries,
+    run_handovers,
+    worst_recovery_s,
+)
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import no_result, result, save, save_element
 
@@ -96,6 +101,12 @@ def test_only_legs_with_a_path_are_expected_to_carry_data(tmp_path: Path) -> Non
 
 def test_without_any_change_there_is_nothing_to_recover_from(tmp_path: Path) -> None:
     assert math.isnan(worst_recovery_s(run(tmp_path, rate((0, 16)))))
+
+
+def test_a_run_without_a_handover_rule_has_no_handovers(tmp_path: Path) -> None:
+    directory = run(tmp_path, rate((0, 16)))
+    assert run_handovers(directory) == []
+    assert handover_table(directory).empty
 
 
 def test_a_run_that_failed_has_no_recoveries(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import time
@@ -15,8 +16,10 @@ import pytest
 from minitopo_dc.fields import PathEvent, PathPlan, SettingsError
 from minitopo_dc.runners.addresses import is_connected
 from minitopo_dc.runners.base import TransferFailed, get_runner
+from minitopo_dc.runners.mptcp import endpoints
 from minitopo_dc.runners.mptcp.endpoints import (
     LocalHost,
+    PathsSettings,
     change_endpoint,
     endpoint_changes,
     first_endpoints,
@@ -139,3 +142,31 @@ def test_a_kernel_without_a_choice_says_so(tmp_path: Path, monkeypatch: pytest.M
 def test_a_name_is_one_word() -> None:
     with pytest.raises(SettingsError, match="scheduler: x = 1; allowed: what matches"):
         get_runner("mptcp").check_options({"scheduler": "x = 1"}, 4)
+
+
+def test_the_program_makes_each_change_once_connected_and_tells_of_it_till_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def change(_: LocalHost, addresses: Sequence[str], name: str, leg: int) -> None:
+        if leg == 3:
+            raise TransferFailed("refused")
+        made.append((name, addresses[leg - 1]))
+
+    made: list[tuple[str, str]] = []
+    events = (PathEvent(0.0, "open", 2), PathEvent(0.01, "open", 3))
+    settings = PathsSettings(
+        paths=PathPlan((1,), events),
+        begin_ns=time.monotonic_ns(),
+        addresses=ADDRESSES,
+        server="10.1.1.2",
+        port=4433,
+    )
+    answers = iter([False, True])
+    monkeypatch.setattr(PathsSettings, "given", lambda: settings)
+    monkeypatch.setattr(endpoints, "is_connected", lambda *_: next(answers))
+    monkeypatch.setattr(endpoints, "change_endpoint", change)
+    with pytest.raises(SystemExit, match="refused"):
+        endpoints.main()
+    assert made == [("add", "10.2.2.2")]
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line) | {"done_s": 0} == {**events[0]._asdict(), "done_s": 0}

@@ -92,6 +92,7 @@ def test_logs_of_two_operators_are_one_drive(tmp_path: Path) -> None:
         (HEADER + "0,,1,x,-90\n", 2, "operator ''"),
         (HEADER + "0,A,1/2,x,-90\n", 2, "carrier '1/2'"),
         (HEADER + "0,A,1,x,-90\n900000000,A,1,x,-90\n", 3, "no row for 900000000 s after 0 s"),
+        (HEADER + "0,x,y,z,999\n", 2, "'999' is out of range"),
         ("time,cell,rsrp\n0,x,-90\n", 1, "time_s,operator,carrier,cell,rsrp_dbm"),
         (WIDE, 1, "no channels"),
         (WIDE + "0,1,2,a\n", 2, "4 columns"),
