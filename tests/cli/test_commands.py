@@ -188,6 +188,9 @@ def test_a_trace_can_be_made_described_and_converted(
     assert cli.main(["trace", "convert", str(made), str(mahimahi)]) == 0
     assert cli.main(["trace", "info", str(mahimahi)]) == 0
     assert json.loads(capsys.readouterr().out)["mean_mbps"] == pytest.approx(6, rel=0.01)
+    mahimahi.write_text("1\n2\n500\n")
+    assert cli.main(["trace", "info", str(mahimahi)]) == 0
+    assert "as short as 500 ms" in " ".join(capsys.readouterr().err.split())
     assert cli.main(["trace", "convert", str(made), str(made), "--step", "0.5ms"]) == 2
 
 

@@ -36,6 +36,13 @@ def test_a_measure_is_read_of_runs_that_are_ok_wherever_the_table_is(tmp_path: P
     assert all(math.isnan(value) for value in values[1:])
 
 
+def test_throughput_counts_from_the_first_byte_on() -> None:
+    times = {"completion_s": [2.1, 0.1], "first_byte_s": [0.1, 0.1]}
+    runs = pd.DataFrame({"status": "ok", "run": ["a", "b"], "size_bytes": 1_000_000, **times})
+    values = with_measures(runs, "throughput_mbps")["throughput_mbps"].tolist()
+    assert values == pytest.approx([4, math.nan], nan_ok=True)
+
+
 def test_a_misspelt_measure_is_named_with_the_one_that_may_be_meant() -> None:
     with pytest.raises(InputError, match="no measure given_upp; did you mean given_up"):
         with_measures(pd.DataFrame({"status": [], "run": []}), "given_upp")
