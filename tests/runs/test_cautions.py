@@ -68,7 +68,7 @@ def test_a_timer_below_the_skew_is_told_with_both(pdcp: dict[str, Any], said: bo
 
 @pytest.mark.parametrize("queue", [{}, {"queue_ms": 600}])
 def test_few_sequence_numbers_are_told_where_skew_and_rate_pass_half_of_them(
-    queue: dict[str, int],
+    queue: dict[str, Any],
 ) -> None:
     """40 ms and a full queue of 100 packets at 2 Mbit/s, at 40 Mbit/s of PDUs of 1,500 bytes."""
     fast = Leg(rate_mbps=40, delay_ms=5)
