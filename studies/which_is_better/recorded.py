@@ -68,7 +68,9 @@ def record(directory: Path, campaign: str) -> None:
     measures = [name for name in MEASURES if name in kept]
     table = kept[[*runs.attrs["labels"], "seed", "status", "reason", *measures]]
     table = table.assign(run=kept["run"].map(lambda run: Path(run).name))
-    table.reset_index(drop=True).to_parquet(file_of(campaign), index=False, compression="zstd")
+    table = table.reset_index(drop=True)
+    table.attrs.pop("directory", None)  # of this machine
+    table.to_parquet(file_of(campaign), index=False, compression="zstd")
 
 
 def recorded(campaign: str = "campaign") -> pd.DataFrame:
