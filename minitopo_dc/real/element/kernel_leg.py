@@ -146,11 +146,11 @@ class KernelLeg:
 
         `queue_max` is the largest queue seen at these calls.
         """
+        gc.collect(0)  # of the last call's: what is in use now would be kept for good
         counters = {
             discipline["handle"]: discipline.get_attr("TCA_STATS2")
             for discipline in self._netlink.get_qdiscs(index=self._index)
         }
-        gc.collect(0)
         air, queue = counters[NETEM], counters[FIFO]
         waiting, on_the_way = _queued(queue, "qlen"), _queued(air, "qlen") - _queued(queue, "qlen")
         refused = _queued(queue, "drops")

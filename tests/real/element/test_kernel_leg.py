@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import socket
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -266,3 +268,24 @@ def test_the_kernel_s_counters_are_those_of_a_leg_with_the_longest_queue_seen(
         queue_max=9,
         air_packets=1,
     )
+
+
+def test_netlink_s_messages_are_garbage_by_the_next_call_though_the_collector_is_off(
+    netlink: FakeNetlink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get_qdiscs(index: int) -> list[Attributes]:  # noqa: ARG001
+        made = list(qdiscs(delivered=9, lost=0, refused=0, waiting=3, air=0))
+        for message in made:
+            message["TCA_STATS2"]["parent"] = message  # pyroute2's refer to each other, too
+        messages.append(weakref.ref(made[0]))
+        return made
+
+    leg, messages = netlink.leg(), list[weakref.ref[Attributes]]()
+    monkeypatch.setattr(netlink, "get_qdiscs", get_qdiscs)
+    gc.disable()
+    try:
+        for _ in range(3):
+            leg.statistics()
+    finally:
+        gc.enable()
+    assert [message() is not None for message in messages] == [False, False, True]
