@@ -105,7 +105,8 @@ class RateCapacity:
         if start == self._last:
             work = self._reached
         else:
-            self._enter(self._segment_at(start))
+            if not self._t0 <= start < self._t1:
+                self._enter(self._segment_at(start))
             work = self._w0 + self._rate * (start - self._t0)
         work += bits * NBIT
         if work > self._w1:
