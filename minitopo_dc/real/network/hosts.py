@@ -162,10 +162,9 @@ def command_line(net: Mininet) -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             CLI(net)
             return
-        reading, writing = (
-            os.pipe()
-        )  # an input on which nothing ever arrives, and that does not end
-        with os.fdopen(reading) as stdin, os.fdopen(writing):
+        # An input on which nothing ever arrives, and that does not end.
+        reading, writing = os.pipe()
+        with os.fdopen(reading) as stdin, os.fdopen(writing, "w"):
             _Batch(net, stdin=stdin)
     finally:
         signal.signal(signal.SIGINT, before)
