@@ -10,7 +10,6 @@ import __future__
 import ast
 import builtins
 import hashlib
-import json
 import linecache
 import re
 import site
@@ -57,11 +56,11 @@ def with_script_plugins(scenario: Scenario, own: Registered) -> Scenario:
     """
     if not own:
         return scenario
-    text = scenario.model_dump_json()
+    used = set(_texts(scenario.model_dump(mode="json")))
     files = (
         str(plugin_file(name, source_of(kind, name, thing)))
         for (kind, name), thing in own.items()
-        if json.dumps(name, ensure_ascii=False) in text
+        if name in used
     )
     more = [file for file in files if file not in scenario.plugins]
     # Without validation: this process has the things, and would load their files beside them.
@@ -101,6 +100,16 @@ def restored(values: Mapping[str, Any], files: Mapping[str, str]) -> Scenario:
     }
     plugins = [here.get(name, name) for name in values.get("plugins", ())]
     return Scenario.model_validate({**values, "plugins": plugins})
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts among a document's values; a field's name is none."""
+    if isinstance(value, str):
+        yield value
+    for part in value.values() if isinstance(value, dict) else ():
+        yield from _texts(part)
+    for part in value if isinstance(value, list) else ():
+        yield from _texts(part)
 
 
 DECORATORS: Final = {

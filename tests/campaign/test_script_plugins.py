@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import registry
+from minitopo_dc.runs import script_plugins
 from minitopo_dc.runs.script_plugins import (
     SourceError,
     plugin_file,
@@ -121,3 +122,15 @@ class Brought:
         assert restored(*pickle.loads(sent)) == one
         assert path.read_text() == text
         assert "test-brought" in registry.TABLES["split policy"]
+
+
+@pytest.mark.parametrize(("split", "files"), [("batch", 0), ("numbering", 1)])
+def test_a_field_s_name_is_no_use_of_what_is_registered_under_it(
+    split: str, files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`numbering` is a field of `pdcp`, too; a use is that it is the value of one."""
+    monkeypatch.setattr(script_plugins, "source_of", lambda *_: "")
+    one = scenario()
+    named = one.model_copy(update={"pdcp": one.pdcp.model_copy(update={"split": split})})
+    own = {("split policy", "numbering"): object()}
+    assert len(script_plugins.with_script_plugins(named, own).plugins) == files
