@@ -115,10 +115,7 @@ def _pooled(
 
 def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
     """Let an executor perform the runs, maybe on other machines; errors are those of `received`."""
-    waiting = {
-        executor.submit(perform_elsewhere, *sent(scenario), retries): name
-        for name, scenario in scenarios.items()
-    }
+    waiting = {submitted(executor, run, retries): name for name, run in scenarios.items()}
     try:
         yield from received(waiting, working)
     finally:
@@ -126,9 +123,10 @@ def executed(executor: Executor, scenarios: Scenarios, retries: Retries, working
             future.cancel()
 
 
-def sent(scenario: Scenario) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a scenario as plain values, and the files of the user's own plugins."""
-    return scenario.model_dump(mode="json"), plugin_files(scenario)
+def submitted(executor: Executor, scenario: Scenario, retries: Retries) -> Future[Packed]:
+    """Submit a run as plain values, with the files of the user's own plugins."""
+    values, files = scenario.model_dump(mode="json"), plugin_files(scenario)
+    return executor.submit(perform_elsewhere, values, files, retries)
 
 
 def perform_elsewhere(values: dict[str, Any], files: dict[str, str], retries: Retries) -> Packed:
@@ -148,7 +146,7 @@ WATCH_S = 5.0
 def received(
     waiting: dict[Future[Packed], str], working: Path, watch: Watch = lambda _: None
 ) -> Results:
-    """Yield runs that were submitted as they end; one that is lost does not end the others.
+    """Yield runs that were `submitted` as they end; one that is lost does not end the others.
 
     Args:
         waiting: the identity of each run by its future; those that have ended are removed.
@@ -225,8 +223,8 @@ class Cluster:
                 "real": client.get_executor(pure=False, resources={REAL_CLOCK: 1}),
             }
             waiting = {
-                executors[it.clock].submit(perform_elsewhere, *sent(it), retries): name
-                for name, it in scenarios.items()
+                submitted(executors[scenario.clock], scenario, retries): name
+                for name, scenario in scenarios.items()
             }
             yield from received(waiting, working, partial(self._watch, client))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -67,8 +68,10 @@ class _Limits(_Base):
 
     def _size_within(self, node: Any) -> int:
         children = node.value if isinstance(node.value, list) else []
-        size = 0  # of the items of a list, or the keys and values of a mapping
-        for part in (part for it in children for part in (it if isinstance(it, tuple) else (it,))):
+        size = 0
+        # Items of a list, or keys and values of a mapping.
+        pairs = (child if isinstance(child, tuple) else (child,) for child in children)
+        for part in chain.from_iterable(pairs):
             if id(part) not in self._sizes:
                 _fail("an alias stands for what it is in itself", node.start_mark)
             size += self._sizes[id(part)]

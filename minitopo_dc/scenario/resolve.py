@@ -140,7 +140,8 @@ def _plain(scenario: Scenario) -> dict[str, Any]:
 def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, Any]:
     assert scenario.handover is not None
     numbers = range(1, len(scenario.legs) + 1)
-    events = [PathEvent(*event) for event in plan.events]
+    events = tuple(PathEvent(*event) for event in plan.events)
+    followed = PathPlan(plan.initial, events)
     paths: dict[str, Any] = {"initial": plan.initial, "each_carries": False}
     changed_s = 0.0
     if scenario.handover_by == "paths":
@@ -153,7 +154,6 @@ def _planned(scenario: Scenario, plan: HandoverPlan, rates: Rates) -> dict[str, 
         absences = [s for s, rate in enumerate(rates[number - 1]) if not rate]
         down = [(second * STEP_S, (second + 1) * STEP_S) for second in absences]
         if scenario.unused_legs_are_down:
-            followed = PathPlan(plan.initial, tuple(events))
             down += _unused(followed, number, len(rates[0]) * STEP_S, changed_s)
         legs.append(_down(leg, down))
     fields = _plain(scenario) | {"legs": tuple(legs)}
