@@ -51,11 +51,11 @@ main() {
         make_environment
         install_python_packages real
         install_optional_packages
-        # At once: one waits for the network while another compiles.
-        build native "the native core" & # with which the virtual clock is faster
-        build picoquic picoquic & # quic-picoquic, mpquic-picoquic
-        build aioquic-2020 "aioquic of 2020" & # quic-aioquic-2020
-        wait
+        # At once: one waits for the network while another compiles. Jobs of this shell would go on
+        # after Ctrl-C, which ends those of xargs.
+        export -f build say
+        printf '%s\n' native picoquic aioquic-2020 |
+            xargs --max-procs 3 --replace={} bash -c 'build {} || true'
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"
     fi
@@ -78,7 +78,7 @@ set_up_tests() {
     if [[ ! $NO_GUEST -nt $STAMP ]]; then
         rm -f "$NO_GUEST"
         # For tcp and mptcp on the virtual clock: 5 minutes of a processor, once.
-        build linux "the guest kernel" || touch "$NO_GUEST"
+        build linux || touch "$NO_GUEST"
     fi
 }
 
@@ -183,7 +183,7 @@ install_python_packages() {
 # What a command makes; it says what it does. Without it the set-up goes on.
 build() {
     if ! .venv/bin/minitopo-dc build "$1" > /dev/null; then
-        say "goes on without $2; put that right, then: .venv/bin/minitopo-dc build $1"
+        say "goes on without $1; put that right, then: .venv/bin/minitopo-dc build $1"
         return 1
     fi
 }
