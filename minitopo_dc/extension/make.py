@@ -253,15 +253,9 @@ class SourceDistribution:
                 f"{self.requirement} --hash=sha256:{self.sha256}\n", encoding="ascii"
             )
             command = [
-                *(
-                    sys.executable,
-                    "-m",
-                    "pip",
-                    "download",
-                    "--quiet",
-                    "--disable-pip-version-check",
-                ),
-                *("--no-deps", "--ignore-requires-python", "--no-binary", ":all:"),
+                *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+                *("--disable-pip-version-check", "--ignore-requires-python"),
+                *("--no-binary", ":all:"),
                 *("--only-binary", ",".join(("setuptools", *self.metadata_from))),
                 *("--dest", str(cache), "--require-hashes", "--requirement", str(requirements)),
             ]
