@@ -93,7 +93,6 @@ class RateCapacity:
         """What follows the trace's end."""
         self._last: int | None = None
         self._reached = 0  # work at the exact end of the last packet
-        self._t0 = self._t1 = 0
         self._enter(self._segment_at(0))
 
     def table(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -133,7 +132,7 @@ class RateCapacity:
 
     def rate_at(self, time: int) -> int:
         """Return the rate in bit/s at a moment (ns)."""
-        return self._segment_at(time)[4]
+        return self._rate if self._t0 <= time < self._t1 else self._segment_at(time)[4]
 
     def steps(self) -> Iterator[tuple[int, int]]:
         """Yield each time (ns, from 0) at which a rate begins, and the rate; endless for `loop`."""
@@ -147,13 +146,13 @@ class RateCapacity:
         self._t0, self._t1, self._w0, self._w1, self._rate = segment
 
     def _work_at(self, time: int) -> int:
-        t0, _, w0, _, rate = self._segment_at(time)
+        t0, w0, rate = self._t0, self._w0, self._rate
+        if not t0 <= time < self._t1:
+            t0, _, w0, _, rate = self._segment_at(time)
         return w0 + rate * (time - t0)
 
     def _segment_at(self, time: int) -> _Segment:
         """Return the segment of constant rate that holds at `time` (ns)."""
-        if self._t0 <= time < self._t1:
-            return self._t0, self._t1, self._w0, self._w1, self._rate
         if time < 0:
             return self._before()
         lap, local = divmod(time, self._duration) if self._loop else (0, time)

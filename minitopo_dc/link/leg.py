@@ -152,16 +152,27 @@ class Leg(QueuedLeg[T]):
 
     def backlog_bytes(self, *, now: int) -> int:
         """Return the bytes not serialised: the queue, less what was sent of its first packet."""
-        self._advance(now)
+        if self._finish <= now:
+            self._advance(now)
         if not self._queue:
             return 0
         waits = self._finish == NEVER or now < self._granted
         bits = self._head_bits if waits else self._capacity.left(now - self._zero)
         return self._queue_bytes - self._queue[0][1] - (-bits // 8)
 
+    def has_room(self, *, now: int, size: int) -> bool:
+        """Return whether the queue would take a packet of `size` bytes at `now`."""
+        # As any queue does, in fewer calls: a policy asks it of each leg for each packet.
+        if self._finish <= now:
+            self._advance(now)
+        return (
+            len(self._queue) < self._limit_packets and self._queue_bytes + size <= self._limit_bytes
+        )
+
     def served_packets(self, *, now: int) -> int:
         """Return the number of the last packet that left the queue, with all before, by `now`."""
-        self._advance(now)
+        if self._finish <= now:
+            self._advance(now)
         if not self._queue:
             return self._joined_packets
         if self._discipline is not None and self._discipline.reorders:
@@ -170,12 +181,14 @@ class Leg(QueuedLeg[T]):
 
     def service_end(self, *, now: int) -> int | None:
         """Return when the packet in service is through (ns), None if none is being served."""
-        self._advance(now)
+        if self._finish <= now:
+            self._advance(now)
         return None if self._finish == NEVER else self._finish
 
     def rate_bps(self, *, now: int) -> int:
         """Return the rate at `now` in bit/s; 0 when the leg is down or its capacity has ended."""
-        self._advance(now)
+        if self._finish <= now:
+            self._advance(now)
         return self._capacity.rate_at(now - self._zero) if self._up and not self._stopped else 0
 
     def statistics(self) -> LegStatistics:
