@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import secrets
 import stat
 from collections.abc import Iterator
@@ -30,9 +31,16 @@ def replacing(path: Path) -> Iterator[Path]:
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
+        sync(partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on the disk: a name given before may be all that a power cut leaves."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -103,7 +103,7 @@ WORDS: Final = {
     "busy": "{part} ran or waited for a processor for {share:.1%} of the transfer",
     "saturated": "{part} had too little processor time for {share:.1%} of the transfer",
     "stolen": "the hypervisor took {share:.1%} of a processor",
-    "lost": "stops, late elements and the hypervisor took up to {share:.1%} of the transfer together",
+    "lost": "stops, late elements and steal time took up to {share:.1%} of the transfer together",
     "paused": "the machine paused for {share:.1%} of the transfer",
     "backlog_drops": "the kernel dropped {share:.0f} packets outside the legs",
 }
