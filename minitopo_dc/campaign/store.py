@@ -20,7 +20,7 @@ from pathlib import Path
 
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.files import sync
+from minitopo_dc.files import FULL, sync
 from minitopo_dc.results.files import CHECKSUMS, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import RunResult
@@ -170,8 +170,6 @@ class Store:
         return False
 
 
-FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
-"""Error numbers of a full disk and of a used-up quota, with their words."""
 FLOOR_BYTES = 1 << 20
 """With less free space a failed run counts as failed for want of it: one log may be so long."""
 LOG_END_BYTES = 10_000

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import io
 import os
 import select
+import shutil
 import signal
 import sys
 import tempfile
@@ -12,13 +15,17 @@ import traceback
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from minitopo_dc import __version__
 from minitopo_dc.errors import InputError, did_you_mean
+from minitopo_dc.extension import build_directory
 from minitopo_dc.fields.base import SettingsWarning, quoted
+from minitopo_dc.files import shortage
 from minitopo_dc.interruption import raise_if_interrupted
+from minitopo_dc.scratch import scratch_prefix
 
 COMMANDS = (
     *("advise", "compare", "explore", "run", "show", "exec", "shell", "campaign", "calibrate"),
@@ -32,6 +39,8 @@ LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
 NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
+MATPLOTLIB = "MPLCONFIGDIR"
+"""The environment variable that names the directory of Matplotlib's settings and fonts."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
 
@@ -43,6 +52,10 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     """
     os.umask(os.umask(0) | NOT_FOR_ALL)
     warnings.formatwarning = _warning_line
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show ends no command
+            stream.reconfigure(errors="replace")
+    give_matplotlib_a_place()
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         # The options of the given command have to be known, or of all for `--help`.
@@ -63,7 +76,9 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
             print(f"minitopo-dc: {printable(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
         raise_if_interrupted()
-        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        words = shortage(error) or unexpected(error)
+        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+        _drop_output()
         return 1
 
 
@@ -97,8 +112,42 @@ def _reader_has_gone() -> bool:
     waiting.register(sys.stdout.fileno(), 0)
     gone = any(event & select.POLLERR for _, event in waiting.poll(0))
     if gone:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nowhere(sys.stdout)
     return gone
+
+
+def _drop_output() -> None:
+    """Write nothing more to a standard output that takes nothing more, e.g. on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _to_nowhere(sys.stdout)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def give_matplotlib_a_place() -> None:
+    """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~").expanduser())
+    if MATPLOTLIB in os.environ or _takes_files(home):
+        return
+    place = build_directory("matplotlib")
+    if not _takes_files(place):
+        place = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.environ[MATPLOTLIB] = str(place)
+
+
+def _takes_files(place: Path) -> bool:
+    """Return whether files can be made in a directory, which itself may have to be made."""
+    nearest = next(path for path in (place, *place.parents) if path.exists())
+    try:
+        os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
 
 
 def printable(message: str) -> str:

@@ -69,6 +69,22 @@ def resume_text(done: int, planned: int) -> str:
 
 
 @contextmanager
+def interrupted_with(words: Callable[[], str]) -> Iterator[None]:
+    """Let the line of a Ctrl-C in the block say what there is then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(words()) from None
+
+
+def kept_text(directory: Path, name: str) -> str:
+    """Return whether an interrupted run has the file of its result, and where what it has is."""
+    if (directory / name).exists():
+        return f"the run had ended: {directory / name}"
+    return f"the run has no result; its files so far are in {directory}"
+
+
+@contextmanager
 def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]) -> Iterator[None]:
     """Let Ctrl-C in the block say what is kept, and which command does the rest.
 
@@ -77,13 +93,10 @@ def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]
         root: the results directory.
         kept: counts the runs that are kept, in words.
     """
-    try:
+    output = [] if arguments.output else ["--output", str(root)]
+    command = shlex.join(["minitopo-dc", *arguments.typed, *output])
+    with interrupted_with(lambda: f"{kept()} finished; resume with: {command}"):
         yield
-    except KeyboardInterrupt:
-        output = [] if arguments.output else ["--output", str(root)]
-        command = shlex.join(["minitopo-dc", *arguments.typed, *output])
-        words = f"{kept()} finished; resume with: {command}"
-        raise KeyboardInterrupt(words) from None
 
 
 class Progress(StatusLine):

@@ -23,6 +23,7 @@ from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.extension import CACHE_HOME, Extension, digest_of, is_intact, put
+from minitopo_dc.scratch import scratch
 
 COMPILER = "cc"
 PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"
@@ -137,8 +138,8 @@ def check_headers(headers: Sequence[str]) -> None:
     """
     if shutil.which(COMPILER) is None:
         raise BuildError(f"no C compiler ({COMPILER}) on PATH ({PACKAGES})")
-    with tempfile.TemporaryDirectory() as scratch:
-        probe = Path(scratch) / "probe.c"
+    with scratch() as directory:
+        probe = directory / "probe.c"
         for header in headers:
             probe.write_text(f"#include <{header}>\n", encoding="ascii")
             command = [COMPILER, f"-I{python_headers()}", "-fsyntax-only", str(probe)]

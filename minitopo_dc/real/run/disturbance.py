@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -31,6 +30,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import OFF, Limits, measured_goodput
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 
 LEAST = {
     **dict.fromkeys(Limits.model_fields.keys() - {"lost"}, 0.01),
@@ -243,10 +243,10 @@ def _scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> S
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:
     moments = Random(f"{scenario.seed}/{number}")
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+    with scratch() as directory:
         result = run_real(
             scenario,
-            Path(name),
+            directory,
             disturb=lambda watch: _disturbed(disturbance, watch, moments),
         )
     trust = result.details.get("trust", {})
@@ -267,8 +267,8 @@ def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: f
 def _reference(scenario: Scenario, virtual: Execute) -> float | None:
     if get_runner(scenario.transport).virtual() is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        return virtual(scenario.model_copy(update={"clock": "virtual"}), Path(name)).goodput_mbps
+    with scratch() as directory:
+        return virtual(scenario.model_copy(update={"clock": "virtual"}), directory).goodput_mbps
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from minitopo_dc.real.run.disturbance import (
     CASES,
     DISTURBANCES,
     NONE,
-    OFF,
     Disturbance,
     Row,
     errors,
@@ -29,7 +28,7 @@ from minitopo_dc.real.run.disturbance import (
 )
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import LIMITS_VARIABLE
+from minitopo_dc.results.trust import LIMITS_VARIABLE, OFF
 from minitopo_dc.scenario import Scenario
 
 RIGHT = Row(
