@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import json
-import os
 import secrets
 import stat
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
+from posix import fsync, strerror
 from posixpath import islink
 from typing import Any
 
@@ -22,7 +22,7 @@ MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
 
 
-FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+FULL = {number: strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
 """Error numbers of a full disk, of a used-up quota and of a limit of files' size, in words."""
 UNMAPPED = "failed to map segment"
 """What the C library says of an extension that finds no memory."""
@@ -56,7 +56,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def sync(path: Path) -> None:
     """Wait until a file is on the disk: a name given before may be all that a power cut leaves."""
     with path.open("rb") as file:
-        os.fsync(file.fileno())
+        fsync(file.fileno())
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import io
 import os
 import select
-import shutil
 import signal
 import sys
 import tempfile
@@ -15,17 +13,15 @@ import traceback
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import NoReturn, TextIO
 
 from minitopo_dc import __version__
+from minitopo_dc.cli.screen import give_matplotlib_a_place
 from minitopo_dc.errors import InputError, did_you_mean
-from minitopo_dc.extension import build_directory
 from minitopo_dc.fields.base import SettingsWarning, quoted
 from minitopo_dc.files import shortage
 from minitopo_dc.interruption import raise_if_interrupted
-from minitopo_dc.scratch import scratch_prefix
 
 COMMANDS = (
     *("advise", "compare", "explore", "run", "show", "exec", "shell", "campaign", "calibrate"),
@@ -39,8 +35,6 @@ LONGEST_LINE = 1_000
 """The most characters of a line of an error."""
 NUMBERS = {"whole": "no whole number in digits", "real": "no number in digits"}
 """What argparse is to say of a text that is none, by the function that reads it."""
-MATPLOTLIB = "MPLCONFIGDIR"
-"""The environment variable that names the directory of Matplotlib's settings and fonts."""
 UNEXPECTED = "unexpected"
 """The beginning of the line for an error that nobody foresaw."""
 
@@ -126,28 +120,6 @@ def _drop_output() -> None:
 
 def _to_nowhere(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def give_matplotlib_a_place() -> None:
-    """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~").expanduser())
-    if MATPLOTLIB in os.environ or _takes_files(home):
-        return
-    place = build_directory("matplotlib")
-    if not _takes_files(place):
-        place = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
-    os.environ[MATPLOTLIB] = str(place)
-
-
-def _takes_files(place: Path) -> bool:
-    """Return whether files can be made in a directory, which itself may have to be made."""
-    nearest = next(path for path in (place, *place.parents) if path.exists())
-    try:
-        os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
-    except OSError:
-        return False
-    return True
 
 
 def printable(message: str) -> str:

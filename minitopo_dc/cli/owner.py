@@ -14,7 +14,7 @@ from pwd import getpwuid
 
 import pandas as pd
 
-from minitopo_dc.cli.entry import MATPLOTLIB, give_matplotlib_a_place
+from minitopo_dc.cli.screen import MATPLOTLIB, give_matplotlib_a_place
 from minitopo_dc.fields import SettingsError
 
 NOBODY = 65_534

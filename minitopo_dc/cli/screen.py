@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import csv
+import os
 import shlex
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
@@ -25,6 +30,7 @@ from minitopo_dc.numbers import duration, significant
 from minitopo_dc.results.run_result import RunResult, mode_and_variant
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import get_workload
 
@@ -265,6 +271,32 @@ def save_runs(runs: pd.DataFrame, root: Path) -> None:
     from minitopo_dc.results.tables.runs import compared_labels, labelled
 
     save_tables(labelled(runs, compared_labels(runs)), root)
+
+
+MATPLOTLIB = "MPLCONFIGDIR"
+"""The environment variable that names the directory of Matplotlib's settings and fonts."""
+
+
+def give_matplotlib_a_place() -> None:
+    """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~").expanduser())
+    if MATPLOTLIB in os.environ or _takes_files(home):
+        return
+    place = build_directory("matplotlib")
+    if not _takes_files(place):
+        place = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.environ[MATPLOTLIB] = str(place)
+
+
+def _takes_files(place: Path) -> bool:
+    """Return whether files can be made in a directory, which itself may have to be made."""
+    nearest = next(path for path in (place, *place.parents) if path.exists())
+    try:
+        os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
 
 
 def save_figure(axes: Any, path: Path) -> None:
