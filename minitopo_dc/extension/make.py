@@ -123,7 +123,8 @@ def loading_error(module: str, extension: Path) -> str | None:
         [sys.executable, "-P", "-c", program, str(extension)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
@@ -208,7 +209,8 @@ def run(
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
         cwd=directory,
         env=None if environment is None else {**os.environ, **environment},

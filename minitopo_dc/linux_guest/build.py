@@ -309,7 +309,8 @@ def _compile(tree: Path, objects: Path, say: Say) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             env={**os.environ, **CONSTANT},
         ) as make,
     ):

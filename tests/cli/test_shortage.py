@@ -89,7 +89,7 @@ def test_what_the_machine_lacks_is_one_line(
 
 
 def test_an_output_on_a_full_disk_is_one_line() -> None:
-    with open("/dev/full", "w", encoding="ascii") as full:
+    with Path("/dev/full").open("w", encoding="ascii") as full:
         listed = subprocess.run(
             [*MINITOPO_DC, "campaign", "list"], stdout=full, stderr=subprocess.PIPE, check=False
         )
