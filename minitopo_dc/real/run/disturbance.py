@@ -156,7 +156,7 @@ def measure(
     for number, (disturbance, case) in enumerate(plan(runs, seed)):
         if number < len(rows):
             continue
-        scenario = _scenario(disturbance, case, seed)
+        scenario = case_scenario(disturbance, case, seed)
         known = f"{scenario.label} {disturbance.label if disturbance.kind == 'rate' else ''}"
         if known not in references:
             references[known] = _reference(scenario, virtual)
@@ -226,28 +226,29 @@ def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
     return whole[:count]
 
 
-def _scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> Scenario:
+def case_scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> Scenario:
+    """Return the scenario of a download; fields of the case go before those of all."""
     rate = disturbance.strength if disturbance.kind == "rate" else RATE_MBPS
     way = {"rate_mbps": rate, "delay_ms": DELAY_MS, "queue_packets": QUEUE_PACKETS}
     size = SIZE_AT_RATE_MB if disturbance.kind == "rate" else SIZE_MB
     values = {
-        **case,
         "legs": [{"downlink": way, "uplink": UPLINK}] * 2,
         "congestion_control": CONGESTION_CONTROL,
         "workload": {"size_mb": size},
         "seed": seed,
         "clock": "real",
+        **case,
     }
     return Scenario.check(values, "calibrate --disturb")
 
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:
-    moments = Random(f"{scenario.seed}/{number}")
+    after_s = Random(f"{scenario.seed}/{number}").uniform(*STOP_AFTER_S)
     with scratch() as directory:
         result = run_real(
             scenario,
             directory,
-            disturb=lambda watch: _disturbed(disturbance, watch, moments),
+            disturb=lambda watch: disturbed(disturbance, watch, after_s),
         )
     trust = result.details.get("trust", {})
     return Row(
@@ -272,8 +273,8 @@ def _reference(scenario: Scenario, virtual: Execute) -> float | None:
 
 
 @contextmanager
-def _disturbed(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[None]:
-    """Disturb the processes of a run for a block."""
+def disturbed(disturbance: Disturbance, watch: Watch, after_s: float) -> Iterator[None]:
+    """Disturb the processes of a run for a block; a stop begins `after_s` after its part."""
     kind, strength, part = disturbance.kind, disturbance.strength, disturbance.part
     over = threading.Event()
     with ExitStack() as stack:
@@ -286,7 +287,6 @@ def _disturbed(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[
                 stack.callback(hog.kill)
         elif kind in ("stop", "limit"):
             cpu = stack.enter_context(cpu_limit(strength)) if kind == "limit" else None
-            after_s = rng.uniform(*STOP_AFTER_S)
 
             def work() -> None:
                 while (pid := watch.pids().get(part)) is None:

@@ -74,7 +74,7 @@ def test_the_moment_of_a_disturbance_follows_from_the_seed(
         yield
 
     monkeypatch.setattr(disturbance, "run_real", run_real)
-    monkeypatch.setattr(disturbance, "_disturbed", keep)
+    monkeypatch.setattr(disturbance, "disturbed", keep)
     for number, seed in enumerate((1, 1, 2)):
         measure(1, seed, tmp_path / f"{number}", virtual=blank_result, ended=lambda _: None)
     assert moments[0] != moments[1]
