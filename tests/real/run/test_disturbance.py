@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -69,8 +68,8 @@ def test_the_moment_of_a_disturbance_follows_from_the_seed(
             return blank_result(scenario, directory)
 
     @contextmanager
-    def keep(_disturbance: Disturbance, _watch: None, rng: Random) -> Iterator[None]:
-        moments.append(rng.random())
+    def keep(_disturbance: Disturbance, _watch: None, after_s: float) -> Iterator[None]:
+        moments.append(after_s)
         yield
 
     monkeypatch.setattr(disturbance, "run_real", run_real)
