@@ -279,8 +279,10 @@ MATPLOTLIB = "MPLCONFIGDIR"
 
 def give_matplotlib_a_place() -> None:
     """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path("~").expanduser())
-    if MATPLOTLIB in os.environ or _takes_files(home):
+    home = os.path.expanduser("~")  # noqa: PTH111 (no error without a home)
+    usual = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
+    own = (Path(os.environ.get(name) or Path(home, folder)) for name, folder in usual.items())
+    if MATPLOTLIB in os.environ or all(map(_takes_files, own)):
         return
     place = build_directory("matplotlib")
     if not _takes_files(place):
@@ -291,8 +293,8 @@ def give_matplotlib_a_place() -> None:
 
 def _takes_files(place: Path) -> bool:
     """Return whether files can be made in a directory, which itself may have to be made."""
-    nearest = next(path for path in (place, *place.parents) if path.exists())
     try:
+        nearest = next(path for path in (place, *place.parents) if path.exists())
         os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
     except OSError:
         return False

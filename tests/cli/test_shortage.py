@@ -15,7 +15,7 @@ from minitopo_dc import cli, clocks, files
 from minitopo_dc.cli import screen
 from minitopo_dc.results.run_result import RunResult
 
-SCENARIO = "transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n"
+SCENARIO = "transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\nworkload: {size_mb: 0.1}\n"
 MINITOPO_DC = [sys.executable, "-m", "minitopo_dc.cli"]
 NO_MEMORY = "this process got no more memory (ulimit -v, a container's limit, or all is used)"
 
@@ -116,7 +116,8 @@ def test_matplotlib_gets_a_place_where_the_home_takes_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/proc/none")
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for name in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv(screen.MATPLOTLIB, raising=False)
     monkeypatch.setattr(screen, "build_directory", lambda name: tmp_path / name)
     screen.give_matplotlib_a_place()
