@@ -66,7 +66,7 @@ def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
         scenario, Disturbance("stop", stop_s, part), rng.uniform(0.5, 0.5 + LATEST * seconds)
     )
     reference, goodput = measured_goodput(before), measured_goodput(stopped)
-    trust = stopped.details.get("trust", {})
+    evidence = stopped.details.get("trust", {}).get("evidence", {})
     return {
         "seconds": seconds,
         "part": part,
@@ -74,12 +74,8 @@ def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
         "reference": before.status,
         "error": None if not reference or goodput is None else round(goodput / reference - 1, 4),
         "status": stopped.status,
-        "evidence": {
-            kind: max(trust["evidence"][kind].values(), default=0.0)
-            for kind in ("stopped", "stalled", "stolen", "lost")
-            if trust
-        },
-        "reference_lost": before.details.get("trust", {}).get("evidence", {}).get("lost"),
+        "lost": evidence.get("lost", {}).get("machine"),
+        "stopped": max(evidence.get("stopped", {}).values(), default=0.0),
     }
 
 

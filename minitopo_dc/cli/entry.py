@@ -161,14 +161,15 @@ def unexpected(error: Exception) -> str:
     Such an error is a mistake of this program, whatever input it was given.
     """
     words = quoted(" ".join(str(error).split()))
+    where, place = "its traceback could not be written", ""
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
-        ) as kept:
+        number, place = tempfile.mkstemp(prefix="minitopo-dc-", suffix=".traceback")
+        with os.fdopen(number, "w", encoding="utf-8") as kept:
             kept.write("".join(traceback.format_exception(error)))
-        where = f"its traceback is in {kept.name}"
+        where = f"its traceback is in {place}"
     except OSError:
-        where = "its traceback could not be written"
+        if place:
+            os.unlink(place)  # noqa: PTH108
     return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
 
 

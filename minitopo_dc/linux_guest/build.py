@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
+from minitopo_dc.files import write_whole
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,
@@ -269,7 +270,7 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
     if not purpose.items() <= record.items():
         shutil.rmtree(work, ignore_errors=True)
         record = purpose | _unpacked(work, given, say)
-        note.write_text(json.dumps(record), encoding="utf-8")
+        write_whole(note, json.dumps(record))
     objects, ready = work / "objects", work / "ready"
     _compile(work / "tree", objects, say)
     run(["strip", str(objects / KERNEL)], "strip")

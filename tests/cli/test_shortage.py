@@ -13,9 +13,16 @@ import pytest
 
 from minitopo_dc import cli, clocks, files
 from minitopo_dc.cli import screen
+from minitopo_dc.cli.entry import unexpected
 from minitopo_dc.results.run_result import RunResult
 
-SCENARIO = "transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\nworkload: {size_mb: 0.1}\n"
+SCENARIO = """
+transport: quic
+mode: sc
+clock: virtual
+legs: [{rate_mbps: 1}]
+workload: {size_mb: 0.1}
+"""
 MINITOPO_DC = [sys.executable, "-m", "minitopo_dc.cli"]
 NO_MEMORY = "this process got no more memory (ulimit -v, a container's limit, or all is used)"
 
@@ -132,3 +139,21 @@ def test_matplotlib_gets_a_place_where_the_home_takes_no_files(
     monkeypatch.delenv(screen.MATPLOTLIB)
     screen.give_matplotlib_a_place()
     assert screen.MATPLOTLIB not in os.environ
+
+
+def test_a_traceback_that_a_full_disk_does_not_take_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("traceback.format_exception", failing(OSError(errno.ENOSPC, "")))
+    assert "its traceback could not be written" in unexpected(RuntimeError("a mistake"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trace_that_a_full_disk_does_not_take_is_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["trace", "synthesise-drive", "/dev/full", "--seconds", "10"]) == 1
+    assert capsys.readouterr().err == (
+        "minitopo-dc: a file could not be written: No space left on device\n"
+    )
