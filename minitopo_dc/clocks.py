@@ -191,16 +191,24 @@ def build_missing(scenarios: Iterable[Scenario]) -> None:
 def _used(scenario: Scenario) -> Iterator[str]:
     if scenario.clock == "virtual" and scenario.virtual.core != "python":
         yield NATIVE
+    if scenario.clock == "real" and scenario.real.core != "python" and _is_damaged(NATIVE):
+        yield NATIVE
     if any(flow.transport.endswith("-picoquic") for flow in scenario.resolved_flows):
         yield PICOQUIC
     if scenario.clock == "real" and scenario.is_proxied:
         yield PROXY
 
 
+def _is_damaged(name: str) -> bool:
+    return "damaged" in (PARTS[name][0]() or "")
+
+
 @cache
 def _build_once(name: str) -> None:
     say = partial(print, file=sys.stderr, flush=True)
-    say(f"minitopo-dc: {name} is not here yet: building it, once")
+    damaged = _is_damaged(name)
+    why = "is damaged: building it anew" if damaged else "is not here yet: building it, once"
+    say(f"minitopo-dc: {name} {why}")
     try:
         PARTS[name][1](lambda step: say(f"minitopo-dc: {step}"))
     except BuildError as error:

@@ -92,7 +92,8 @@ def probe_kernel() -> Mapping[str, str]:
             ["unshare", "--net", *program],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=PROBE_TIMEOUT_S,
             check=True,
         )
@@ -105,7 +106,13 @@ def probe_kernel() -> Mapping[str, str]:
 
 def _output(*command: str) -> str:
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=10,
+        check=False,
     )
     return done.stdout.strip()
 
