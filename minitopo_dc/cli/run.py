@@ -135,7 +135,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     if (fairness := result.details.get("jain_index")) is not None:
         say(f"Jain's fairness index of the flows: {fairness:.3f}")
     print_runs(None, few_losses(frame))
-    if result.status == "ok":
+    if result.status == "ok" and (directory / "gnb-summary.json").exists():
         for direction in load_as_run(directory).loads:
             say(f"Packets {direction}: {packet_account(directory, direction).sentence}")
     say(f"Result: {directory}/result.json")
