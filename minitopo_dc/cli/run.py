@@ -42,7 +42,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.results.kept_scenario import load_to_run
+from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.plan import print_unmet
@@ -137,6 +137,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         return
     # Imported here, as pandas takes half a second.
     from minitopo_dc.results import results_table
+    from minitopo_dc.results.measures.account import packet_account
     from minitopo_dc.results.measures.expected_losses import few_losses
 
     frame, console = results_table([result]), Console()
@@ -147,6 +148,9 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     if (fairness := result.details.get("jain_index")) is not None:
         say(f"Jain's fairness index of the flows: {fairness:.3f}")
     print_runs(None, few_losses(frame))
+    if result.status == "ok" and (directory / "gnb-summary.json").exists():
+        for direction in load_as_run(directory).loads:
+            say(f"Packets {direction}: {packet_account(directory, direction).sentence}")
     if (directory / "result.json").exists():
         say(f"Result: {directory}/result.json")
     else:

@@ -116,7 +116,8 @@ typedef struct {
 } leg_view;
 
 typedef struct {
-    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded, marked_sdus;
+    int64_t sdus, pdus[16], bytes[16], dropped_split, marked_sdus;
+    int64_t offered, waiting, waiting_maximum, dropped_buffer, discarded, dropped_xn, xn_packets;
 } transmit_counters;
 
 policy *policy_batch(const int64_t *shares, int legs);

@@ -124,17 +124,21 @@ class NativeTransmitter:
         """Return the counters up to now."""
         counters, legs = self._counters, len(self._states)
         self._lib.transmit_count(self.pointer, counters)
-        counted = counters.sdus, tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        sent = tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        counted = counters.sdus, *sent, counters.dropped_split
         marked = counters.marked_sdus if self._marks else None
         if not self._follows:
             return TransmitStatistics(*counted, marked_sdus=marked)
         return HoldingStatistics(
             *counted,
             marked_sdus=marked,
+            offered=counters.offered,
             waiting=counters.waiting,
             waiting_maximum=counters.waiting_maximum,
             dropped_buffer=counters.dropped_buffer,
             discarded=counters.discarded,
+            dropped_xn=counters.dropped_xn,
+            xn_packets=counters.xn_packets,
             resent=0,
             not_resent=0,
             duplicated=0,

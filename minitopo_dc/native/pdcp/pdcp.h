@@ -177,6 +177,7 @@ struct transmit {
     bearer_leg access[MAX_LEGS];
     waiting_ring waiting;
     int64_t buffer_packets, discard, waiting_bytes;
+    int64_t reached; /* PDUs that have come to their legs */
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
     pdu_ring ready; /* each PDU has a share of its SDU */

@@ -67,15 +67,19 @@ static void send_on(transmit *self, const int *legs, int legs_count, pdu what, i
         keep_packet(&self->hooks, what.sdu);
     for (int i = 0; i < legs_count; i++) {
         what.leg = legs[i];
-        if (send(self, what, now))
+        if (send(self, what, now)) {
             reached = 1;
-        else
+        } else {
+            self->counters.dropped_xn++;
             release_packet(&self->hooks, what.sdu);
+        }
     }
-    if (legs_count == 0)
+    if (legs_count == 0) {
+        self->counters.dropped_split++;
         release_packet(&self->hooks, what.sdu);
-    else if (!reached && self->hooks.release == NULL)
+    } else if (!reached && self->hooks.release == NULL) {
         sdu_ring_push(&self->expired, what.sdu);
+    }
 }
 
 /* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
@@ -240,12 +244,15 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
 
 static void poll_legs(transmit *self, int64_t now)
 {
+    int64_t ready = (int64_t)pdu_ring_count(&self->ready);
+
     settle_legs(self, now);
     send_waiting(self, now);
     if (self->failed)
         return;
     for (int leg = 0; leg < self->legs; leg++)
         bearer_leg_arrived(&self->access[leg], &self->ready, now);
+    self->reached += (int64_t)pdu_ring_count(&self->ready) - ready;
     self->wake = next_occasion(self, now);
 }
 
@@ -268,6 +275,12 @@ void transmit_count(const transmit *self, transmit_counters *found)
     *found = self->counters;
     found->sdus = self->next;
     found->waiting = (int64_t)waiting_ring_count(&self->waiting);
+    found->offered = found->sdus + found->dropped_buffer + (self->early ? 0 : found->waiting + found->discarded);
+    if (!self->follows)
+        return;
+    found->xn_packets = -found->dropped_xn - self->reached;
+    for (int leg = 0; leg < self->legs; leg++)
+        found->xn_packets += found->pdus[leg];
 }
 
 int64_t transmit_next_count(const transmit *self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -64,6 +65,10 @@ class Backhaul(Generic[T]):
     def next_arrival(self) -> int | None:
         """Return when the next frame arrives (ns); None: there is none."""
         return self._frames[0][0] if self._frames else None
+
+    def holds(self) -> Iterator[T]:
+        """Yield what is on its way."""
+        return (what for _, what in self._frames)
 
     def clear(self) -> None:
         """Discard all that is on its way."""
@@ -210,6 +215,11 @@ class DistantLeg(BearerLeg[T]):
     def held(self) -> int:
         """Return the PDUs that the leg has, or the backhaul, as far as is known."""
         return len(self._estimate)
+
+    @property
+    def on_the_way(self) -> int:
+        """Return the PDUs that are on the backhaul."""
+        return sum(pdu is not None for _, _, pdu in self._down.holds())
 
     def settle(self, now: int) -> int | None:
         """Send the status that is due at `now` (ns), and take those that have arrived."""

@@ -63,6 +63,11 @@ class BearerLegs(Generic[T]):
         """Return the PDUs on their way to the legs or in their queues, as of the last `settle`."""
         return sum(leg.held for leg in self.legs)
 
+    @property
+    def on_the_way(self) -> int:
+        """Return the PDUs that were sent and have not reached their legs."""
+        return sum(leg.on_the_way for leg in self.legs)
+
     def settle(self, now: int) -> None:
         """Look how far each leg is at `now` (ns), and which have failed by the latest report.
 
@@ -228,6 +233,11 @@ class BearerLeg(LegView, Generic[T]):
     def held(self) -> int:
         """Return the PDUs in the leg's queue, or on their way there, as of the last `settle`."""
         return len(self.inside) + len(self._sent)
+
+    @property
+    def on_the_way(self) -> int:
+        """Return the PDUs that were sent and have not reached the leg."""
+        return len(self._sent)
 
     @property
     def serves(self) -> bool:

@@ -71,6 +71,10 @@ class SduBuffer(Generic[T]):
         self.most = max(self.most, len(self._waiting))
         return True
 
+    def without_number(self, *, early: bool) -> int:
+        """Return how many SDUs came and used no COUNT; `early`: all that wait have one."""
+        return self.dropped if early else self.dropped + self.discarded + len(self)
+
     def is_full(self, on_legs: int) -> bool:
         """Return whether no further SDU may wait beside `on_legs` that the legs have."""
         return self._packets is not None and len(self._waiting) + on_legs >= self._packets
