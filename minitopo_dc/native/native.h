@@ -142,10 +142,10 @@ typedef struct {
     double loss;
 } flow_control;
 
-/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` at most, for `discard` ns at most, with a
- * number if `early`; `lead` as BearerLeg has it, NEVER: none. */
+/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` and `buffer_bytes` at most, for `discard`
+ * ns at most, with a number if `early`; `lead` as BearerLeg has it, NEVER: none. */
 transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
-                       int early, int64_t buffer_packets, int64_t discard, int64_t lead);
+                       int early, int64_t buffer_packets, int64_t buffer_bytes, int64_t discard, int64_t lead);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
 /* Mark SDUs that are expected to wait for longer (ns). */

@@ -112,7 +112,7 @@ def native_transmitter(
         reports=pdcp.report_ms is not None,
         waits=pdcp.sdus_wait(policy),
         early=pdcp.numbering == "early",
-        buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
+        buffer_limits=settings.buffer_limits(bearer),
         discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
         flow_control=() if control is None else control.of_legs(len(legs), seeds),
         mark_above=pdcp.mark_above_ns,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -297,12 +298,24 @@ class ElementSettings(Settings):
     def _all_legs(self) -> tuple[ElementLeg | WireLeg, ...]:
         return (*self.legs, *self.wires)
 
-    def queue_packets(self, bearer: TransmitBearer) -> int | None:
-        """Return the packets that a bearer's legs can queue in total, None without a limit."""
-        own = (leg for leg in self.legs if leg.leg in bearer.legs)
-        queues = [leg.radio.queue_packets for leg in own]
-        limits = [queue for queue in queues if queue is not None]
-        return sum(limits) if len(limits) == len(bearer.legs) else None
+    def buffer_limits(self, bearer: TransmitBearer) -> tuple[int | None, int | None]:
+        """Return how many packets, and how many bytes, of a bearer may wait before the air.
+
+        They wait for a leg or in one's queue. None: any number. By default they are what the legs'
+        queues hold together, packets where all of these count them, bytes where any does.
+        """
+        if bearer.pdcp.buffer_packets is not None:
+            return bearer.pdcp.buffer_packets, None
+        own = [leg.radio for leg in self.legs if leg.leg in bearer.legs]
+        if len(own) < len(bearer.legs):
+            return None, None
+        packets = [radio.queue_packets for radio in own if radio.queue_packets is not None]
+        size = sum(radio.queue_holds_bytes() for radio in own)
+        in_bytes = any(radio.queue_limit_bytes() is not None for radio in own)
+        return (
+            sum(packets) if len(packets) == len(own) else None,
+            int(size) if in_bytes and size < math.inf else None,
+        )
 
     def backhaul_seeds(self, bearer: TransmitBearer) -> list[str]:
         """Return what seeds jitter and loss of the backhaul of each leg of a bearer."""

@@ -219,7 +219,8 @@ class Pdcp(Settings):
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
     buffer_packets: LeftOut[Count | None] = None
-    """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
+    """SDUs that may wait for a number or in the legs' queues; none: as many, or as many bytes, as
+    these hold together, whatever their unit. What is on a backhaul does not wait.
 
     So the whole buffer is the same with early and with late numbering.
     """
@@ -328,7 +329,7 @@ class Pdcp(Settings):
         legs: int,
         states: Sequence[LegQueue] = (),
         *,
-        queue_packets: int | None = None,
+        buffer_limits: tuple[int | None, int | None] = (None, None),
         seeds: Sequence[str] = (),
     ) -> TransmittingEntity[Any]:
         """Return a transmitting entity for a bearer over `legs` legs.
@@ -336,7 +337,7 @@ class Pdcp(Settings):
         Args:
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
-            queue_packets: the packets that the legs' queues hold together; None: any number.
+            buffer_limits: how many packets, and how many bytes, may wait; None: any number.
             seeds: of the legs' backhauls.
 
         Raises:
@@ -345,6 +346,7 @@ class Pdcp(Settings):
         numbers = sn_format(self.sn_bits)
         discard_timer = Timer.discard(self.discard_timer_ms).ns
         policy, failures = self.policy(legs), None
+        packets, size = buffer_limits
         if self.leg_failure_ms is not None and self.report_ms is not None:
             after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
             failures = LegFailures(legs, after=round(after), interval=round(interval))
@@ -354,9 +356,7 @@ class Pdcp(Settings):
             legs=legs,
             states=states,
             reports=self.report_ms is not None,
-            waiting=SduBuffer(self.buffer_packets or queue_packets, discard_timer)
-            if self.sdus_wait(policy)
-            else None,
+            waiting=SduBuffer(packets, discard_timer, size) if self.sdus_wait(policy) else None,
             early=self.numbering == "early",
             flow_control=()
             if self.flow_control is None

@@ -91,7 +91,7 @@ class InPython:
         entity = bearer.pdcp.transmitter(
             2,
             [leg.leg for leg in self.legs],
-            queue_packets=wanted.queue_packets(bearer),
+            buffer_limits=wanted.buffer_limits(bearer),
             seeds=wanted.backhaul_seeds(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]

@@ -81,6 +81,7 @@ def on_both_cores(
     legs: int = fields.pop("legs")
     late = draw(st.booleans())
     limit = draw(st.one_of(st.none(), st.integers(1, 12)))
+    size = draw(st.one_of(st.none(), st.integers(1, 12_000)))
     discard = draw(st.sampled_from([None, 10 * MS, 50 * MS]))
     queue = draw(st.one_of(st.none(), st.integers(1, 10)))
     makes = [draw(capacities()) for _ in range(legs)]
@@ -98,7 +99,7 @@ def on_both_cores(
         legs=legs,
         states=python_legs,
         reports=True,
-        waiting=SduBuffer(limit, discard) if late else None,
+        waiting=SduBuffer(limit, discard, size) if late else None,
         **fields,
     )
     native = NativeTransmitter(
@@ -106,7 +107,7 @@ def on_both_cores(
         sn_bits=bits,
         reports=True,
         waits=late,
-        buffer_packets=limit,
+        buffer_limits=(limit, size),
         discard_timer=discard,
         **fields,
     )

@@ -59,10 +59,11 @@ void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks)
     pdu_ring_free(&self->sent);
 }
 
-int64_t bearer_leg_count(const bearer_leg *self)
+int64_t bearer_leg_queued(const bearer_leg *self, int64_t *bytes)
 {
-    if (self->distant != NULL)
-        return (int64_t)flight_ring_count(&self->distant->sent);
+    *bytes += self->inside.bytes;
+    for (uint64_t i = 0; i < pdu_ring_count(&self->sent); i++)
+        *bytes += pdu_ring_at(&self->sent, i)->size;
     return (int64_t)(outstanding_ring_count(&self->inside.pdus) + pdu_ring_count(&self->sent));
 }
 

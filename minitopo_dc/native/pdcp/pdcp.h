@@ -140,7 +140,8 @@ typedef struct {
 
 void bearer_leg_begin(bearer_leg *self, leg *of, int header, int64_t lead);
 void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks);
-int64_t bearer_leg_count(const bearer_leg *self);
+/* SDUs in its queue, or given to it, and their bytes: not what is on a backhaul. */
+int64_t bearer_leg_queued(const bearer_leg *self, int64_t *bytes);
 void bearer_leg_settle(bearer_leg *self, int64_t now);
 int bearer_leg_takes(bearer_leg *self, int64_t now, int size);
 /* 0: it will not reach the leg. */
@@ -176,7 +177,7 @@ struct transmit {
     leg *states[MAX_LEGS];
     bearer_leg access[MAX_LEGS];
     waiting_ring waiting;
-    int64_t buffer_packets, discard, waiting_bytes;
+    int64_t buffer_packets, buffer_bytes, discard, waiting_bytes;
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
     pdu_ring ready; /* each PDU has a share of its SDU */
