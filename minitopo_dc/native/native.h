@@ -136,9 +136,10 @@ int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more);
 int64_t view_mean_delay(const transmit *of, int leg);
 int64_t view_credit(const transmit *of, int leg);
 
-/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate. */
+/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate, no fill_packets;
+ * -1: no fill_bytes. */
 typedef struct {
-    int64_t interval, delay, desired, status_bytes, jitter, rate_bps;
+    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes;
     double loss;
 } flow_control;
 

@@ -143,7 +143,8 @@ class NativeTransmitter:
     def _native(self, control: FlowControl) -> Any:
         rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
         times = control.interval, control.delay, control.desired_ns
-        fields = *times, status_bytes, control.jitter, rate, control.loss
+        fill = control.fill_packets or 0, -1 if control.fill_bytes is None else control.fill_bytes
+        fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
         return self._ffi.new("flow_control *", fields)
 
     def _check(self) -> None:

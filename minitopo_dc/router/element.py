@@ -219,8 +219,10 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
     def _transmitting(self, bearer: TransmitBearer) -> TransmittingEntity[Any]:
         seen = [self._seen[number] for number in bearer.legs if number in self._seen]
         limits = self._settings.buffer_limits(bearer)
-        seeds = self._settings.backhaul_seeds(bearer)
-        return bearer.pdcp.transmitter(len(bearer.legs), seen, buffer_limits=limits, seeds=seeds)
+        control = self._settings.flow_control(bearer)
+        return bearer.pdcp.transmitter(
+            len(bearer.legs), seen, buffer_limits=limits, flow_control=control
+        )
 
     def _received(self, bearer: ReceiveBearer) -> Receive:
         legs = len(bearer.legs)

@@ -103,8 +103,8 @@ def native_transmitter(
     settings: ElementSettings, bearer: TransmitBearer, legs: Sequence[NativeLeg]
 ) -> NativeTransmitter:
     """Return the transmitting entity of a bearer over these legs."""
-    pdcp, control = bearer.pdcp, bearer.pdcp.flow_control
-    policy, seeds = pdcp.policy(len(legs)), settings.backhaul_seeds(bearer)
+    pdcp = bearer.pdcp
+    policy = pdcp.policy(len(legs))
     return NativeTransmitter(
         policy,
         legs,
@@ -114,7 +114,7 @@ def native_transmitter(
         early=pdcp.numbering == "early",
         buffer_limits=settings.buffer_limits(bearer),
         discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
-        flow_control=() if control is None else control.of_legs(len(legs), seeds),
+        flow_control=settings.flow_control(bearer),
         mark_above=pdcp.mark_above_ns,
     )
 

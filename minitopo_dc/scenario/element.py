@@ -13,6 +13,7 @@ from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, model_validator
 from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, WifiPath, make_leg
+from minitopo_dc.pdcp import FlowControl
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
@@ -20,6 +21,8 @@ from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegSettings, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
 
+NO_LIMIT: tuple[int | None, int | None] = (None, None)
+"""Of a queue, in packets and in bytes."""
 READY = "ready"
 """The line an element prints once packets reach it."""
 
@@ -317,10 +320,17 @@ class ElementSettings(Settings):
             int(size) if in_bytes and size < math.inf else None,
         )
 
-    def backhaul_seeds(self, bearer: TransmitBearer) -> list[str]:
-        """Return what seeds jitter and loss of the backhaul of each leg of a bearer."""
-        seeds = {leg.leg: leg.seed for leg in self.legs}
-        return [f"{seeds.get(leg, leg)}-xn-{bearer.bearer}" for leg in bearer.legs]
+    def flow_control(self, bearer: TransmitBearer) -> tuple[FlowControl, ...]:
+        """Return the flow control of each leg of a bearer with its queue; none: ()."""
+        if bearer.pdcp.flow_control is None:
+            return ()
+        own = {leg.leg: leg for leg in self.legs}
+        seeds, queues = [], []
+        for number in bearer.legs:
+            radio = own[number].radio if number in own else None
+            seeds.append(f"{own[number].seed if radio else number}-xn-{bearer.bearer}")
+            queues.append((radio.queue_packets, radio.queue_limit_bytes()) if radio else NO_LIMIT)
+        return bearer.pdcp.flow_control.of_legs(len(bearer.legs), seeds, queues)
 
 
 def wifi_paths(hosts: Iterable[ElementSettings]) -> dict[int, WifiPath]:

@@ -131,12 +131,18 @@ class FlowControlSettings(Settings):
     loss_percent: LeftOut[Percent | tuple[Percent, ...]] = 0.0
     """The share of frames, with PDUs or statuses, that the backhaul loses."""
 
-    def of_legs(self, legs: int, seeds: Sequence[str] = ()) -> tuple[FlowControl, ...]:
+    def of_legs(
+        self,
+        legs: int,
+        seeds: Sequence[str] = (),
+        queues: Sequence[tuple[int | None, int | None]] = (),
+    ) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
         Args:
             legs: their number.
             seeds: of jitter and loss, one per leg; none: the numbers of the legs.
+            queues: the packets and bytes that the queue of each leg holds; none: any number.
 
         Raises:
             PolicyError: a field has not as many values as there are legs.
@@ -148,6 +154,7 @@ class FlowControlSettings(Settings):
             _per_leg("rate_mbps", self.rate_mbps, legs),
             _per_leg("loss_percent", self.loss_percent, legs),
             seeds or map(str, range(legs)),
+            queues or ((None, None),) * legs,
             strict=True,
         )
         return tuple(
@@ -160,8 +167,10 @@ class FlowControlSettings(Settings):
                 rate_bps=None if rate is None else round(rate * 1_000_000),
                 loss=loss / 100,
                 seed=seed,
+                queue_packets=packets,
+                queue_bytes=size,
             )
-            for delay, jitter, rate, loss, seed in values
+            for delay, jitter, rate, loss, seed, (packets, size) in values
         )
 
 
@@ -330,7 +339,7 @@ class Pdcp(Settings):
         states: Sequence[LegQueue] = (),
         *,
         buffer_limits: tuple[int | None, int | None] = (None, None),
-        seeds: Sequence[str] = (),
+        flow_control: Sequence[FlowControl] = (),
     ) -> TransmittingEntity[Any]:
         """Return a transmitting entity for a bearer over `legs` legs.
 
@@ -338,7 +347,7 @@ class Pdcp(Settings):
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
             buffer_limits: how many packets, and how many bytes, may wait; None: any number.
-            seeds: of the legs' backhauls.
+            flow_control: of each leg, where the nodes' queues are known (`ElementSettings`).
 
         Raises:
             PolicyError: legs have to be seen, and `states` has not one for each.
@@ -358,9 +367,8 @@ class Pdcp(Settings):
             reports=self.report_ms is not None,
             waiting=SduBuffer(packets, discard_timer, size) if self.sdus_wait(policy) else None,
             early=self.numbering == "early",
-            flow_control=()
-            if self.flow_control is None
-            else self.flow_control.of_legs(legs, seeds),
+            flow_control=flow_control
+            or (() if self.flow_control is None else self.flow_control.of_legs(legs)),
             duplication=None
             if self.duplication is None
             else SelectiveDuplication(self.duplication.rule(), legs),

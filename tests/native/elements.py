@@ -92,7 +92,7 @@ class InPython:
             2,
             [leg.leg for leg in self.legs],
             buffer_limits=wanted.buffer_limits(bearer),
-            seeds=wanted.backhaul_seeds(bearer),
+            flow_control=wanted.flow_control(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
         self.transmit = TransmitDriver(1, entity, numbers, outlets, self._loop)

@@ -46,6 +46,8 @@ controls = st.builds(
     rate_bps=st.sampled_from([None, 999, 10**7]),
     loss=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.sampled_from(["a", "b"]),
+    queue_packets=st.sampled_from([None, 1, 5, 100]),
+    queue_bytes=st.sampled_from([None, 1, 4000, 10**6]),
 )
 """Of a leg behind a backhaul."""
 
@@ -204,7 +206,7 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
             )
             if leg_class is Leg
             else NativeTransmitter(
-                policy, legs, sn_bits=18, reports=True, waits=late, buffer_packets=200
+                policy, legs, sn_bits=18, reports=True, waits=late, buffer_limits=(200, None)
             )
         )
         for leg in legs:

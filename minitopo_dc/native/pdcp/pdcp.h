@@ -79,7 +79,7 @@ typedef struct {
 } delivery_status;
 
 typedef struct {
-    int64_t number, due;
+    int64_t number, due, end; /* when it is at the node, and served there */
     int size;
 } in_flight;
 
@@ -118,13 +118,13 @@ void distant_settle(distant_leg *self, leg *of, outstanding_pdus *inside, int64_
 int distant_send(distant_leg *self, pdu what, int64_t now);
 /* Move the PDUs that have arrived into `ready`, to be given to the leg at once. */
 void distant_arrived(distant_leg *self, leg *of, outstanding_pdus *inside, pdu_ring *ready, int64_t now);
-int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now);
+int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now, int more);
 
 int distant_is_up(const distant_leg *self);
 int64_t distant_backlog(const distant_leg *self, int64_t now);
 int64_t distant_drain(const distant_leg *self, int64_t now, int64_t more);
 int64_t distant_credit(const distant_leg *self);
-int distant_has_room(const distant_leg *self, int size);
+int distant_has_room(const distant_leg *self, int64_t now, int size);
 
 /* One leg as the transmitting entity of a bearer has it. */
 
