@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +67,14 @@ def test_the_same_bytes_are_the_same_run_in_each_unit(way: str, tmp_path: Path) 
     assert times["bytes"] == times["ms"]
     # Smaller packets take as much of a queue that counts them: acknowledgements, the first ones.
     assert times["packets"] == pytest.approx(times["ms"], rel=0.1)
+
+
+@pytest.mark.parametrize("rate_mbps", [4, 20])
+def test_a_short_queue_of_the_second_node_drops_nothing_that_has_a_number(
+    rate_mbps: int, tmp_path: Path
+) -> None:
+    legs = {1: {"rate_mbps": rate_mbps, "queue_ms": 10}}  # 17 ms of the rate are asked for
+    base = over("papers", {"queue_ms": 30}).evolve(legs=legs)
+    run(tmp_path, base.with_dc("deployable", xn_ms=XN_MS))
+    sent = json.loads((tmp_path / "gnb-summary.json").read_text())["legs"]["2"]
+    assert (sent["dropped_queue"], sent["delivered_packets"] > 100) == (0, True)
