@@ -84,18 +84,13 @@ static void send_on(transmit *self, const int *legs, int legs_count, pdu what, i
 
 /* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
 
-static int64_t on_legs(const transmit *self)
+static int is_full(const transmit *self, int size)
 {
-    int64_t count = 0;
+    int64_t packets = (int64_t)waiting_ring_count(&self->waiting), bytes = self->waiting_bytes + size;
 
     for (int leg = 0; leg < self->legs; leg++)
-        count += bearer_leg_count(&self->access[leg]);
-    return count;
-}
-
-static int is_full(const transmit *self)
-{
-    return (int64_t)waiting_ring_count(&self->waiting) + on_legs(self) >= self->buffer_packets;
+        packets += bearer_leg_queued(&self->access[leg], &bytes);
+    return packets >= self->buffer_packets || bytes > self->buffer_bytes;
 }
 
 static int64_t discard_end(const transmit *self)
@@ -131,10 +126,10 @@ static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
 {
     int64_t count;
 
-    if (is_full(self))
+    if (is_full(self, size))
         settle_legs(self, now); /* legs have fewer since they were looked at */
     expire(self, now);
-    if (is_full(self)) {
+    if (is_full(self, size)) {
         self->counters.dropped_buffer++;
         release_packet(&self->hooks, sdu);
         return 0;

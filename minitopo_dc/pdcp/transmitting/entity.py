@@ -187,12 +187,12 @@ class TransmittingEntity(Generic[T]):
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
         if self._waiting is not None:
-            if self._waiting.is_full(self._legs.held):
-                self._legs.settle(now)  # legs have fewer since they were looked at
+            on_legs = self._legs.queued()
+            if self._waiting.is_full(size, on_legs):
+                self._legs.settle(now)
+                on_legs = self._legs.queued()  # fewer, since they were looked at
             count = self._tx_next if self._early else None
-            taken = self._waiting.push(
-                sdu, size, now, facts=facts, on_legs=self._legs.held, count=count
-            )
+            taken = self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs, count=count)
             self._tx_next += taken and self._early
             return taken
         legs = self._split(now=now, size=size, views=self._views)

@@ -58,10 +58,16 @@ class BearerLegs(Generic[T]):
         self.legs = tuple(make(leg, state, self) for leg, state in enumerate(states))
         """The bearer's side of each leg."""
 
-    @property
-    def held(self) -> int:
-        """Return the PDUs on their way to the legs or in their queues, as of the last `settle`."""
-        return sum(leg.held for leg in self.legs)
+    def queued(self) -> tuple[int, int]:
+        """Return the SDUs in the legs' queues and their bytes, as of the last `settle`.
+
+        What is on a backhaul waits in no queue.
+        """
+        packets = size = 0
+        for leg in self.legs:
+            packets += len(leg.inside) + len(leg._sent)
+            size += leg.inside.bytes + sum(sent[1] for sent in leg._sent)
+        return packets, size
 
     @property
     def on_the_way(self) -> int:
