@@ -5,7 +5,6 @@ What is compiled on this machine is built at its first use, so that a notebook j
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -150,15 +149,12 @@ def require_real(what: str) -> None:
 
 
 def real_clock_obstacle() -> str | None:
-    """Return what the real clock lacks on this machine; None when nothing obvious is lacking."""
+    """Return what the real clock lacks on this machine, as `check` says it; None: nothing."""
     if sys.platform != "linux":
         return "this is not Linux"
-    if os.geteuid() != 0:
-        return "not root"
-    for module in ("mininet", "netfilterqueue"):
-        if importlib.util.find_spec(module) is None:
-            return f"Python module {module} is not installed"
-    return None
+    from minitopo_dc.real.machine import real_obstacle
+
+    return real_obstacle()
 
 
 Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]

@@ -328,11 +328,16 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
         expected = item.get("ctx", {}).get("expected")
         others.append(f"or {expected}" if others and expected else said)
     within = {place[:length] for place in words for length in range(len(place))}
+    alike: dict[tuple[Any, ...], list[str]] = {}  # places that differ in their numbers alone
+    for place, said in words.items():
+        if place not in within or not place:
+            fields = tuple(part for part in place if not isinstance(part, int))
+            name = "".join(f"{quoted(part)}." for part in place)[:-1]
+            text = "; ".join(dict.fromkeys(said))[:MAX_WORDS]
+            alike.setdefault((fields, text), []).append(name)
     lines = [
-        f"{source}: {''.join(f'{quoted(part)}.' for part in place)[:-1]}{': ' if place else ''}"
-        f"{'; '.join(dict.fromkeys(said))[:MAX_WORDS]}"
-        for place, said in words.items()
-        if place not in within or not place
+        f"{source}: {', '.join(names)}{': ' if names[0] else ''}{text}"
+        for (_, text), names in alike.items()
     ]
     more = len(lines) - MAX_ERRORS
     return "\n".join(lines[:MAX_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))

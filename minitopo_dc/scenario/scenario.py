@@ -296,15 +296,18 @@ class Scenario(Settings):
     def on_clock(self, clock: Clock) -> Self:
         """Return the same scenario on a clock; itself where that is its own.
 
-        The kernels of the clock get the kernel settings of the other one, unless it has some.
+        The end hosts keep their kernel settings and captures, unless the clock has some of its own.
         """
         if clock == self.clock:
             return self
-        sysctl = getattr(self, clock).sysctl or getattr(self, self.clock).sysctl
-        of = {"real": {}, "virtual": {}, clock: sysctl}
-        real = self.real.model_copy(update={"sysctl": of["real"]})
-        virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
-        return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
+        own, other = getattr(self, clock), getattr(self, self.clock)
+        hosts = {
+            "sysctl": own.sysctl or other.sysctl,
+            "capture": own.capture or tuple(name for name in other.capture if name != "legs"),
+        }
+        kept = own.model_copy(update=hosts)
+        left = other.model_copy(update={"sysctl": {}, "capture": ()})
+        return self.model_copy(update={"clock": clock, clock: kept, self.clock: left})
 
     def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the changed fields; other legs bring a named Dual Connectivity's timers anew."""
