@@ -235,7 +235,7 @@ def test_all_data_is_had_when_asked_for(make_pair: MakePair) -> None:
         pair.client.react = lambda **_: None  # type: ignore[method-assign]
         pair.run(0.03)
         events = pair.client.connection.events(all_data=True)
-            early = [event for event in events if not isinstance(event, Confirmed)]
+        early = [event for event in events if not isinstance(event, Confirmed)]
         assert early
         assert all(isinstance(each, StreamData) and each.stream_id == stream for each in early)
 
