@@ -63,12 +63,12 @@ class Program:
     def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
         """Return what `report(runs)` yields, titles and contents; empty without that function.
 
-        Of a table that lacks runs it may be less: the last section then says what could not be made.
+        Of a table that lacks runs it may be less: the last section then says what was not made.
 
         Raises:
             ProgramError: the report has a mistake, which is not due to missing runs.
         """
-        sections = []
+        sections: list[tuple[str, Any]] = []
         with _shown(self.path):
             try:
                 sections.extend(self._sections(runs))

@@ -323,10 +323,10 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     for item in error.errors(include_url=False):
         unknown = item["type"] == "extra_forbidden"
         place = _place(item["loc"], names_field=unknown)
-        said = _unknown(cls, place) if unknown else error_text(item)
+        reason = _unknown(cls, place) if unknown else error_text(item)
         others = words.setdefault(place, [])
         expected = item.get("ctx", {}).get("expected")
-        others.append(f"or {expected}" if others and expected else said)
+        others.append(f"or {expected}" if others and expected else reason)
     within = {place[:length] for place in words for length in range(len(place))}
     alike: dict[tuple[Any, ...], list[str]] = {}  # places that differ in their numbers alone
     for place, said in words.items():

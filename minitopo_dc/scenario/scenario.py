@@ -322,7 +322,7 @@ class Scenario(Settings):
         fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": self.pdcp.legs}}
         legs = self.check(fields, "evolve")
         others = {field: value for field, value in changes.items() if field != "legs"}
-        again: Self = legs.with_dc(name, xn_ms=xn_ms)  # type: ignore[arg-type]
+        again = legs.with_dc(name, xn_ms=xn_ms)  # type: ignore[arg-type]
         return super(Scenario, again)._changed(others)
 
     def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
