@@ -31,7 +31,7 @@ CAUSED: dict[str, dict[str, Any]] = {
     "late": {"legs": LEGS, "pdcp": {"t_reordering_ms": 5}},
     "flush": {
         "pdcp": {"data_recovery": True, "report_ms": 10},
-        "legs": [leg(outages=[[0.1, 0.4]]), leg()],
+        "legs": [leg(outages=[[0.15, 0.4]]), leg()],
     },
 }
 """By a cause, a run that loses packets by it."""

@@ -66,7 +66,7 @@ def test_the_same_bytes_are_the_same_run_in_each_unit(way: str, tmp_path: Path) 
     times = {unit: run(tmp_path / unit, over(way, UNITS[unit])).completion_s for unit in UNITS}
     assert times["bytes"] == times["ms"]
     # Smaller packets take as much of a queue that counts them: acknowledgements, the first ones.
-    assert times["packets"] == pytest.approx(times["ms"], rel=0.1)
+    assert times["packets"] == pytest.approx(times["ms"], rel=0.15)
 
 
 @pytest.mark.parametrize("rate_mbps", [4, 20])
