@@ -9,17 +9,15 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
-from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.results.trust import OFF, measured_goodput
-from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 
-if TYPE_CHECKING:  # Mininet, which other benchmarks do without
-    from minitopo_dc.real.run.disturbance import Disturbance
+# ruff: noqa: PLC0415
+# What needs Mininet is imported when it is used: other benchmarks run without.
 
 MB_PER_S = 2.3
 """What such a download gets over its leg of 20 Mbit/s."""
@@ -30,13 +28,13 @@ LATEST = 0.9
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure the goodput and the verdict of downloads in which a process is stopped (root)."""
-    from minitopo_dc.real.run import disturbance as disturbances  # noqa: PLC0415 (Mininet)
+    from minitopo_dc.real.run.disturbance import STOPPED_PARTS
 
     rng = Random(options.seed)
     rows = []
     for _ in range(options.repetitions):
         for seconds in options.seconds:
-            for part in disturbances.STOPPED_PARTS:
+            for part in STOPPED_PARTS:
                 rows.append(_pair(seconds, part, rng))
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)  # noqa: T201
     told = [row for row in rows if row["error"] is not None and row["reference"] == "ok"]
@@ -54,17 +52,25 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
-    from minitopo_dc.real.run import disturbance as disturbances  # noqa: PLC0415 (Mininet)
-
-    case = disturbances.CASES[0] | {"workload": {"size_mb": MB_PER_S * seconds}}
-    scenario = disturbances.case_scenario(disturbances.NONE, case, seed=1)
-    stop_s = SHORTEST_S * (LONGEST_S / SHORTEST_S) ** rng.random()
-    before = _run(scenario, disturbances.NONE, 0.0)
-    stopped = _run(
-        scenario,
-        disturbances.Disturbance("stop", stop_s, part),
-        rng.uniform(0.5, 0.5 + LATEST * seconds),
+    from minitopo_dc.real.run.disturbance import (
+        CASES,
+        NONE,
+        Disturbance,
+        case_scenario,
+        disturbed,
     )
+    from minitopo_dc.real.run.real import run_real
+
+    def run(disturbance: Disturbance, after_s: float) -> RunResult:
+        with scratch() as directory:
+            return run_real(
+                scenario, directory, disturb=lambda watch: disturbed(disturbance, watch, after_s)
+            )
+
+    scenario = case_scenario(NONE, CASES[0] | {"workload": {"size_mb": MB_PER_S * seconds}}, seed=1)
+    stop_s = SHORTEST_S * (LONGEST_S / SHORTEST_S) ** rng.random()
+    before = run(NONE, 0.0)
+    stopped = run(Disturbance("stop", stop_s, part), rng.uniform(0.5, 0.5 + LATEST * seconds))
     reference, goodput = measured_goodput(before), measured_goodput(stopped)
     evidence = stopped.details.get("trust", {}).get("evidence", {})
     return {
@@ -77,18 +83,6 @@ def _pair(seconds: float, part: str, rng: Random) -> dict[str, Any]:
         "lost": evidence.get("lost", {}).get("machine"),
         "stopped": max(evidence.get("stopped", {}).values(), default=0.0),
     }
-
-
-def _run(scenario: Scenario, disturbance: Disturbance, after_s: float) -> RunResult:
-    from minitopo_dc.real.run import disturbance as disturbances  # noqa: PLC0415 (Mininet)
-    from minitopo_dc.real.run.real import run_real  # noqa: PLC0415
-
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        return run_real(
-            scenario,
-            Path(name),
-            disturb=lambda watch: disturbances.disturbed(disturbance, watch, after_s),
-        )
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
