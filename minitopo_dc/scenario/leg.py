@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -285,6 +287,19 @@ class LegSettings(Settings):
             stage = stage.model_copy(update=named)
             yield change, stage
 
+    def down_periods(self) -> Iterator[tuple[float, float]]:
+        """Yield when nothing passes (s, unordered): outages, and changes to a rate of 0."""
+        yield from self.outages
+        begin = None
+        for change in self.changes:
+            if change.rate_mbps == 0 and begin is None:
+                begin = change.at_s
+            elif change.rate_mbps and begin is not None:
+                yield begin, change.at_s
+                begin = None
+        if begin is not None:
+            yield begin, math.inf
+
     def trace_age(self) -> int | None:
         """Return when the trace's file was changed (ns, of `stat`), or None without a trace.
 
@@ -319,6 +334,42 @@ class LegSettings(Settings):
             return make_capacity(trace, self.end, round(self.offset_s * NS_PER_S))
         except ValueError as error:
             raise SettingsError(f"offset_s, end: {error}") from None
+
+    def available_bits(self, edges_ns: Sequence[int]) -> list[int]:
+        """Return how many bits could have passed between each two moments (ns, ascending).
+
+        The capacity has zeros and what WiFi's errors and other stations take. Nothing passes in
+        outages, and transmissions of RLC's blocks that fail are in vain.
+
+        Raises:
+            SettingsError, TraceError: the trace is missing or wrong.
+        """
+        capacity, cuts, shares = _open_once(self, self.trace_age())
+        bits = []
+        for start, end in pairwise(edges_ns):
+            first, last = bisect_right(cuts, start), bisect_left(cuts, end)
+            parts = pairwise((start, *cuts[first:last], end))
+            bits.append(
+                sum(
+                    round(share * capacity.bits_between(*part))
+                    for part, share in zip(parts, shares[first : last + 1], strict=True)
+                )
+            )
+        return bits
+
+    def shares(self) -> tuple[Sequence[int], Sequence[Fraction]]:
+        """Return moments (ns), and which share of the capacity is there before, between, behind."""
+        stages = [(0, self), *((round(it.at_s * NS_PER_S), stage) for it, stage in self.stages())]
+        starts = [start for start, _ in stages]
+        edges = [round(moment * NS_PER_S) for outage in self.outages for moment in outage]
+        cuts = sorted({*starts, *edges})
+        shares = []
+        for moment in (-1, *cuts):
+            _, stage = stages[max(0, bisect_right(starts, moment) - 1)]
+            is_down = bisect_right(edges, moment) % 2
+            error = stage.rlc.block_error_percent if stage.rlc else 0.0
+            shares.append(Fraction(0) if is_down else 1 - Fraction(error) / 100)
+        return cuts, shares
 
     def trace_doubts(self) -> str | None:
         """Return why the trace may not be what it is read as (`trace.doubts`); None without any.
@@ -385,10 +436,6 @@ class LegSettings(Settings):
     def discipline(self) -> QueueDiscipline | None:
         """Return the queue's discipline, or None for drop-tail; DisciplineError if it is wrong."""
         return make_discipline(self.queue_discipline, **self.queue_parameters)
-
-    def goodput_share(self) -> float:
-        """Return the share of the capacity that failed transmissions of blocks leave (0 to 1)."""
-        return 1 - self.rlc.block_error_percent / 100 if self.rlc else 1.0
 
     def queue_limit_bytes(self) -> int | None:
         """Return the queue's limit in bytes, or None without one."""
@@ -479,6 +526,14 @@ def _read_once(trace: Path, column: str, time_column: str | None, _changed: int)
     if made.duration_ns < SHORTEST_NS:
         raise TraceError(trace, 0, f"the trace lasts {made.duration_ns} ns", "1 ms or more")
     return made
+
+
+@lru_cache(maxsize=256)
+def _open_once(
+    radio: LegSettings, _changed: int | None
+) -> tuple[Capacity, Sequence[int], Sequence[Fraction]]:
+    """Return a capacity and its shares over time, as many runs of a campaign have the same legs."""
+    return radio.capacity(), *radio.shares()
 
 
 @lru_cache(maxsize=64)

@@ -159,7 +159,8 @@ class Leg(Settings):
 
     def down_periods(self) -> tuple[Outage, ...]:
         """Return when one or both directions are down (s), so that no path can use the leg."""
-        return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+        ways = (tuple(way.down_periods()) for way in (self.downlink, self.uplink))
+        return _in_order(self.outages, *ways)
 
     def moments(self) -> Iterator[float]:
         """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
