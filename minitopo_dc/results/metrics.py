@@ -71,17 +71,28 @@ def capacity_over_time(scenario: Scenario, seconds: float, step_s: float = 0.5) 
     return pd.DataFrame(table)
 
 
-def available_bits(scenario: Scenario, start_s: float, end_s: float) -> list[int]:
+def available_bits(
+    scenario: Scenario, start_s: float, end_s: float, *, at_once: bool = False
+) -> list[int]:
     """Return the bits that each leg could have carried from one moment to another.
+
+    Background users of cells do not count.
 
     Args:
         scenario: has the legs, and the directions that count (`loads`).
         start_s: start of the interval, in s since the elements' start, which is time zero of
             traces.
         end_s: end of the interval, in the same unit.
+        at_once: whether legs of one cell, which are never idle, have an equal part of it each;
+            else each leg has it alone.
     """
     edges = [round(moment * NS_PER_S) for moment in (start_s, end_s)]
+    users = {leg: len(cell.legs) for cell in scenario.cells for leg in cell.legs if at_once}
     return [
-        sum(bits for way in scenario.loads for bits in leg.direction(way).available_bits(edges))
-        for leg in scenario.legs
+        sum(
+            bits // (users.get(number, 1) if way == "downlink" else 1)
+            for way in scenario.loads
+            for bits in leg.direction(way).available_bits(edges)
+        )
+        for number, leg in enumerate(scenario.legs, start=1)
     ]
