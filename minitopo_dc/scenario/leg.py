@@ -55,13 +55,12 @@ from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
 from minitopo_dc.trace.convert import scaled_to_mean
-from minitopo_dc.trace.delays import DelayBetween, DelayTrace, read_delays
+from minitopo_dc.trace.delays import DelayBetween, DelayIs, DelayTrace, read_delays
 from minitopo_dc.trace.model import SHORTEST_NS
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MakeLeg = Callable[[LegParameters, Capacity, random.Random, RlcParameters | None], AnyLeg[Any]]
 """A function that makes a leg of either core."""
-DelayIs = Literal["one-way", "round-trip"]
 _NOT_FOR_WIFI = (
     *("rate_mbps", "trace", "rlc", "delay_curve", "delay_trace", "queue_ms", "mtu_bytes"),
 )
@@ -109,7 +108,9 @@ class DirectionFields(TypedDict, total=False):
     delay_ms: float | str
     delay_curve: DelayCurve | None
     delay_trace: str | Path | None
-    delay_is: DelayIs
+    delay_column: str | None
+    delay_time_column: str | None
+    delay_is: DelayIs | None
     delay_between: DelayBetween
     jitter_ms: float | str
     jitter: Literal["normal", "uniform"]
@@ -159,8 +160,14 @@ class LegSettings(Settings):
     delay_trace: LeftOut[FilePath | None] = None
     """A file with the delay over time (`minitopo_dc.trace.delays`), in place of `delay_ms`; `end`
     and `offset_s` hold for it, too."""
-    delay_is: LeftOut[DelayIs] = "one-way"
-    """What a table of `delay_trace` has; ping's output has round trips, of which a leg has half."""
+    delay_column: LeftOut[str | None] = None
+    """Column of `delay_trace` with the delay, as `NAME:UNIT`; none: the only one that can be
+    meant."""
+    delay_time_column: LeftOut[str | None] = None
+    """Column of `delay_trace` with the time, as `NAME:UNIT`; none: the first one."""
+    delay_is: LeftOut[DelayIs | None] = None
+    """What a table of `delay_trace` has; none: round trips if the column's name says so (`rtt_ms`).
+    A leg has the half of them, as of ping's output."""
     delay_between: LeftOut[DelayBetween] = "hold"
     """What is between two values of `delay_trace`."""
     jitter_ms: Milliseconds = JITTER_MS
@@ -371,15 +378,18 @@ class LegSettings(Settings):
             shares.append(Fraction(0) if is_down else 1 - Fraction(error) / 100)
         return cuts, shares
 
-    def trace_doubts(self) -> str | None:
-        """Return why the trace may not be what it is read as (`trace.doubts`); None without any.
+    def trace_doubts(self) -> Iterator[str]:
+        """Yield why a trace may not be what it is read as (`trace.doubts`).
 
         Raises:
             SettingsError, TraceError: the trace is missing or wrong.
         """
-        if self.trace is None:
-            return None
-        return doubts(_read(self.trace, self.trace_column, self.trace_time_column))
+        traces: list[Trace | DelayTrace] = []
+        if self.trace is not None:
+            traces.append(_read(self.trace, self.trace_column, self.trace_time_column))
+        if self.delay_trace is not None:
+            traces.append(self._delays_read())
+        yield from filter(None, map(doubts, traces))
 
     @property
     def delay_varies(self) -> bool:
@@ -414,10 +424,15 @@ class LegSettings(Settings):
         if self.delay_trace is None:
             assert self.delay_curve is not None
             return delay_steps(self.delay_curve, self.capacity())
+        trace = self._delays_read()
+        return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
+
+    def _delays_read(self) -> DelayTrace:
+        assert self.delay_trace is not None
         with _named(self.delay_trace):
             age = self.delay_trace.stat().st_mtime_ns
-            trace = _delays_once(self.delay_trace, self.delay_is, age)
-        return trace.steps(self.delay_between, self.end, round(self.offset_s * NS_PER_S))
+            columns = self.delay_column, self.delay_time_column
+            return _delays_once(self.delay_trace, *columns, self.delay_is, age)
 
     def _delay_of(self, mean: int) -> DelayModel:
         spread = round(self.jitter_ms * NS_PER_MS)
@@ -537,5 +552,7 @@ def _open_once(
 
 
 @lru_cache(maxsize=64)
-def _delays_once(path: Path, kind: DelayIs, _changed: int) -> DelayTrace:
-    return read_delays(path, round_trip=kind == "round-trip")
+def _delays_once(
+    path: Path, column: str | None, time_column: str | None, kind: DelayIs | None, _changed: int
+) -> DelayTrace:
+    return read_delays(path, column=column, time_column=time_column, kind=kind)

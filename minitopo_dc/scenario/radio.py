@@ -186,7 +186,9 @@ def _signature() -> Signature:
 
 _WAYS = get_args(Direction)
 Leg.__signature__ = _signature()
-_DELAYS = ("delay_ms", "delay_trace", "delay_is", "delay_between")
+_DELAYS = (
+    *("delay_ms", "delay_trace", "delay_column", "delay_time_column", "delay_is", "delay_between"),
+)
 PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
