@@ -64,7 +64,7 @@ class ColumnKind(NamedTuple):
     field: str
     """The field of a leg's direction that names a column."""
     options: tuple[str, ...] = ()
-    """Options that do so, beside `--set`."""
+    """The beginnings of options that do so, beside `--set`."""
     words: re.Pattern[str] | None = None
     """Of a name without a unit that tells what the column holds."""
 
@@ -74,9 +74,9 @@ class ColumnKind(NamedTuple):
 
     def choice(self, column: str) -> str:
         """Return what to type to choose a column."""
+        options = (f"{option}{shlex.quote(column)}" for option in self.options)
         field = f"--set {shlex.quote(f'legs.*.downlink.{self.field}={column}')}"
-        options = [f"{option} {shlex.quote(column)}" for option in self.options] or [field]
-        return "; ".join((*options, f"in a scenario {self.field}: {column}"))
+        return "; ".join((*options, field, f"in a scenario {self.field}: {column}"))
 
 
 def _time_unit(text: str) -> Unit | None:
@@ -86,9 +86,9 @@ def _time_unit(text: str) -> Unit | None:
 _TIMES = (_time_unit, (*TIME_UNITS, ISO.name), SECONDS)
 CAPACITY = ColumnKind(
     *("capacity", rate_unit, RATE_UNITS, MBPS, "trace_column"),
-    options=("--trace-column", "trace info: --column"),
+    options=("--trace-column ", "trace info: --column "),
 )
-TIME = ColumnKind("time", *_TIMES, "trace_time_column")
+TIME = ColumnKind("time", *_TIMES, "trace_time_column", ("trace info: --time-column ",))
 DELAY = ColumnKind(
     *("delay", time_unit, TIME_UNITS, MS, "delay_column"),
     words=re.compile(r"rtt|delay|latency|owd|ping|round.?trip", re.IGNORECASE),
