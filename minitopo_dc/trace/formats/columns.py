@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from minitopo_dc.numbers import RATE_UNITS, TIME_UNITS, Unit, is_ambiguous, rate_unit, time_unit
-from minitopo_dc.trace.formats.fields import Row, is_date, is_number
+from minitopo_dc.trace.formats.fields import MAX_DIGITS, Row, is_date, is_number
 from minitopo_dc.units import NS_PER_S
 
 DEFAULT_COLUMN = "DL_bitrate"
@@ -101,9 +101,10 @@ def epoch_unit(text: str) -> Unit | None:
 
     By its size it can be in one unit only.
     """
-    if not is_number(text) or not Decimal(text).is_finite():
+    number = Decimal(text) if is_number(text) else Decimal("nan")
+    if not number.is_finite() or number.adjusted() > MAX_DIGITS:
         return None
-    seconds = ((unit, Decimal(text) * unit.size / NS_PER_S) for unit in EPOCHS)
+    seconds = ((unit, number * unit.size / NS_PER_S) for unit in EPOCHS)
     return next((unit for unit, time in seconds if YEAR_2000_S <= time < YEAR_2100_S), None)
 
 
