@@ -171,7 +171,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     if kind in (*WEB, IPERF):
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
-        return "mpquic" if experiment.quic_multipath else "quic"
+        return "mpquic-picoquic" if experiment.quic_multipath else "quic"
     return COMMAND if kind in PROGRAMS else kind
 
 

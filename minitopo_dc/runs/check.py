@@ -8,7 +8,7 @@ from typing import Any
 from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
-from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
+from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names, unknown_runner
 from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
@@ -183,8 +183,7 @@ def _known_runner(
             f"{where}transport: ping is a workload: write transport: icmp, workload: ping"
         )
     if transport not in runner_names():
-        known = ", ".join(runner_names())
-        raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
+        raise SettingsError(f"{where}transport: {unknown_runner(transport)}")
     runner = get_runner(transport)
     try:
         runner.check_options(options, version)

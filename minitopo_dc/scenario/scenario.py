@@ -159,7 +159,7 @@ class Scenario(Settings):
     }
 
     transport: str
-    """A runner's name (docs/runners.md): tcp, quic, quic-ngtcp2, mptcp, mpquic, icmp, ..."""
+    """A runner's name (docs/runners.md): tcp, quic, mptcp, mpquic-picoquic, icmp, ..."""
     mode: Mode
     legs: Annotated[tuple[Leg, ...], Field(min_length=1, max_length=250)]
     trace_offset_s: LeftOut[Moment] = 0.0

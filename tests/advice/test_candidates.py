@@ -153,7 +153,7 @@ def test_neighbours_have_the_same_congestion_control() -> None:
         (LEGS, {"workload": "realtime"}),
         ([*LEGS, LEGS[0]], {}),
         ([LEGS[0], {"downlink": {"rate_mbps": 10}, "delay_ms": 0}], {}),
-        (LEGS, {"stack": "tquic"}),
+        (LEGS, {"stack": "ngtcp2"}),
     ],
 )
 def test_what_the_study_has_no_networks_of_has_no_neighbours(
