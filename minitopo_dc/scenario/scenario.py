@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
-from minitopo_dc.errors import warn_deprecated
 from minitopo_dc.fields.base import LeftOut, Settings, SettingsError, given
 from minitopo_dc.fields.path_schedule import PathPlan, PathSchedule
 from minitopo_dc.fields.ranges import (
@@ -131,17 +130,6 @@ class VirtualSettings(Settings):
     bearers are then computed in Python; no leg may have `wifi`."""
     capture: LeftOut[tuple[Literal["client", "server"], ...]] = ()
     """End hosts whose packets are captured, as by `real.capture`."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_recovery(cls, values: Any) -> Any:
-        """Leave out `recovery`, which files of version 0.1 have, with a warning."""
-        if not isinstance(values, dict) or "recovery" not in values:
-            return values
-        if values["recovery"] != "modern":
-            raise ValueError("recovery: has gone; transport quic-aioquic-2020 is that of 2020")
-        warn_deprecated("virtual.recovery: modern", "leave it out", until="2.0")
-        return {name: value for name, value in values.items() if name != "recovery"}
 
 
 NO_REAL, NO_VIRTUAL = RealSettings(), VirtualSettings()
