@@ -14,7 +14,6 @@ import json
 import math
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
@@ -26,6 +25,7 @@ import pandas as pd
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
+from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:
     from minitopo_dc.real.network.hosts import EmulatedHost, Network
@@ -161,10 +161,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure loss, delay and CPU time of both elements beside a plain UDP proxy (root)."""
     rows = []
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        program = compiled(Path(name))
+    with scratch() as directory:
+        program = compiled(directory)
         for _, rate, kind in product(range(options.repetitions), options.rates, options.kinds):
-            with between(kind, program, Path(name)) as way:
+            with between(kind, program, directory) as way:
                 measured = at_rate(way, rate, options.seconds, program)
             rows.append({"rate": rate, "kind": kind} | measured)
     return {**summary(rows), "processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}

@@ -15,7 +15,7 @@ from minitopo_dc.fields import Direction
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
-from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.units import NS_PER_MS
 
@@ -76,8 +76,7 @@ def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
 
 def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that t-Reordering expires before the slower leg's PDUs can come."""
-    way: Direction = "downlink" if "downlink" in flow.workload.loads else "uplink"
-    pdcp, numbers = (flow.pdcp, flow.legs) if way == "downlink" else _of_uplink(flow)
+    way, pdcp, numbers = loaded(flow)
     timer_ms = pdcp.t_reordering_ms
     if flow.mode != "dc" or isinstance(timer_ms, str) or keeps_order(pdcp):
         return
@@ -107,8 +106,14 @@ def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
     return [node.mean_delay_ns / NS_PER_MS for node in nodes] or [0.0] * legs
 
 
-def _of_uplink(flow: ResolvedFlow) -> tuple[Pdcp, Sequence[int]]:
-    return flow.uplink_pdcp, flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
+def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
+    """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
+    if "downlink" in flow.workload.loads:
+        return "downlink", flow.pdcp, flow.legs
+    if flow.mode not in DUAL_CONNECTIVITY:
+        return "uplink", flow.uplink_pdcp, flow.legs
+    numbers = flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
+    return "uplink", flow.uplink_pdcp, numbers
 
 
 def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:

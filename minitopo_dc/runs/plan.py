@@ -20,11 +20,12 @@ from minitopo_dc.runs.cautions import (
     ORDERED,
     backhauls_ms,
     keeps_order,
+    loaded,
     longest_s,
     print_once,
     short_timer,
 )
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
@@ -90,16 +91,12 @@ class _FlowPlan:
     @cached_property
     def numbers(self) -> Sequence[int]:
         """Return the legs that carry the content."""
-        flow, upload = self.flow, "downlink" not in self.flow.workload.loads
-        if upload and flow.mode in DUAL_CONNECTIVITY:
-            return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
-        return flow.legs
+        return loaded(self.flow)[2]
 
     @property
     def pdcp(self) -> Pdcp:
         """Return PDCP of the direction that the flow loads."""
-        downlink = "downlink" in self.flow.workload.loads
-        return self.flow.pdcp if downlink else self.flow.uplink_pdcp
+        return loaded(self.flow)[1]
 
     @cached_property
     def legs(self) -> Sequence[Leg]:

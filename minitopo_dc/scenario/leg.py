@@ -48,6 +48,7 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
+from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
 from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
@@ -67,8 +68,6 @@ Mtu = Annotated[int, *within(68, 65_535)]
 """From the least of IPv4 (RFC 791, section 3.2) to the largest packet."""
 PACKET_BYTES = 1500
 """What a queue's limit in packets stands for where bytes count: packets of Ethernet (RFC 894)."""
-ONE_PACKET_BYTES = 1600
-"""The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
 
 
 class Parameters(dict[str, Any]):
@@ -397,7 +396,7 @@ class LegSettings(Settings):
             return self.queue_bytes
         mean = self._mean_mbps()
         assert mean is not None
-        return max(ONE_PACKET_BYTES, round(mean * self.queue_ms * 1000 / 8))
+        return max(PDU_BYTES, round(mean * self.queue_ms * 1000 / 8))
 
     def queue_holds_bytes(self) -> float:
         """Return what the queue holds, a packet being `PACKET_BYTES`; infinity without a limit."""
