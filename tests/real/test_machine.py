@@ -147,7 +147,7 @@ def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
     monkeypatch.setattr("minitopo_dc.runners.programs.SYSTEM_PLACES", ())
     found = finding("transport quic-ngtcp2")
     assert found.status == "optional-missing"
-    assert found.detail.startswith("gtlsserver is not on PATH")
+    assert found.detail.startswith("gtlsserver and gtlsclient are not installed")
 
 
 @pytest.mark.parametrize(("name", "status"), [("quic", "missing"), ("mptcp", "optional-missing")])

@@ -124,12 +124,6 @@ CHANGES = {"changes": [{"at_s": 1, "delay_ms": 5}]}
         (SLOW, CHANGES, {"handover": {"case": "sp"}}, r"sp: legs\.0\.downlink\.changes: allowed"),
         (
             SLOW,
-            {},
-            {"transport": "mpquic-picoquic", "handover": {"case": "sp"}},
-            "needs at least two legs",
-        ),
-        (
-            SLOW,
             {"offset_s": 31_536_000},
             {"trace_offset_s": 1, "handover": None},
             r"trace_offset_s: legs.0.downlink.offset_s: .*allowed: 0 to 31,536,000",
