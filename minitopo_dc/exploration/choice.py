@@ -15,6 +15,7 @@ import yaml
 from yaml import YAMLError
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
@@ -136,8 +137,8 @@ class Choice:
             try:
                 set_value(document, path, parse_yaml(value))
             except YAMLError as error:
-                problem = getattr(error, "problem", None) or error
-                raise SettingsError(f"{path}={value}: {problem}") from None
+                problem = getattr(error, "problem", None) or "not YAML"
+                raise SettingsError(f"{path}={quoted(value)}: {problem}") from None
 
     def _assignments(self) -> Iterator[tuple[str, str]]:
         if self.t_reordering_ms:
