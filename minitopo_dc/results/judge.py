@@ -112,12 +112,13 @@ def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | Non
 def _paths_of(
     scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
 ) -> FlowPaths | None:
-    if flow.paths is None or not flow.has_several_paths:
+    paths = flow.paths if flow.has_several_paths else None
+    if paths is None:
         return None
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)
     carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
-    return FlowPaths(scenario, flow, flow.paths, measured, carried)
+    return FlowPaths(scenario, flow, paths, measured, carried)
 
 
 def ok_result(
