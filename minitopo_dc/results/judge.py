@@ -147,7 +147,7 @@ def ok_result(
     if not all(flow.workload.has_goodput for flow in flows):
         return result
     starts, ends = zip(*flow_windows(details, seconds), strict=True)
-    available = sum(available_bits(scenario, min(starts), max(ends)))
+    available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
     return replace(
         result,
         goodput_mbps=goodput_mbps(result.size_bytes, seconds),

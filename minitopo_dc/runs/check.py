@@ -287,7 +287,7 @@ def print_doubts(direction: LegSettings) -> None:
     Raises:
         SettingsError, TraceError: the trace is missing or wrong.
     """
-    if (words := direction.trace_doubts()) is not None:
+    for words in direction.trace_doubts():
         print_once(words)
 
 

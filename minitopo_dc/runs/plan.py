@@ -123,8 +123,8 @@ class _FlowPlan:
     @cached_property
     def rates(self) -> Sequence[float]:
         """Return the legs' mean rates in bit/s."""
-        end = round(LOOK_AHEAD_S * NS_PER_S)
-        return [radio.capacity().bits_between(0, end) / LOOK_AHEAD_S for radio in self.radios]
+        edges = (0, round(LOOK_AHEAD_S * NS_PER_S))
+        return [sum(radio.available_bits(edges)) / LOOK_AHEAD_S for radio in self.radios]
 
     @cached_property
     def rate(self) -> float:

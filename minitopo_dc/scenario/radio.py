@@ -159,7 +159,8 @@ class Leg(Settings):
 
     def down_periods(self) -> tuple[Outage, ...]:
         """Return when one or both directions are down (s), so that no path can use the leg."""
-        return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+        ways = (tuple(way.down_periods()) for way in (self.downlink, self.uplink))
+        return _in_order(self.outages, *ways)
 
     def moments(self) -> Iterator[float]:
         """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
@@ -185,7 +186,9 @@ def _signature() -> Signature:
 
 _WAYS = get_args(Direction)
 Leg.__signature__ = _signature()
-_DELAYS = ("delay_ms", "delay_trace", "delay_is", "delay_between")
+_DELAYS = (
+    *("delay_ms", "delay_trace", "delay_column", "delay_time_column", "delay_is", "delay_between"),
+)
 PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""
