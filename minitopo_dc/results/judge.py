@@ -160,13 +160,14 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
     rows = []
     for flow, measured in zip(flows, measurements, strict=True):
         size, seconds = measured.bytes_received, measured.completion_s
-        has_legs = flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+        splits = flow.mode in DUAL_CONNECTIVITY
+        has_order = flow.pdcp.legs or flow.legs[0] != 1
         rows.append(
             {
                 **measured.details,
                 "mode": flow.mode,
                 "leg": flow.leg,
-                **({"legs": list(flow.legs)} if has_legs else {}),
+                **({"legs": list(flow.legs)} if splits and has_order else {}),
                 "transport": flow.transport,
                 "workload": flow.workload.kind,
                 "congestion_control": flow.congestion_control,
