@@ -195,14 +195,15 @@ def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
         table = shares(sides, clock=True)
         yield "TCP over Dual Connectivity against MPTCP", [CLOCK_ERROR, table]
     if "requests" in ran:
-        wide = speeds(runs, "requests")
+        wide = speeds(runs, "requests", ["multipath"])
         answers = named(wide.filter(regex="^dc-").div(wide["multipath"], axis=0))
         yield "95th percentile of answers, against MP-QUIC", shares(answers, DELAY_MARGIN)
 
 
 def ratios(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
     """Return the networks of an experiment: factors, and each way's goodput over multipath's."""
-    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0)
+    ways = (*NAMES, "multipath") if experiment == "download" else ("multipath",)
+    wide = by_way(of(runs, experiment), "goodput_mbps", failed=0.0, ways=ways)
     dual = wide.filter(regex="^dc-")
     return with_numbers(dual.div(wide["multipath"].clip(lower=1e-9), axis=0))
 
