@@ -121,7 +121,8 @@ def _air(experiment: str, table: pd.DataFrame) -> pd.Series[str]:
         return pd.Series("RLC AM and HARQ in place of losses", table.index)
     order = table["reorder"].map({True: " out of order", False: " in order"})
     both = ", uplinks too" if experiment == "jitter-uplink" else ""
-    return table["jitter_ms"].map("jitter of {:g} ms".format) + order + both
+    jitter = table["jitter_ms"].map("jitter of {:g} ms".format)
+    return jitter.astype(str) + order.astype(str) + both
 
 
 def tcp_points(runs: pd.DataFrame) -> pd.DataFrame:
