@@ -98,10 +98,6 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             f"flows.1.congestion_control: {NO_CONTROL}",
         ),
         (
-            {"congestion_control": "cubic-rfc9438"},
-            "congestion_control: cubic-rfc9438 has another name: write cubic ",
-        ),
-        (
             {"mode": "multipath"},
             "mode multipath: transport quic allows sc, dc, dc-duplicate, atsss, flows",
         ),
