@@ -243,7 +243,7 @@ def _paths(
         raise line.error(f"mode {mode} has no paths to schedule; allowed: xpType {able}")
     legs = len(topology.c2r)
     try:
-        whole = schedule.plan(legs).is_whole(legs)
+        whole = schedule.plan(legs).is_default(legs)
     except SettingsError as error:
         raise line.error(f"{error} (leg 1 is path_c2r_0)") from None
     if not whole and not get_runner(transport).takes_paths:

@@ -38,7 +38,8 @@ def test_the_deployable_dual_connectivity_is_set_against_multipath() -> None:
     stack = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"], 5)
     assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
     assert stack.multipath.scenario.paths is not None
-    assert stack.multipath.scenario.paths.initial == (1, 2, 3)
+    (flow,) = stack.multipath.scenario.resolved_flows
+    assert flow.legs == (1, 2, 3)
 
 
 @pytest.mark.parametrize(

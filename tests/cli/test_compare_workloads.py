@@ -137,8 +137,9 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     monkeypatch.setenv("COLUMNS", "100")
     workload = "request-response:count=5,interval_s=0.05"
     _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
-    shown = capsys.readouterr().out.splitlines()
+    primary, *shown = capsys.readouterr().out.splitlines()
     assert code == 0
+    assert primary.startswith("Leg 1 is primary (least delay)")
     assert shown[0].split() == ["median", "95th", "longest"]
     assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
     assert shown[2].split() == [
