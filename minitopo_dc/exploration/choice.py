@@ -21,7 +21,7 @@ from minitopo_dc.fields.yaml_text import parse_yaml
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import Leg, LegSettings, Scenario
 from minitopo_dc.scenario.field_paths import set_value
-from minitopo_dc.scenario.presets import NAMES, XN_MS, dual_connectivity
+from minitopo_dc.scenario.presets import NAMES, XN_MS
 
 QUIC: Final = ("quic-picoquic", "mpquic-picoquic")
 KERNEL: Final = ("tcp", "mptcp")
@@ -114,6 +114,7 @@ class Choice:
             "transport": QUIC[0],
             "mode": "dc",
             "legs": [{"downlink": leg.settings()} for leg in self.legs],
+            "primary_leg": "nearest",
             "pdcp": {} if self.is_named else {"split": self.dc},
             "workload": {"kind": "download", "size_mb": self.size_mb},
             "congestion_control": self.congestion_control,
@@ -122,8 +123,7 @@ class Choice:
         }
         self._assign(document)
         if self.is_named:
-            legs = Scenario.check(document, "page").legs
-            document |= dual_connectivity(self.dc, legs, self.xn_ms)
+            document |= Scenario.check(document, "page").dc_fields(self.dc, self.xn_ms)
             self._assign(document)
         return document
 

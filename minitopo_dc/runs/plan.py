@@ -76,6 +76,17 @@ def needs(scenario: Scenario) -> list[Need]:
     return list(lines)
 
 
+def primary_leg(scenario: Scenario) -> str:
+    """Return a sentence on which leg has the roles of the primary one, and why.
+
+    Raises:
+        SettingsError, TraceError: a trace is missing or wrong.
+    """
+    leg = scenario.leg_numbers[0]
+    why = "least delay" if scenario.primary_leg == "nearest" else "as given"
+    return f"Leg {leg} is primary ({why}): it splits, has the uplink, begins multipath."
+
+
 @dataclass(frozen=True)
 class _FlowPlan:
     """A flow with what its legs can carry in the direction that it loads."""
@@ -88,6 +99,8 @@ class _FlowPlan:
         if self.rate and self.flow.workload.has_goodput:
             yield from self._slow_start()
             yield from self._window()
+        if len(self.numbers) > 1:
+            yield Need(True, primary_leg(self.scenario))
         yield from self._timer()
         yield from self._queues()
         yield from self._packets()
@@ -123,8 +136,8 @@ class _FlowPlan:
     @cached_property
     def rates(self) -> Sequence[float]:
         """Return the legs' mean rates in bit/s."""
-        end = round(LOOK_AHEAD_S * NS_PER_S)
-        return [radio.capacity().bits_between(0, end) / LOOK_AHEAD_S for radio in self.radios]
+        edges = (0, round(LOOK_AHEAD_S * NS_PER_S))
+        return [sum(radio.available_bits(edges)) / LOOK_AHEAD_S for radio in self.radios]
 
     @cached_property
     def rate(self) -> float:

@@ -260,7 +260,6 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
     ("transport", "mode", "paths", "words"),
     [
         ("mptcp", "multipath", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
-        ("mpquic", "multipath", {"others_after_kb": 9}, "to the end; with a schedule allowed"),
         (
             *("mptcp", "multipath", {"attempt_delay_ms": 9, "schedule": ABANDON}),
             "attempt_delay_ms: transport mptcp has no schedule beside it",
