@@ -35,6 +35,7 @@ from minitopo_dc.scenario.checks import (
 )
 from minitopo_dc.scenario.flow import (
     DUAL_CONNECTIVITY,
+    PROXIED,
     FlowSettings,
     ResolvedFlow,
     UplinkPdcpSettings,
@@ -256,7 +257,11 @@ class Scenario(Settings):
             if flow.paths.schedule or flow.paths.attempt_delay_ms is None:
                 raise ValueError("paths: mode sc has one path; allowed: attempt_delay_ms, initial")
         elif flow.paths is not None and self._mode(flow) != "multipath":
-            raise ValueError(f"{where}paths: mode {flow.mode} has no paths; allowed: multipath")
+            tunnels = " or ".join(PROXIED)
+            raise ValueError(
+                f"{where}paths: mode {flow.mode} has no paths; "
+                f"allowed: multipath, and atsss with {tunnels}"
+            )
         try:
             self._plan(flow)
         except SettingsError as error:
