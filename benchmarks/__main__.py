@@ -1,7 +1,7 @@
 """What it costs, against a baseline of the same call: `make benchmark` (root, a quiet machine).
 
-Without a NAME all are measured but `backends`, whose legs of the kernel need netem, and
-`estimates`, which compares results and not times.
+Without a NAME all are measured but `backends`, whose legs of the kernel need netem, `estimates`,
+which compares results and not times, and `stops`, which tests the limits of trust.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 
-from benchmarks import cores, downloads, elements, estimates, planning
+from benchmarks import cores, downloads, elements, estimates, planning, stops
 
 BENCHMARKS = {
     "elements": (elements.add_options, elements.measure),
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "cores": (cores.add_options, cores.measure),
     "planning": (planning.add_options, planning.measure),
     "estimates": (estimates.add_options, estimates.measure),
+    "stops": (stops.add_options, stops.measure),
     "backends": (downloads.add_options, downloads.backends),
 }
 """What adds the options of each, and what measures with them."""

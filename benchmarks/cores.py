@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import resource
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from minitopo_dc.linux_guest.library import missing
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual
 
 LATE = {
@@ -70,9 +69,9 @@ def pair(fields: dict[str, Any], size_mb: float) -> dict[str, float]:
             "virtual": {"core": core},
         }
         scenario = Scenario.check(values | fields, "benchmark")
-        with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+        with scratch() as directory:
             begin = cpu_s()
-            results.append(run_virtual(scenario, Path(name)))
+            results.append(run_virtual(scenario, directory))
             times[f"{core}_s"] = cpu_s() - begin
     simulated_s = results[1].completion_s
     if simulated_s is None or simulated_s != results[0].completion_s:

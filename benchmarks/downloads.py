@@ -7,14 +7,12 @@ backends` gives them.
 from __future__ import annotations
 
 import argparse
-import tempfile
-from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from minitopo_dc.real.run.calibration import calibrate
-from minitopo_dc.real.run.real import run_real
+from minitopo_dc.clocks import run_scenario
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 
 DEFAULT_POINT = {"rate_mbps": 20}
 """The papers' default point is the default of every other setting."""
@@ -42,8 +40,8 @@ def times_s(base: Scenario, repetitions: int) -> list[float]:
     """
     times = []
     for seed in range(1, repetitions + 1):
-        with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-            result = run_real(base.model_copy(update={"seed": seed}), Path(name))
+        with scratch() as directory:
+            result = run_scenario(base.model_copy(update={"seed": seed}), directory)
         if result.completion_s is None:
             raise RuntimeError(f"seed {seed}: {result.status}: {result.reason}")
         times.append(result.completion_s)
@@ -73,6 +71,8 @@ def backends(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _of_backend(backend: str, options: argparse.Namespace) -> dict[str, Any]:
+    from minitopo_dc.real.run.calibration import calibrate  # noqa: PLC0415 (it needs Mininet)
+
     real = {"backend": backend}
     base = scenario("tcp", "sc", LEG, real=real)
     single = base.model_copy(update={"legs": base.legs[:1]})

@@ -14,20 +14,24 @@ import json
 import math
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from minitopo_dc.real.network.hosts import EmulatedHost, Network, network
-from minitopo_dc.real.network.testbed import testbed
 from minitopo_dc.real.run_registry import registered
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.addresses import client_address
+from minitopo_dc.scratch import scratch
+
+if TYPE_CHECKING:
+    from minitopo_dc.real.network.hosts import EmulatedHost, Network
+
+# ruff: noqa: PLC0415
+# What needs Mininet is imported when it is used: other benchmarks run without.
 
 DEFAULT_KINDS = ("none", "proxy", "python", "native")
 CAPTURED = {"python-captures": "python", "native-captures": "native"}
@@ -64,6 +68,9 @@ def compiled(directory: Path) -> Path:
 @contextmanager
 def between(kind: str, program: Path, directory: Path) -> Iterator[Between]:
     """Give fresh hosts with what carries packets between them, for a block."""
+    from minitopo_dc.real.network.hosts import network
+    from minitopo_dc.real.network.testbed import testbed
+
     core = CAPTURED.get(kind, kind)
     if core in ("python", "native"):
         real = {"core": core, "capture": ["legs"] if kind in CAPTURED else []}
@@ -154,10 +161,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure loss, delay and CPU time of both elements beside a plain UDP proxy (root)."""
     rows = []
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        program = compiled(Path(name))
+    with scratch() as directory:
+        program = compiled(directory)
         for _, rate, kind in product(range(options.repetitions), options.rates, options.kinds):
-            with between(kind, program, Path(name)) as way:
+            with between(kind, program, directory) as way:
                 measured = at_rate(way, rate, options.seconds, program)
             rows.append({"rate": rate, "kind": kind} | measured)
     return {**summary(rows), "processors": os.cpu_count(), "load": round(os.getloadavg()[0], 1)}

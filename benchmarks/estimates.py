@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from random import Random
 from statistics import median_high
 from typing import Any
 
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 from minitopo_dc.virtual.run import run_virtual
 
 SPLITS = ("least-delay", "proportional", "threshold")
@@ -49,8 +48,8 @@ def goodput(legs: list[dict[str, Any]], pdcp: dict[str, Any], size_mb: float) ->
         "pdcp": pdcp,
         "workload": {"size_mb": size_mb},
     }
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        result = run_virtual(Scenario.check(fields, "benchmark"), Path(name) / "run")
+    with scratch() as directory:
+        result = run_virtual(Scenario.check(fields, "benchmark"), directory / "run")
     if result.goodput_mbps is None:
         raise RuntimeError(f"{result.status}: {result.reason}")
     return result.goodput_mbps

@@ -5,7 +5,6 @@ What is compiled on this machine is built at its first use, so that a notebook j
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -150,15 +149,12 @@ def require_real(what: str) -> None:
 
 
 def real_clock_obstacle() -> str | None:
-    """Return what the real clock lacks on this machine; None when nothing obvious is lacking."""
+    """Return what the real clock lacks on this machine, as `check` says it; None: nothing."""
     if sys.platform != "linux":
         return "this is not Linux"
-    if os.geteuid() != 0:
-        return "not root"
-    for module in ("mininet", "netfilterqueue"):
-        if importlib.util.find_spec(module) is None:
-            return f"Python module {module} is not installed"
-    return None
+    from minitopo_dc.real.machine import real_obstacle
+
+    return real_obstacle()
 
 
 Part = tuple[Callable[[], str | None], Callable[[Callable[[str], None]], Path]]
@@ -191,16 +187,24 @@ def build_missing(scenarios: Iterable[Scenario]) -> None:
 def _used(scenario: Scenario) -> Iterator[str]:
     if scenario.clock == "virtual" and scenario.virtual.core != "python":
         yield NATIVE
+    if scenario.clock == "real" and scenario.real.core != "python" and _is_damaged(NATIVE):
+        yield NATIVE
     if any(flow.transport.endswith("-picoquic") for flow in scenario.resolved_flows):
         yield PICOQUIC
     if scenario.clock == "real" and scenario.is_proxied:
         yield PROXY
 
 
+def _is_damaged(name: str) -> bool:
+    return "damaged" in (PARTS[name][0]() or "")
+
+
 @cache
 def _build_once(name: str) -> None:
     say = partial(print, file=sys.stderr, flush=True)
-    say(f"minitopo-dc: {name} is not here yet: building it, once")
+    damaged = _is_damaged(name)
+    why = "is damaged: building it anew" if damaged else "is not here yet: building it, once"
+    say(f"minitopo-dc: {name} {why}")
     try:
         PARTS[name][1](lambda step: say(f"minitopo-dc: {step}"))
     except BuildError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import secrets
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from itertools import accumulate
 from pathlib import Path
+from posix import fsync, strerror
 from posixpath import islink
 from typing import Any
 
@@ -18,6 +20,21 @@ from minitopo_dc.errors import InputError, MinitopoDcError
 
 MAX_DIGITS = 20
 """The most digits of a whole number of 64 bits, with its sign."""
+
+
+FULL = {number: strerror(number) for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+"""Error numbers of a full disk, of a used-up quota and of a limit of files' size, in words."""
+UNMAPPED = "failed to map segment"
+"""What the C library says of an extension that finds no memory."""
+
+
+def shortage(error: BaseException) -> str | None:
+    """Return in words what this machine had too little of when an error came; None: of nothing."""
+    number = error.errno if isinstance(error, OSError) else None
+    is_unmapped = isinstance(error, ImportError) and UNMAPPED in str(error)
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or is_unmapped:
+        return "this process got no more memory (ulimit -v, a container's limit, or all is used)"
+    return f"a file could not be written: {FULL[number]}" if number in FULL else None
 
 
 @contextmanager
@@ -30,9 +47,16 @@ def replacing(path: Path) -> Iterator[Path]:
     partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
     try:
         yield partial
+        sync(partial)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until a file is on the disk: a name given before may be all that a power cut leaves."""
+    with path.open("rb") as file:
+        fsync(file.fileno())
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the first one ends a command in order, later ones change nothing.
+"""Ctrl-C and other signals: the first one ends a command in order, later ones change nothing.
 
 This module imports little, as it is imported before all else: a command can be interrupted in its
 first second, too.
@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import ClassVar, Self
 
-NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""A terminal sends the last one for Ctrl-\\."""
 PATIENCE_S = 10.0
 """The most time for removing what was begun; `minitopo-dc clean` removes the rest. Processes get
 SIGKILL 2 s after SIGTERM (`runners.process`), of which a run has a few in a row."""
@@ -145,6 +146,5 @@ def raise_if_interrupted() -> None:
 
 
 def say_interrupted(more: str = "") -> None:
-    """Print the one line of an interrupted command, with `more` on what it has done."""
-    words = more or "what the run had made is removed"
-    print(f"minitopo-dc: interrupted; {words}", file=sys.stderr)  # noqa: T201
+    """Print the one line of an interrupted command, with `more` on what it has done, if known."""
+    print(f"minitopo-dc: interrupted{more and f'; {more}'}", file=sys.stderr)  # noqa: T201

@@ -197,7 +197,8 @@ def _serve(connection: Connection, call: Callable[..., Any], number: int) -> Non
     """Make calls until the other end of the connection is closed."""
     global _number  # noqa: PLW0603 (of the process, as its pid is)
     _number = number
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's, which the parent has, too
+    for key in (signal.SIGINT, signal.SIGQUIT):  # a terminal's, which the parent has, too
+        signal.signal(key, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, NUMBERS)
     parent = multiprocessing.parent_process()
     assert parent is not None

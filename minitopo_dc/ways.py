@@ -42,6 +42,7 @@ from minitopo_dc.results.tables.columns import (
     name_and_unit,
 )
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch_prefix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -292,7 +293,7 @@ def compare(
 @contextmanager
 def _place(directory: str | Path | None) -> Iterator[Path]:
     """Yield a directory; a temporary one is removed if nothing comes of it."""
-    place = Path(directory or mkdtemp(prefix="minitopo-dc-"))
+    place = Path(directory or mkdtemp(prefix=scratch_prefix()))
     try:
         yield place
     except BaseException:

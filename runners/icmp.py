@@ -166,7 +166,8 @@ def _ping_all(settings: ClientSettings, begin: float) -> Iterator[tuple[Pair, st
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
+                encoding="utf-8",
+                errors="replace",
             )
             stack.enter_context(process)
             stack.callback(process.kill)

@@ -73,6 +73,21 @@ def test_each_part_is_tried_once_a_line_says_what_to_install_and_what_is_here_is
     assert len(builds) == 2
 
 
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_a_damaged_part_is_built_anew_with_a_line(
+    clock: str,
+    builds: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    build = PARTS["the native core"][1]
+    monkeypatch.setitem(PARTS, "the native core", (lambda: "it is damaged (get it)", build))
+    build_missing([BASE.evolve(transport="quic", clock=clock)])
+    assert builds == ["the native core"]
+    said = capsys.readouterr().err.splitlines()[0]
+    assert said == "minitopo-dc: the native core is damaged: building it anew"
+
+
 @pytest.mark.usefixtures("builds")
 @pytest.mark.parametrize(
     "use", [dc.run, lambda scenario: dc.compare({"a": scenario, "b": scenario})]

@@ -52,8 +52,9 @@ RATES_MBPS = {
     for unit in ("bit", "Bit", "bit/s", "Bit/s", "bps", "b/s")
 }
 """Units of bits. A letter B is a byte, which no parameter is of: 5MBps is refused."""
-KERNEL_PARAMETERS = ("use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo")
-"""TCLink's choices among the kernel's own shapers and offloads: there are none here to choose."""
+KERNEL_PARAMETERS = ("use_hfsc", "use_htb", "use_tbf", "gro", "disable_gro", "txo", "rxo")
+"""TCLink's choices among the kernel's own shapers and offloads: there are none here to choose.
+`use_htb` names its default, as Mininet's own examples do."""
 UNSUPPORTED_PARAMETERS = ("speedup", "latency_ms", "enable_ecn", "enable_red")
 """Parameters of TCLink that would change what packets meet, and that no leg has."""
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
@@ -25,6 +24,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import XN_MS
+from minitopo_dc.scratch import scratch
 
 SECONDS = 60.0
 """For a verdict: as long as one waits for an answer."""
@@ -68,9 +68,9 @@ def advise(
     if not MIN_S <= seconds <= MAX_S:
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
-    with nullcontext(output) if output is not None else TemporaryDirectory() as name:
+    with nullcontext(output) if output is not None else scratch() as place:
         scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
-        comparison = RowCampaign(Path(name), scenarios, variants=variants)
+        comparison = RowCampaign(place, scenarios, variants=variants)
         until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
         with comparison.held(), local(jobs, until) as workers:
             runs = Runs(comparison, stack.rows, judged, workers, until, progress)

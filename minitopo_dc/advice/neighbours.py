@@ -17,7 +17,6 @@ import pandas as pd
 
 from minitopo_dc.installation import shipped
 from minitopo_dc.scenario import LegSettings, Scenario
-from minitopo_dc.scenario.presets import queue_bits
 from minitopo_dc.statistics import Proportion, outcomes
 from minitopo_dc.trace import read_trace, trace_info
 from minitopo_dc.workloads import Download
@@ -73,7 +72,7 @@ def position_of(base: Scenario) -> dict[str, float]:
     rates = np.array([_mean_mbps(radio) for radio in radios])
     trips = np.array([leg.downlink.delay_ms + leg.uplink.delay_ms for leg in base.legs])
     trips[[radio.delay_varies for radio in radios] | (trips == 0)] = math.nan
-    queues_ms = np.array([queue_bits(radio) for radio in radios]) / rates / 1000
+    queues_ms = np.array([radio.queue_holds_bytes() for radio in radios]) * 8 / rates / 1000
     losses = [radio.mean_loss_percent() / 100 for radio in radios]
     fastest, trip = int(rates.argmax()), np.average(trips, weights=rates)
     bdp_bits = rates.sum() * 1000 * trip

@@ -13,7 +13,6 @@ import math
 import shutil
 import socket
 import sys
-import tempfile
 import time
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -34,6 +33,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.script_plugins import plugin_files, restored
 from minitopo_dc.scenario import Clock, Scenario
+from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -131,8 +131,8 @@ def submitted(executor: Executor, scenario: Scenario, retries: Retries) -> Futur
 
 def perform_elsewhere(values: dict[str, Any], files: dict[str, str], retries: Retries) -> Packed:
     """Run in a temporary directory; return the result and the directory as a zip archive."""
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        run = Path(name, "run")
+    with scratch() as place:
+        run = place / "run"
         result = perform(restored(values, files), run, retries)
         return result, Path(shutil.make_archive(f"{run}-packed", "zip", run)).read_bytes()
 

@@ -61,9 +61,24 @@ class Program:
             return list(getattr(self._module, "seeds", lambda _: ())(version))
 
     def sections(self, runs: pd.DataFrame) -> list[tuple[str, Any]]:
-        """Return what `report(runs)` yields, titles and contents; empty without that function."""
+        """Return what `report(runs)` yields, titles and contents; empty without that function.
+
+        Of a table that lacks runs it may be less: the last section then says what was not made.
+
+        Raises:
+            ProgramError: the report has a mistake, which is not due to missing runs.
+        """
+        sections: list[tuple[str, Any]] = []
         with _shown(self.path):
-            return list(self._sections(runs))
+            try:
+                sections.extend(self._sections(runs))
+            except Exception as error:
+                if _mistake(error, runs, ()) is not None:
+                    raise
+                shown = _as_python_shows(error, self.path, "needs runs that this table lacks")
+                print(f"minitopo-dc: {shown}", file=sys.stderr)  # noqa: T201
+                sections.append(("not shown", shown))
+        return sections
 
     def try_report(self, runs: pd.DataFrame, values: Collection[str]) -> None:
         """Make a report of a table without rows, so that a misspelt column is found before a run.
@@ -170,7 +185,7 @@ def _shown(path: Path) -> Iterator[None]:
         raise ProgramError(_as_python_shows(error, path)) from None
 
 
-def _as_python_shows(error: Exception, path: Path) -> str:
+def _as_python_shows(error: Exception, path: Path, verdict: str = "has a mistake") -> str:
     """Return a traceback from the file's first line to the last one of the user's own files."""
 
     def is_own(file: Path) -> bool:
@@ -181,7 +196,7 @@ def _as_python_shows(error: Exception, path: Path) -> str:
     begin = [place for place, frame in enumerate(shown.stack) if frame.filename == str(path)]
     own = [place for place, frame in enumerate(shown.stack) if is_own(Path(frame.filename))]
     shown.stack[:] = shown.stack[begin[0] : own[-1] + 1] if begin else []
-    return f"{path} has a mistake\n{''.join(shown.format(chain=False)).rstrip()}"
+    return f"{path} {verdict}\n{''.join(shown.format(chain=False)).rstrip()}"
 
 
 def _mistake(error: Exception, runs: pd.DataFrame, values: Collection[str]) -> str | None:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from minitopo_dc.data_model import DataModelError, NoVersionError, check_version, write_version
 from minitopo_dc.errors import InputError
+from minitopo_dc.files import FULL, sync
 from minitopo_dc.results.files import CHECKSUMS, damage, seal
 from minitopo_dc.results.kept_scenario import share_traces
 from minitopo_dc.results.run_result import RunResult
@@ -134,8 +135,7 @@ class Store:
                 share_traces(directory, self.root)
             seal(directory)
             for name in ("result.json", CHECKSUMS):  # before it counts, as power may be cut
-                with (directory / name).open("rb") as file:
-                    os.fsync(file.fileno())
+                sync(directory / name)
             self.forget(identity)
             directory.rename(final)
         return recorded
@@ -170,8 +170,6 @@ class Store:
         return False
 
 
-FULL = {number: os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT)}
-"""Error numbers of a full disk and of a used-up quota, with their words."""
 FLOOR_BYTES = 1 << 20
 """With less free space a failed run counts as failed for want of it: one log may be so long."""
 LOG_END_BYTES = 10_000

@@ -19,7 +19,7 @@ from minitopo_dc.clocks import require_real, run_checked
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant, whole
 from minitopo_dc.results.tables.sheet import Head, Sheet
-from minitopo_dc.results.trust import LIMITS_FILE, Limits
+from minitopo_dc.results.trust import LIMITS_FILE, OFF, Limits
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import Proportion, expected_count
 
@@ -161,7 +161,7 @@ def _disturb(arguments: argparse.Namespace) -> int:
 
 def _detection_table(rows: Sequence[Row], limits: Limits) -> list[dict[str, Any]]:
     """Return for each disturbance how many runs it made wrong, and how many of those are told."""
-    from minitopo_dc.real.run.disturbance import OFF, errors  # noqa: PLC0415 (Mininet)
+    from minitopo_dc.real.run.disturbance import errors  # noqa: PLC0415 (Mininet)
 
     groups: dict[str, list[tuple[float, bool]]] = {}
     for row, error in zip(rows, errors(rows), strict=True):

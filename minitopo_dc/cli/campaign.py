@@ -20,7 +20,6 @@ from minitopo_dc.campaign.plan import Case
 from minitopo_dc.campaign.program import (
     FILE,
     Program,
-    ProgramError,
     find_program,
     load_program,
     studies,
@@ -29,7 +28,6 @@ from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import load, load_facts
 from minitopo_dc.cli import options
 from minitopo_dc.cli.owner import drop_privileges
-from minitopo_dc.cli.screen import note
 from minitopo_dc.errors import did_you_mean
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
@@ -181,15 +179,7 @@ def _run(arguments: argparse.Namespace) -> int:
         without_tls = arguments.dask_without_tls
         workers = Cluster(arguments.dask, without_tls=without_tls, option="--dask")
     runs = campaign.run(arguments.jobs, executor=workers, retries=retries, again=again)
-    try:
-        page = _write(campaign.directory, runs, program)
-    except ProgramError as error:
-        if not arguments.only:
-            raise
-        # The file's sections may need the cases that were left out.
-        reason = str(error).splitlines()[-1]
-        note(f"no sections of {path.name}, which ask for cases without --only: {reason}")
-        page = _write(campaign.directory, runs, None)
+    page = _write(campaign.directory, runs, program)
     status = _tell(runs, campaign.directory, {})
     print(f"Report: {page}")  # noqa: T201
     return status

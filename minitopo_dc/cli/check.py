@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.text import Text
@@ -37,6 +36,7 @@ from minitopo_dc.runners.base import Runner, all_runners, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.plan import needs
 from minitopo_dc.scenario import Clock, Core, Leg, Scenario
+from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Command, Download, Ping, Workload
 
 HELP = "report what this machine can run, or what a scenario needs"
@@ -120,8 +120,8 @@ def _transfer(runner: Runner, clock: Clock, enables: str) -> Finding:
 
 
 def _run(scenario: Scenario) -> RunResult:
-    with TemporaryDirectory() as directory:
-        return run_scenario(scenario, Path(directory, "run"))
+    with scratch() as directory:
+        return run_scenario(scenario, directory / "run")
 
 
 def _core_difference() -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from minitopo_dc.real.run_registry import clean
+from minitopo_dc.scratch import remove_abandoned
 
-HELP = "end the processes that killed runs left, and so remove their hosts, interfaces and rules"
+HELP = "remove what killed runs left: processes, hosts with their rules, temporary directories"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,8 @@ def execute(_arguments: argparse.Namespace) -> int:
     removed = clean()
     for run, processes in removed:
         print(f"run {run}: ended {len(processes)} processes and removed its hosts")  # noqa: T201
-    if not removed:
+    for place in (places := remove_abandoned()):
+        print(f"removed {place}")  # noqa: T201
+    if not removed and not places:
         print("nothing to clean")  # noqa: T201
     return 0

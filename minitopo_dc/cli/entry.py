@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import select
 import signal
@@ -13,11 +14,13 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from minitopo_dc import __version__
+from minitopo_dc.cli.screen import give_matplotlib_a_place
 from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.base import SettingsWarning, quoted
+from minitopo_dc.files import shortage
 from minitopo_dc.interruption import raise_if_interrupted
 
 COMMANDS = (
@@ -43,6 +46,10 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
     """
     os.umask(os.umask(0) | NOT_FOR_ALL)
     warnings.formatwarning = _warning_line
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # what a terminal cannot show ends no command
+            stream.reconfigure(errors="replace")
+    give_matplotlib_a_place()
     try:
         arguments = sys.argv[1:] if arguments is None else arguments
         # The options of the given command have to be known, or of all for `--help`.
@@ -63,7 +70,9 @@ def run_command(arguments: list[str] | None, begin: Callable[[], None]) -> int:
             print(f"minitopo-dc: {printable(str(error))}", file=sys.stderr)  # noqa: T201
             return 2
         raise_if_interrupted()
-        print(f"minitopo-dc: {unexpected(error)}", file=sys.stderr)  # noqa: T201
+        words = shortage(error) or unexpected(error)
+        print(f"minitopo-dc: {words}", file=sys.stderr)  # noqa: T201
+        _drop_output()
         return 1
 
 
@@ -97,8 +106,20 @@ def _reader_has_gone() -> bool:
     waiting.register(sys.stdout.fileno(), 0)
     gone = any(event & select.POLLERR for _, event in waiting.poll(0))
     if gone:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _to_nowhere(sys.stdout)
     return gone
+
+
+def _drop_output() -> None:
+    """Write nothing more to a standard output that takes nothing more, e.g. on a full disk."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _to_nowhere(sys.stdout)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def printable(message: str) -> str:
@@ -140,14 +161,15 @@ def unexpected(error: Exception) -> str:
     Such an error is a mistake of this program, whatever input it was given.
     """
     words = quoted(" ".join(str(error).split()))
+    where, place = "its traceback could not be written", ""
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="minitopo-dc-", suffix=".traceback", delete=False, encoding="utf-8"
-        ) as kept:
+        number, place = tempfile.mkstemp(prefix="minitopo-dc-", suffix=".traceback")
+        with os.fdopen(number, "w", encoding="utf-8") as kept:
             kept.write("".join(traceback.format_exception(error)))
-        where = f"its traceback is in {kept.name}"
+        where = f"its traceback is in {place}"
     except OSError:
-        where = "its traceback could not be written"
+        if place:
+            os.unlink(place)  # noqa: PTH108
     return f"{UNEXPECTED} {type(error).__name__}: {words}; {where}; please report it"
 
 

@@ -8,19 +8,19 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from minitopo_dc.cli.options.program import add_program_options, program_scenario, program_user
-from minitopo_dc.cli.screen import new_directory, note, save_figure
+from minitopo_dc.cli.screen import interrupted_with, kept_text, new_directory, note, save_figure
 from minitopo_dc.clocks import require_real
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.linux_guest.library import missing as missing_guest
 from minitopo_dc.numbers import amount, significant
 from minitopo_dc.real.machine import TOOLS, save_facts
 from minitopo_dc.runners.programs import not_installed
+from minitopo_dc.scratch import scratch
 
 if TYPE_CHECKING:
     from minitopo_dc.results.run_result import ProgramResult
@@ -77,7 +77,9 @@ def run_user_program(
     prepared = _on_virtual if is_virtual else _on_real
     run = prepared(arguments, path, command, server, banner)
     kept = arguments.output is not None
-    with _directory(arguments.output) as directory:
+    with _directory(arguments.output) as directory, ExitStack() as stack:
+        if kept:
+            stack.enter_context(interrupted_with(lambda: kept_text(directory, "exec.json")))
         if kept and not is_virtual:
             save_facts(directory)
         result = run(directory)
@@ -166,8 +168,8 @@ def _directory(output: Path | None) -> Iterator[Path]:
     if output is not None:
         yield new_directory(output, "exec")
         return
-    with TemporaryDirectory(prefix="minitopo-dc-") as directory:
-        yield Path(directory)
+    with scratch() as directory:
+        yield directory
 
 
 def report_lines(result: ProgramResult) -> Iterator[str]:

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,11 +17,11 @@ import time
 import webbrowser
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from minitopo_dc.exploration import INSTALL
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import whole
+from minitopo_dc.scratch import scratch
 
 HELP = "open a page in the browser: move sliders, see DC and MP-QUIC answer"
 CELL = "import minitopo_dc as dc\n\ndc.explore()"
@@ -45,14 +46,14 @@ def execute(arguments: argparse.Namespace) -> int:
     lacking = [name for name in ("voila", "ipywidgets", "ipykernel") if find_spec(name) is None]
     if lacking:
         raise SettingsError(f"explore needs {', '.join(lacking)}: {INSTALL}")
-    with TemporaryDirectory(prefix="minitopo-dc-") as place:
+    with scratch() as place:
         cell = {"cell_type": "code", "source": CELL, "metadata": {}, "outputs": [], "id": "page"}
         kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
         page = {
             **{"nbformat": 4, "nbformat_minor": 5, "metadata": {"kernelspec": kernel}},
             "cells": [cell | {"execution_count": None}],
         }
-        notebook = Path(place) / "explore.ipynb"
+        notebook = place / "explore.ipynb"
         notebook.write_text(json.dumps(page), encoding="utf-8")
         return _serve(notebook, arguments.port, browser=not arguments.no_browser)
 
@@ -75,7 +76,10 @@ def _serve(notebook: Path, port: int, *, browser: bool) -> int:
     options += ["--no-browser", "--Voila.log_level=ERROR"]
     command = [sys.executable, "-P", "-m", "voila", str(notebook), *options]
     # Command lines are everybody's to read, so that the token is not there.
-    server = subprocess.Popen(command, env=os.environ | {"JUPYTER_TOKEN": token})
+    # Its own files go with the notebook's folder, and it ends with this process, however that ends.
+    environment = {"JUPYTER_TOKEN": token, "TMPDIR": str(notebook.parent)}
+    ending = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
+    server = subprocess.Popen([*ending, *command], env=os.environ | environment)
     try:
         while server.poll() is None and not _answers(port):
             time.sleep(0.1)

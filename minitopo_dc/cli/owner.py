@@ -14,11 +14,12 @@ from pwd import getpwuid
 
 import pandas as pd
 
+from minitopo_dc.cli.screen import MATPLOTLIB, give_matplotlib_a_place
 from minitopo_dc.fields import SettingsError
 
 NOBODY = 65_534
 """The group of an owner that this machine does not know, where a directory's group is root's."""
-ROOT_VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "MPLCONFIGDIR")
+ROOT_VARIABLES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", MATPLOTLIB)
 """Environment variables that name directories of the user who began the command."""
 NEEDED = (__file__, pd.__file__)
 """Files of the program and of what it uses."""
@@ -80,3 +81,4 @@ def _set_user(uid: int, group: int) -> None:
     os.environ["HOME"] = home
     for name in ROOT_VARIABLES:
         os.environ.pop(name, None)
+    give_matplotlib_a_place()

@@ -20,7 +20,16 @@ from minitopo_dc.cli.options.scenario import (
     with_capture,
     xn_of,
 )
-from minitopo_dc.cli.screen import Progress, new_directory, note, print_runs, save_figure, say
+from minitopo_dc.cli.screen import (
+    Progress,
+    interrupted_with,
+    kept_text,
+    new_directory,
+    note,
+    print_runs,
+    save_figure,
+    say,
+)
 from minitopo_dc.clocks import (
     attempt,
     build_missing,
@@ -33,7 +42,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.numbers import significant
 from minitopo_dc.registry import load_plugins
-from minitopo_dc.results.kept_scenario import load_to_run
+from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.run_result import RunResult, exit_status
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.plan import print_unmet
@@ -88,11 +97,15 @@ def execute(arguments: argparse.Namespace) -> int:
     require_clock(clock)
     build_missing([scenario])
     directory = new_directory(arguments.output, "run")
-    watched = None if arguments.json else directory
-    with Progress([scenario], watched=watched) as progress:
+    with interrupted_with(lambda: kept_text(directory, "result.json")):
+        return _run(scenario, directory, as_json=arguments.json)
+
+
+def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
+    with Progress([scenario], watched=None if as_json else directory) as progress:
         result = attempt(scenario, directory)
         progress.end(result)
-    tell_run(result, directory, as_json=arguments.json)
+    tell_run(result, directory, as_json=as_json)
     if result.status == "ok" and (directory / "paths.csv").exists():
         from minitopo_dc.plots import timeline  # with Matplotlib: slow
 
@@ -124,6 +137,7 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
         return
     # Imported here, as pandas takes half a second.
     from minitopo_dc.results import results_table
+    from minitopo_dc.results.measures.account import packet_account
     from minitopo_dc.results.measures.expected_losses import few_losses
 
     frame, console = results_table([result]), Console()
@@ -134,7 +148,13 @@ def tell_run(result: RunResult, directory: Path, *, as_json: bool) -> None:
     if (fairness := result.details.get("jain_index")) is not None:
         say(f"Jain's fairness index of the flows: {fairness:.3f}")
     print_runs(None, few_losses(frame))
-    say(f"Result: {directory}/result.json")
+    if result.status == "ok" and (directory / "gnb-summary.json").exists():
+        for direction in load_as_run(directory).loads:
+            say(f"Packets {direction}: {packet_account(directory, direction).sentence}")
+    if (directory / "result.json").exists():
+        say(f"Result: {directory}/result.json")
+    else:
+        note(f"no result is kept in {directory}: {result.reason}")
 
 
 def _flows(details: Mapping[str, Any]) -> Sheet:

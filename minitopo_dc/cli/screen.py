@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import csv
+import os
 import shlex
+import shutil
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
+from minitopo_dc.extension import build_directory
 from minitopo_dc.fields import Direction, SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import replacing
@@ -25,6 +30,7 @@ from minitopo_dc.numbers import duration, significant
 from minitopo_dc.results.run_result import RunResult, mode_and_variant
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch_prefix
 from minitopo_dc.units import NS_PER_S
 from minitopo_dc.workloads import get_workload
 
@@ -69,6 +75,22 @@ def resume_text(done: int, planned: int) -> str:
 
 
 @contextmanager
+def interrupted_with(words: Callable[[], str]) -> Iterator[None]:
+    """Let the line of a Ctrl-C in the block say what there is then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(words()) from None
+
+
+def kept_text(directory: Path, name: str) -> str:
+    """Return whether an interrupted run has the file of its result, and where what it has is."""
+    if (directory / name).exists():
+        return f"the run had ended: {directory / name}"
+    return f"the run has no result; its files so far are in {directory}"
+
+
+@contextmanager
 def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]) -> Iterator[None]:
     """Let Ctrl-C in the block say what is kept, and which command does the rest.
 
@@ -77,13 +99,10 @@ def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]
         root: the results directory.
         kept: counts the runs that are kept, in words.
     """
-    try:
+    output = [] if arguments.output else ["--output", str(root)]
+    command = shlex.join(["minitopo-dc", *arguments.typed, *output])
+    with interrupted_with(lambda: f"{kept()} finished; resume with: {command}"):
         yield
-    except KeyboardInterrupt:
-        output = [] if arguments.output else ["--output", str(root)]
-        command = shlex.join(["minitopo-dc", *arguments.typed, *output])
-        words = f"{kept()} finished; resume with: {command}"
-        raise KeyboardInterrupt(words) from None
 
 
 class Progress(StatusLine):
@@ -252,6 +271,34 @@ def save_runs(runs: pd.DataFrame, root: Path) -> None:
     from minitopo_dc.results.tables.runs import compared_labels, labelled
 
     save_tables(labelled(runs, compared_labels(runs)), root)
+
+
+MATPLOTLIB = "MPLCONFIGDIR"
+"""The environment variable that names the directory of Matplotlib's settings and fonts."""
+
+
+def give_matplotlib_a_place() -> None:
+    """Give Matplotlib a directory where the user's home takes no files; it warns otherwise."""
+    home = os.path.expanduser("~")  # noqa: PTH111 (no error without a home)
+    usual = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
+    own = (Path(os.environ.get(name) or Path(home, folder)) for name, folder in usual.items())
+    if MATPLOTLIB in os.environ or all(map(_takes_files, own)):
+        return
+    place = build_directory("matplotlib")
+    if not _takes_files(place):
+        place = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
+        atexit.register(shutil.rmtree, place, ignore_errors=True)
+    os.environ[MATPLOTLIB] = str(place)
+
+
+def _takes_files(place: Path) -> bool:
+    """Return whether files can be made in a directory, which itself may have to be made."""
+    try:
+        nearest = next(path for path in (place, *place.parents) if path.exists())
+        os.close(os.open(nearest, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        return False
+    return True
 
 
 def save_figure(axes: Any, path: Path) -> None:

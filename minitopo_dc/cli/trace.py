@@ -103,6 +103,8 @@ def execute(arguments: argparse.Namespace) -> int:
                 log = synthesise_drive(arguments.seed, int(arguments.seconds), kind)
                 write_cells(log, arguments.output)
     except OSError as error:
+        if error.filename is None:  # that of a write, as on a full disk
+            raise
         raise SettingsError(f"{error.filename}: {error.strerror}") from None
     except ValueError as error:
         if isinstance(error, InputError):

@@ -12,6 +12,7 @@ from pprint import pformat
 from typing import Any, Final, Self
 
 import yaml
+from yaml import YAMLError
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
@@ -132,7 +133,11 @@ class Choice:
 
     def _assign(self, document: dict[str, Any]) -> None:
         for path, value in self._assignments():
-            set_value(document, path, parse_yaml(value))
+            try:
+                set_value(document, path, parse_yaml(value))
+            except YAMLError as error:
+                problem = getattr(error, "problem", None) or error
+                raise SettingsError(f"{path}={value}: {problem}") from None
 
     def _assignments(self) -> Iterator[tuple[str, str]]:
         if self.t_reordering_ms:
@@ -222,7 +227,8 @@ class Choice:
 
 
 def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    """Return a value for a command line; a number with all its digits, 20.0 as 20."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _arguments(values: Mapping[str, Any]) -> str:

@@ -276,7 +276,7 @@ def _leg_row(leg: LegChoice) -> Row:
 
 def _slider(name: str, value: float, label: str = "") -> widgets.ValueWidget:
     steps = sorted({*STEPS[name], value})
-    options = [(f"{step:g}", step) for step in steps]
+    options = [(f"{step:.12g}", step) for step in steps]
     words = {"description": label or plots.label_of(name)}
     return widgets.SelectionSlider(options=options, value=value, **words, **LABELS)
 

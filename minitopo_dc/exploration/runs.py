@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock, Thread
 from typing import Any
 
@@ -25,6 +24,7 @@ from minitopo_dc.results.measures.pdcp import reordering_wait_ms
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.script_plugins import registered_in_script, with_script_plugins
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 
 MOST_S = 60.0
 """A lot of runs that has not ended by then is given up."""
@@ -55,8 +55,8 @@ class Outcome:
 
 def outcome_of(way: str, scenario: Scenario) -> Outcome:
     """Run a scenario, and return what the page shows of it; its files are gone then."""
-    with TemporaryDirectory(prefix="minitopo-dc-") as place:
-        run = Path(place) / "run"
+    with scratch() as place:
+        run = place / "run"
         result = run_scenario(scenario.evolve(statistics_ms=SAMPLE_MS), run)
         if result.status != "ok" or result.completion_s is None:
             return Outcome(way, scenario.seed, result.status, result.reason)

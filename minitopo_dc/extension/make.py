@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import shutil
 import subprocess
@@ -23,7 +22,8 @@ from pathlib import Path
 from cffi import FFI
 
 from minitopo_dc.errors import MinitopoDcError
-from minitopo_dc.extension import CACHE_HOME, Extension
+from minitopo_dc.extension import CACHE_HOME, Extension, digest_of, is_intact, put
+from minitopo_dc.scratch import scratch
 
 COMPILER = "cc"
 PACKAGES = "Debian and Ubuntu: apt-get install gcc python3-dev libssl-dev"
@@ -56,15 +56,18 @@ def make(
         return here
     with build_lock(extension.build_directory()) as cache:
         target = cache / extension.file_name()
-        if target.exists() and loading_error(extension.module, target) is None:
+        if (
+            target.exists()
+            and is_intact(target)
+            and loading_error(extension.module, target) is None
+        ):
             return target  # made by another while we waited
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
             made = compile_into(cache, Path(scratch))
             reason = loading_error(extension.module, made)
             if reason is not None:
                 raise BuildError(f"the extension was made, but cannot be loaded: {reason}")
-            target.parent.mkdir(exist_ok=True)
-            made.replace(target)
+            put(made, target)
         remove_others(cache, {target.parent, cache / LOCK, *(cache / name for name in kept)})
         return target
 
@@ -120,7 +123,8 @@ def loading_error(module: str, extension: Path) -> str | None:
         [sys.executable, "-P", "-c", program, str(extension)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
     words = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
@@ -135,8 +139,8 @@ def check_headers(headers: Sequence[str]) -> None:
     """
     if shutil.which(COMPILER) is None:
         raise BuildError(f"no C compiler ({COMPILER}) on PATH ({PACKAGES})")
-    with tempfile.TemporaryDirectory() as scratch:
-        probe = Path(scratch) / "probe.c"
+    with scratch() as directory:
+        probe = directory / "probe.c"
         for header in headers:
             probe.write_text(f"#include <{header}>\n", encoding="ascii")
             command = [COMPILER, f"-I{python_headers()}", "-fsyntax-only", str(probe)]
@@ -205,7 +209,8 @@ def run(
         command,
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
         cwd=directory,
         env=None if environment is None else {**os.environ, **environment},
@@ -245,7 +250,8 @@ class SourceDistribution:
             BuildError: pip could not get it, or what is there is something else.
         """
         kept = cache / self.archive
-        if not kept.exists():
+        if not self._is_whole(kept):
+            kept.unlink(missing_ok=True)
             say(f"getting the sources ({self.requirement}, by pip)")
             # The files that describe a package have no hash, so they are not kept.
             requirements = cache / "requirements.txt"
@@ -263,9 +269,11 @@ class SourceDistribution:
             requirements.unlink()
         if not kept.exists():
             raise BuildError(f"pip has left no {kept}")
-        if hashlib.sha256(kept.read_bytes()).hexdigest() != self.sha256:
-            raise BuildError(f"{kept} is not the file whose hash is known: remove it")
         return kept
+
+    def _is_whole(self, kept: Path) -> bool:
+        """Return whether an archive is here with its hash: what pip began may be half a file."""
+        return kept.exists() and digest_of(kept) == self.sha256
 
     def unpack(self, kept: Path, directory: Path) -> Path:
         """Unpack the archive into a directory, and return the folder with all that it holds."""

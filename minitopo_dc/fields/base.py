@@ -24,7 +24,7 @@ from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError, core_sc
 
 from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.fields.yaml_text import parse_yaml
-from minitopo_dc.files import read_text
+from minitopo_dc.files import read_text, write_whole
 from minitopo_dc.numbers import QUANTITIES, Quantity, in_field_unit, is_plain, quantity_of
 
 MAX_BYTES = 2_000_000
@@ -213,7 +213,7 @@ class Settings(BaseModel):
     def save(self, path: Path) -> None:
         """Write the settings as YAML, so that `load` gives these settings back."""
         values = self.model_dump(mode="json")
-        path.write_text(yaml.safe_dump(values, sort_keys=False), encoding="utf-8")
+        write_whole(path, yaml.safe_dump(values, sort_keys=False))
 
 
 AnySettings = TypeVar("AnySettings", bound=Settings)
@@ -323,16 +323,21 @@ def describe(error: ValidationError, source: str, cls: type[BaseModel]) -> str:
     for item in error.errors(include_url=False):
         unknown = item["type"] == "extra_forbidden"
         place = _place(item["loc"], names_field=unknown)
-        said = _unknown(cls, place) if unknown else error_text(item)
+        reason = _unknown(cls, place) if unknown else error_text(item)
         others = words.setdefault(place, [])
         expected = item.get("ctx", {}).get("expected")
-        others.append(f"or {expected}" if others and expected else said)
+        others.append(f"or {expected}" if others and expected else reason)
     within = {place[:length] for place in words for length in range(len(place))}
+    alike: dict[tuple[Any, ...], list[str]] = {}  # places that differ in their numbers alone
+    for place, said in words.items():
+        if place not in within or not place:
+            fields = tuple(part for part in place if not isinstance(part, int))
+            name = "".join(f"{quoted(part)}." for part in place)[:-1]
+            text = "; ".join(dict.fromkeys(said))[:MAX_WORDS]
+            alike.setdefault((fields, text), []).append(name)
     lines = [
-        f"{source}: {''.join(f'{quoted(part)}.' for part in place)[:-1]}{': ' if place else ''}"
-        f"{'; '.join(dict.fromkeys(said))[:MAX_WORDS]}"
-        for place, said in words.items()
-        if place not in within or not place
+        f"{source}: {', '.join(names)}{': ' if names[0] else ''}{text}"
+        for (_, text), names in alike.items()
     ]
     more = len(lines) - MAX_ERRORS
     return "\n".join(lines[:MAX_ERRORS] + ([f"{source}: {more} more"] if more > 0 else []))

@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from minitopo_dc.extension import build_directory
+from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
+from minitopo_dc.files import write_whole
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,
@@ -32,6 +33,7 @@ from minitopo_dc.linux_guest.library import (
     controller_sources,
     find,
     find_agent,
+    is_as_recorded,
     kernel_name,
     programs_name,
 )
@@ -204,8 +206,8 @@ def build(say: Say, source: Path | None = None) -> Path:
             _check_tools()
             _make_programs(cache, say)
             _make_kernel(cache, source, say)
-            kept = {cache / kernel_name(), cache / programs_name(), cache / LOCK}
-            remove_others(cache, kept)
+            made = (cache / kernel_name(), cache / programs_name())
+            remove_others(cache, {*made, *map(digest_file, made), cache / LOCK})
             guest = find()
     assert guest is not None
     return guest.kernel
@@ -240,7 +242,7 @@ def _check_tools(*names: str) -> None:
 
 def _make_programs(cache: Path, say: Say) -> None:
     made = cache / programs_name()
-    if made.exists():
+    if made.exists() and is_intact(made):
         return
     say("compiling agent and controller")
     agent = [str(file) for file in agent_sources() if file.suffix == ".c"]
@@ -255,12 +257,12 @@ def _make_programs(cache: Path, say: Say) -> None:
         run(
             [*shared, "-o", str(ready / CONTROLLER), *controller], "the controller does not compile"
         )
-        ready.rename(made)
+        put(ready, made)
 
 
 def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
     made = cache / kernel_name()
-    if made.exists():
+    if is_as_recorded(made / KERNEL):
         return
     work = cache / WORK
     note, purpose = work / "unpacked.json", {"for": kernel_name(), "given": str(given)}
@@ -268,16 +270,16 @@ def _make_kernel(cache: Path, given: Path | None, say: Say) -> None:
     if not purpose.items() <= record.items():
         shutil.rmtree(work, ignore_errors=True)
         record = purpose | _unpacked(work, given, say)
-        note.write_text(json.dumps(record), encoding="utf-8")
+        write_whole(note, json.dumps(record))
     objects, ready = work / "objects", work / "ready"
     _compile(work / "tree", objects, say)
     run(["strip", str(objects / KERNEL)], "strip")
     ready.mkdir(exist_ok=True)
     (objects / KERNEL).rename(ready / KERNEL)
     record = {name: record[name] for name in ("version", "source", "source_sha256")}
-    record["kernel_sha256"] = hashlib.sha256((ready / KERNEL).read_bytes()).hexdigest()
+    record["kernel_sha256"] = digest_of(ready / KERNEL)
     (ready / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
-    ready.rename(made)
+    put(ready, made)
 
 
 def _unpacked(work: Path, given: Path | None, say: Say) -> dict[str, str]:
@@ -308,7 +310,8 @@ def _compile(tree: Path, objects: Path, say: Say) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             env={**os.environ, **CONSTANT},
         ) as make,
     ):

@@ -11,7 +11,6 @@ import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from cffi import FFI
@@ -19,6 +18,7 @@ from cffi import FFI
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.extension import NotBuiltError
 from minitopo_dc.linux_guest.library import COMMAND, HEADER, parts
+from minitopo_dc.scratch import scratch
 
 DIRECTORY, PROGRAM = 0o040755, 0o100755
 """Modes: the guest is root, and reads all files as programs."""
@@ -76,9 +76,9 @@ class GuestUnavailableError(GuestError):
 @functools.cache
 def boot_obstacle() -> str | None:
     """Return why a guest does not boot here, tried once in this process' life; None: it does."""
-    with TemporaryDirectory() as directory:
+    with scratch() as directory:
         try:
-            guest = Guest(Path(directory) / "guest", cards=2, files={}, seed=1, begin=0)
+            guest = Guest(directory / "guest", cards=2, files={}, seed=1, begin=0)
             try:
                 guest.boot()
             finally:

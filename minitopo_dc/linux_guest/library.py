@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minitopo_dc.extension import NotBuiltError, find_file
+from minitopo_dc.extension import NotBuiltError, absence, digest_of, find_file
 
 COMMAND = "minitopo-dc build linux"
 """The command that makes a guest."""
@@ -41,7 +40,7 @@ def kernel_name() -> str:
 
 def programs_name() -> str:
     """Return the name of the folder of agent and controller, which changes with their sources."""
-    return f"programs-{_digest([*agent_sources(), *controller_sources()])}"
+    return f"agent-and-controller-{_digest([*agent_sources(), *controller_sources()])}"
 
 
 def agent_sources() -> list[Path]:
@@ -56,26 +55,41 @@ def controller_sources() -> list[Path]:
 
 def find_agent() -> Path | None:
     """Return the agent, None when it is not here."""
-    return find_file(CACHE, f"{programs_name()}/{AGENT}")
+    programs = find_file(CACHE, programs_name())
+    return None if programs is None else programs / AGENT
 
 
 def proxy_missing() -> str | None:
     """Return why there is no MPTCP proxy here and what to do, None when there is one."""
-    return None if find_agent() else f"the MPTCP proxy is not built (get it: {PROXY_COMMAND})"
+    if find_agent():
+        return None
+    return f"the MPTCP proxy is {absence(CACHE, programs_name())} (get it: {PROXY_COMMAND})"
+
+
+def is_as_recorded(kernel: Path) -> bool:
+    """Return whether a kernel is intact by the record of its build."""
+    try:
+        record = json.loads((kernel.parent / RECORD).read_text(encoding="utf-8"))
+        return bool(digest_of(kernel) == record["kernel_sha256"])
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def find_kernel() -> Path | None:
+    """Return the kernel, None when it is not here."""
+    return find_file(CACHE, _kernel_file(), is_as_recorded)
 
 
 def find() -> Parts | None:
     """Return the guest's files, None when one of them is not here."""
-    kernel = find_file(CACHE, f"{kernel_name()}/{KERNEL}")
-    agent = find_agent()
-    controller = find_file(CACHE, f"{programs_name()}/{CONTROLLER}")
-    return Parts(kernel, agent, controller) if kernel and agent and controller else None
+    kernel, agent = find_kernel(), find_agent()
+    return Parts(kernel, agent, agent.with_name(CONTROLLER)) if kernel and agent else None
 
 
 def missing() -> str | None:
     """Return why there is no guest here and what to do, None when there is one."""
-    if find_file(CACHE, f"{kernel_name()}/{KERNEL}") is None:
-        return f"the guest kernel is not built (get it: {COMMAND})"
+    if find_kernel() is None:
+        return f"the guest kernel is {absence(CACHE, _kernel_file())} (get it: {COMMAND})"
     programs = "the guest's programs beside its kernel are not those of this version"
     return None if find() else f"{programs} (get them: {COMMAND}, under a minute)"
 
@@ -97,15 +111,14 @@ def facts() -> dict[str, Any]:
     made = json.loads((parts().kernel.parent / RECORD).read_text(encoding="utf-8"))
     return {
         "kernel": made["version"],
-        "kernel_sha256": _sha256(parts().kernel),
-        "agent_sha256": _sha256(parts().agent),
+        "kernel_sha256": digest_of(parts().kernel),
+        "agent_sha256": digest_of(parts().agent),
     }
+
+
+def _kernel_file() -> str:
+    return f"{kernel_name()}/{KERNEL}"
 
 
 def _digest(files: list[Path]) -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
-
-
-@functools.cache
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

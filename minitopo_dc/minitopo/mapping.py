@@ -13,7 +13,6 @@ from typing import Any
 
 from minitopo_dc.fields import PathSchedule, SettingsError
 from minitopo_dc.minitopo.experiment import (
-    CAPTURES,
     FILE_KEYS,
     IPERF,
     IPERF_PARALLEL,
@@ -39,13 +38,17 @@ from minitopo_dc.workloads import Download, Workload
 
 COMMAND = "command"
 """The transport of programs."""
-SINGULAR_KEYS = {
-    **{"pingCount": PING, "pingInterval": PING},
-    RUN_TIME: REQUEST_RESPONSE,
-    **{IPERF_TIME: IPERF, IPERF_PARALLEL: IPERF},
-    **{key: kind for kind, keys in PROGRAM_KEYS.items() for key in keys},
+OF_KERNEL = {"tcp", "mptcp", COMMAND}
+"""The transports on which settings of the kernel's TCP have an effect."""
+OWN_KEYS = {
+    **{"pingCount": [PING], "pingInterval": [PING]},
+    RUN_TIME: [REQUEST_RESPONSE],
+    **{IPERF_TIME: [IPERF], IPERF_PARALLEL: [IPERF]},
+    **{key: [kind] for kind, keys in PROGRAM_KEYS.items() for key in keys},
+    "quicMultipath": ["quic", REQUEST_RESPONSE],
+    "mptcpEnabled": [*WEB, IPERF, *PROGRAMS],
 }
-"""Keys that only one experiment type has."""
+"""Keys that only some experiment types have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,11 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
     )
     _check_transports(experiment, transport, workload)
     is_virtual = experiment.clock == "virtual"
+    transports = {flow.transport or transport for flow in experiment.flows} or {transport}
+    ends = {
+        "sysctl": experiment.sysctl if transports & OF_KERNEL else {},
+        "capture": experiment.captures,
+    }
     values = {
         "transport": transport,
         "mode": mode,
@@ -142,10 +150,9 @@ def _transfer(topology: Topology, experiment: Experiment) -> Scenario:
         "seed": topology.seed,
         "real": {
             "backhaul": [path.leg() for path in topology.r2s],
-            "sysctl": {} if is_virtual else experiment.sysctl,
-            "capture": experiment.captures,
+            **({} if is_virtual else ends),
         },
-        "virtual": {"sysctl": experiment.sysctl if is_virtual else {}},
+        "virtual": ends if is_virtual else {},
         **_clock(topology, experiment, transport),
         **_flows(topology, experiment),
     }
@@ -256,11 +263,6 @@ def _clock(topology: Topology, experiment: Experiment, transport: str) -> dict[s
                 raise place.error(f"the virtual clock has {able}, not {name}")
         if topology.r2s:
             raise topology.r2s[0].line.error("the virtual clock has no r2s paths; use clock:real")
-        captures = [key for key, host in CAPTURES.items() if host in experiment.captures]
-        settings = () if get_runner(transport).guest() else SYSCTLS
-        for key in (*settings, *captures):
-            if (other := experiment.source.one(key)) is not None:
-                raise other.error("the virtual clock has no such setting; use clock:real")
     return {"clock": experiment.clock}
 
 
@@ -289,16 +291,18 @@ def _notes(topology: Topology, experiment: Experiment, scenario: Scenario) -> It
     if kind != PING:
         for path in topology.r2s[1:]:
             yield path.line.says("carries nothing: flows use the server's address on path_r2s_0")
-    for key, owner in SINGULAR_KEYS.items():
-        if key in given and kind != owner:
-            yield given[key].says(f"ignored: only xpType:{owner} has it")
+    for key, owners in OWN_KEYS.items():
+        if key in given and kind not in owners:
+            yield given[key].says(f"ignored: only xpType:{' or '.join(owners)} has it")
+    if "congctrl" in given and not get_runner(scenario.transport).congestion_controls:
+        yield given["congctrl"].says(f"ignored: xpType:{kind} has no congestion control")
     without_file = kind in (PING, REQUEST_RESPONSE, IPERF, SIRI_MSG)
     for key in FILE_KEYS if without_file else ():
         if key in given:
             yield given[key].says(f"ignored: xpType:{kind} has no file")
     if "duration" in given and not without_file and "file_size" in given:
         yield given["file_size"].says("ignored: duration says when a download ends")
-    if not {flow.transport for flow in scenario.resolved_flows} & {"tcp", "mptcp", COMMAND}:
+    if not {flow.transport for flow in scenario.resolved_flows} & OF_KERNEL:
         for key in SYSCTLS:
             if key in given:
                 words = f"no effect: a setting of TCP, and this is {scenario.transport}"

@@ -9,7 +9,6 @@ Every rendered file has been read by the parser.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from minitopo_dc.minitopo.experiment import read_experiment
 from minitopo_dc.minitopo.lines import ParameterError
 from minitopo_dc.minitopo.mapping import experiment_types
 from minitopo_dc.minitopo.topology import read_topology
+from minitopo_dc.scratch import scratch
 from minitopo_dc.trace import TraceError, read_trace, resample
 from minitopo_dc.units import NS_PER_S
 
@@ -185,8 +185,8 @@ def _decimal(value: float) -> str:
 
 
 def _check(name: str, text: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as directory:
-        path = Path(directory) / name
+    with scratch() as directory:
+        path = directory / name
         path.write_text(text, encoding="utf-8")
         try:
             if name.endswith(TOPOLOGY):

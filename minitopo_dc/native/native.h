@@ -116,7 +116,8 @@ typedef struct {
 } leg_view;
 
 typedef struct {
-    int64_t sdus, pdus[16], bytes[16], waiting, waiting_maximum, dropped_buffer, discarded, marked_sdus;
+    int64_t sdus, pdus[16], bytes[16], dropped_split, marked_sdus;
+    int64_t offered, waiting, waiting_maximum, dropped_buffer, discarded, dropped_xn, xn_packets;
 } transmit_counters;
 
 policy *policy_batch(const int64_t *shares, int legs);
@@ -136,16 +137,17 @@ int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more);
 int64_t view_mean_delay(const transmit *of, int leg);
 int64_t view_credit(const transmit *of, int leg);
 
-/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate. */
+/* FlowControl of pdcp/transmitting/flow_control.py; 0: no status_bytes, no limit of the rate, no fill_packets;
+ * -1: no fill_bytes. */
 typedef struct {
-    int64_t interval, delay, desired, status_bytes, jitter, rate_bps;
+    int64_t interval, delay, desired, status_bytes, jitter, rate_bps, fill_packets, fill_bytes;
     double loss;
 } flow_control;
 
-/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` at most, for `discard` ns at most, with a
- * number if `early`; `lead` as BearerLeg has it, NEVER: none. */
+/* The entity frees the policy. `waits`: SDUs wait for a leg, `buffer_packets` and `buffer_bytes` at most, for `discard`
+ * ns at most, with a number if `early`; `lead` as BearerLeg has it, NEVER: none. */
 transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
-                       int early, int64_t buffer_packets, int64_t discard, int64_t lead);
+                       int early, int64_t buffer_packets, int64_t buffer_bytes, int64_t discard, int64_t lead);
 /* Put a leg behind a backhaul, whose random numbers begin with the state `random`. */
 void transmit_behind(transmit *self, int leg, const flow_control *control, const uint32_t *random);
 /* Mark SDUs that are expected to wait for longer (ns). */

@@ -56,7 +56,7 @@ class NativeTransmitter:
         reports: bool = False,
         waits: bool = False,
         early: bool = False,
-        buffer_packets: int | None = None,
+        buffer_limits: tuple[int | None, int | None] = (None, None),
         discard_timer: int | None = None,
         flow_control: Sequence[FlowControl] = (),
         mark_above: int | None = None,
@@ -75,7 +75,7 @@ class NativeTransmitter:
         split = native_policy(policy, len(states)) if self.asked is None else self.asked.pointer
         made = self._lib.transmit_new(
             *(sn_bits, numbers.size, len(states), [leg.pointer for leg in states]),
-            *(split, reports, waits, early, native_limit(buffer_packets)),
+            *(split, reports, waits, early, *map(native_limit, buffer_limits)),
             *map(to_c_time, (discard_timer, LEAD_NS if sees_legs(policy) else None)),
         )
         self.pointer = self._ffi.gc(made, self._lib.transmit_free)
@@ -124,17 +124,21 @@ class NativeTransmitter:
         """Return the counters up to now."""
         counters, legs = self._counters, len(self._states)
         self._lib.transmit_count(self.pointer, counters)
-        counted = counters.sdus, tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        sent = tuple(counters.pdus[0:legs]), tuple(counters.bytes[0:legs])
+        counted = counters.sdus, *sent, counters.dropped_split
         marked = counters.marked_sdus if self._marks else None
         if not self._follows:
             return TransmitStatistics(*counted, marked_sdus=marked)
         return HoldingStatistics(
             *counted,
             marked_sdus=marked,
+            offered=counters.offered,
             waiting=counters.waiting,
             waiting_maximum=counters.waiting_maximum,
             dropped_buffer=counters.dropped_buffer,
             discarded=counters.discarded,
+            dropped_xn=counters.dropped_xn,
+            xn_packets=counters.xn_packets,
             resent=0,
             not_resent=0,
             duplicated=0,
@@ -143,7 +147,8 @@ class NativeTransmitter:
     def _native(self, control: FlowControl) -> Any:
         rate, status_bytes = control.rate_bps or 0, control.status_bytes or 0
         times = control.interval, control.delay, control.desired_ns
-        fields = *times, status_bytes, control.jitter, rate, control.loss
+        fill = control.fill_packets or 0, -1 if control.fill_bytes is None else control.fill_bytes
+        fields = *times, status_bytes, control.jitter, rate, *fill, control.loss
         return self._ffi.new("flow_control *", fields)
 
     def _check(self) -> None:

@@ -13,15 +13,17 @@ class TransmitStatistics:
     """Counters of a transmitting entity since it was made.
 
     Attributes:
-        sdus: SDUs pushed, that is COUNTs used.
+        sdus: COUNTs used.
         pdus: PDUs made, per leg.
         bytes: bytes of these PDUs' SDUs, without PDCP headers, per leg.
+        dropped_split: SDUs of these that the split policy put on no leg.
         marked_sdus: those marked with Congestion Experienced; None where none is to be.
     """
 
     sdus: int
     pdus: tuple[int, ...]
     bytes: tuple[int, ...]
+    dropped_split: int
     marked_sdus: int | None = field(default=None, kw_only=True)
 
 
@@ -29,13 +31,17 @@ class TransmitStatistics:
 class HoldingStatistics(TransmitStatistics):
     """Counters of a transmitting entity that follows its legs or duplicates, and a gauge.
 
-    Every SDU pushed is in `sdus`, `waiting`, `dropped_buffer` or `discarded`.
+    With late numbering every SDU pushed is in `sdus`, `waiting`, `dropped_buffer` or `discarded`,
+    with early numbering in `sdus` or `dropped_buffer`.
 
     Attributes:
-        waiting: SDUs that wait for a number now (gauge).
+        offered: SDUs pushed.
+        waiting: SDUs that wait for a leg now (gauge).
         waiting_maximum: the most there ever were.
         dropped_buffer: SDUs that found no room to wait.
         discarded: SDUs that discardTimer ended for while they waited.
+        dropped_xn: PDUs that a backhaul lost, or that were taken back on their way to a lost leg.
+        xn_packets: PDUs on their way to their legs now (gauge).
         resent: PDUs sent again by data recovery; they are in `pdus` and `bytes` too.
         not_resent: PDUs that it was to send again, but that were too old by then, or that the
             receiver waited for no more.
@@ -46,10 +52,13 @@ class HoldingStatistics(TransmitStatistics):
         probes: copies that it got meanwhile; they are in `pdus` and `bytes` too.
     """
 
+    offered: int
     waiting: int
     waiting_maximum: int
     dropped_buffer: int
     discarded: int
+    dropped_xn: int
+    xn_packets: int
     resent: int
     not_resent: int
     duplicated: int

@@ -23,6 +23,7 @@ from minitopo_dc.picoquic.events import (
     Address,
     Closed,
     Closer,
+    Confirmed,
     DatagramFrame,
     Event,
     PathAvailable,
@@ -227,6 +228,8 @@ class Connection:
                 yield StreamReset(value)
             elif kind == lib.MDC_READY:
                 yield self._ready()
+            elif kind == lib.MDC_CONFIRMED:
+                yield Confirmed()
             elif kind == lib.MDC_CLOSED:
                 yield self._closed(CLOSERS[value])
             elif kind == lib.MDC_PATH_AVAILABLE:

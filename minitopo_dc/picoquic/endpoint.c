@@ -96,14 +96,21 @@ static void be_ready(mdc_endpoint *endpoint)
     add_event(endpoint, MDC_READY, 0, 0, 0);
 }
 
-/* Keep one of several attempts at a connection: a client the first that is ready, a server the one on which
- * the client sends data. */
+/* A client may send from the end of the handshake on, one round trip before the server has confirmed it; a
+ * server's handshake is complete and confirmed at once. */
+static int is_complete(const mdc_endpoint *endpoint, picoquic_call_back_event_t event)
+{
+    return event == (endpoint->is_client ? picoquic_callback_almost_ready : picoquic_callback_ready);
+}
+
+/* Keep one of several attempts at a connection: a client the first whose handshake is complete, a server the
+ * one on which the client sends data. */
 static void decide(mdc_endpoint *endpoint, picoquic_cnx_t *kept, picoquic_call_back_event_t event)
 {
     picoquic_cnx_t *other = picoquic_get_first_cnx(endpoint->quic);
     int is_data = event == picoquic_callback_stream_data || event == picoquic_callback_stream_fin;
 
-    if (endpoint->is_decided || endpoint->is_gone || !(endpoint->is_client ? event == picoquic_callback_ready : is_data))
+    if (endpoint->is_decided || endpoint->is_gone || !(endpoint->is_client ? is_complete(endpoint, event) : is_data))
         return;
     endpoint->is_decided = 1;
     if (endpoint->connection != kept) {
@@ -120,15 +127,20 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
              picoquic_call_back_event_t event, void *context, void *stream_context)
 {
     mdc_endpoint *endpoint = context;
-    (void)stream_context;
 
     if (endpoint->connection == NULL && !endpoint->is_gone && is_beginning(event))
         endpoint->connection = connection; /* a server's first */
     decide(endpoint, connection, event);
     if (connection != endpoint->connection)
         return 0;
+    if (is_complete(endpoint, event))
+        be_ready(endpoint);
     switch (event) {
     case picoquic_callback_stream_data:
+        if (stream_context == NULL && length > 0) { /* its first: when they came is a result */
+            picoquic_set_app_stream_ctx(connection, stream, endpoint);
+            endpoint->state.notable_count++;
+        }
         add_input(endpoint, MDC_DATA, stream, bytes, length);
         break;
     case picoquic_callback_stream_fin:
@@ -150,7 +162,7 @@ static int on_event(picoquic_cnx_t *connection, uint64_t stream, uint8_t *bytes,
         fill(endpoint, stream, bytes, length);
         break;
     case picoquic_callback_ready:
-        be_ready(endpoint);
+        add_event(endpoint, MDC_CONFIRMED, 0, 0, 0);
         break;
     case picoquic_callback_stateless_reset:
         be_gone(endpoint, MDC_STATELESS_RESET);

@@ -47,7 +47,7 @@ class PathStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Event: the handshake is complete (RFC 9001, section 4.1.1)."""
+    """Event: the handshake is complete (RFC 9001, section 4.1.1), and data can be sent."""
 
     multipath: bool
     """Whether both ends negotiated it (initial_max_path_id of draft-ietf-quic-multipath)."""
@@ -55,6 +55,11 @@ class Ready:
     """The negotiated version of QUIC (RFC 9000: 1)."""
     congestion_control: str
     """Of this end, as picoquic names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Event: the handshake is confirmed (RFC 9001, section 4.1.2), and paths can be opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class Closed:
 
 Event = (
     Ready
+    | Confirmed
     | StreamData
     | DatagramFrame
     | StreamReset

@@ -5,7 +5,8 @@ typedef struct mdc_endpoint mdc_endpoint;
 
 /* Kinds of events. */
 enum {
-    MDC_READY,          /* the handshake is complete */
+    MDC_READY,          /* the handshake is complete: data can be sent (RFC 9001, section 4.1.1) */
+    MDC_CONFIRMED,      /* the handshake is confirmed (RFC 9001, section 4.1.2) */
     MDC_DATA,           /* of a stream: `length` bytes at `offset` of the endpoint's input */
     MDC_FIN,            /* a stream's end */
     MDC_RESET,          /* a stream was reset, or its sender was told to stop */
@@ -135,7 +136,7 @@ typedef struct {
     size_t input_length;
     const mdc_event *events;
     size_t event_count;
-    size_t notable_count;      /* events that are not MDC_DATA */
+    size_t notable_count;      /* events that are not MDC_DATA, and the first data of streams */
     const mdc_path *deleted;   /* paths as they were at their end */
     size_t deleted_count;
     uint32_t version;          /* of a connection that is ready */
@@ -152,7 +153,7 @@ void mdc_free(mdc_endpoint *endpoint);
 mdc_state *mdc_get_state(mdc_endpoint *endpoint);
 void mdc_set_chooser(mdc_endpoint *endpoint, mdc_chooser choose); /* of MDC_PLUGIN */
 int mdc_address(mdc_endpoint *endpoint, const char *ip, int port);
-/* A client may begin several attempts; it keeps the first that is ready, and closes the others. */
+/* A client may begin several attempts; it keeps the first whose handshake is complete, and closes the others. */
 int mdc_connect(mdc_endpoint *endpoint, int local, int remote, uint64_t now);
 /* Both: 1 if events and input are worth reading now, 0 if not, -1 on failure. */
 int mdc_receive(mdc_endpoint *endpoint, const uint8_t *datagram, size_t length, int from, int to, int ecn, uint64_t now);

@@ -17,11 +17,12 @@ from minitopo_dc.plots.theme import ordered, style
 from minitopo_dc.results import buffer_over_time, client_rate, leg_rates, leg_series, pdcp_series
 from minitopo_dc.results.files import naming, read_numbers
 from minitopo_dc.results.kept_scenario import load_as_run
+from minitopo_dc.results.measures.account import losses_over_time
 from minitopo_dc.results.measures.congestion import congestion_series
 from minitopo_dc.results.measures.delays import FILE as DELAYS
 from minitopo_dc.results.measures.delays import PARTS, packet_delays
 from minitopo_dc.results.metrics import capacity_over_time
-from minitopo_dc.results.tables.series import read_segments
+from minitopo_dc.results.tables.series import element_series, read_segments
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.trace import Capacities, channel_statistics
 from minitopo_dc.workloads import RowsFigure
@@ -53,10 +54,10 @@ def timeline(*runs: Any, names: Sequence[str] = ()) -> Any:
     >>> plots.timeline("results/compare/quic-picoquic-dc-1", "results/compare/mpquic-multipath-1")
 
     The panels are what the client receives, what each leg delivers and could carry (grey), its
-    queue, the windows of the paths, the packets that PDCP holds back, and the parts of packets'
-    delays, of runs with `virtual.packet_delays`. Ticks at the top of a leg's panel show losses, a
-    dotted line where a path was to change. Returns an array of axes with a row a panel, a column a
-    run.
+    queue, the windows of the paths, the packets that wait for a leg at gnb, those that PDCP holds
+    back at ue, and the parts of packets' delays, of runs with `virtual.packet_delays`. Ticks at the
+    top of a panel show losses there, a dotted line where a path was to change. Returns an array of
+    axes with a row a panel, a column a run.
 
     Args:
         runs: directories of runs that are ok, or objects with a `directory`.
@@ -174,10 +175,11 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
         RECEIVED: {"": (rate["time_s"] + bin_s / 2, rate["rate_mbps"])}
     }
     rates, sampled = leg_rates(run, bin_s=max(bin_s, 2 * LEAST_BIN_S)), leg_series(run)
+    losses = losses_over_time(run)
     for leg, rows in rates.groupby("leg"):
         capacity = could["time_s"], could[f"leg_{leg}_mbps"]
         lines = {CAPACITY: capacity} | _lines(rows, "leg", "rate_mbps")
-        panels[f"leg {leg}\n(Mbit/s)"] = lines | _losses(sampled[sampled["leg"] == leg])
+        panels[f"leg {leg}\n(Mbit/s)"] = lines | _losses(losses, f"leg {leg}")
     panels["queues\n(kB)"] = _lines(sampled, "leg", "queue_bytes", 1000)
     windows = _lines(congestion_series(run), "path", "cwnd_bytes", 1000)
     if len(windows) == 1:  # of a connection, whose packets may take any leg
@@ -189,10 +191,12 @@ def _run_panels(run: Path, scenario: Scenario) -> Panels:
         panels[textwrap.fill(figure.y_label, 16)] = {
             name: (line[figure.x], line[figure.y]) for name, line in _lines_of(rows, figure)
         }
+    if (run / "gnb-transmit.csv").exists():
+        waiting = _of_bearer(element_series(run, "gnb", "transmit", "bearer"), "waiting")
+        panels["waits for a\nleg (packets)"] = waiting | _losses(losses, "transmit 1")
     if (run / "ue-receive.csv").exists():
-        held = pdcp_series(run)
-        held = held[(held["bearer"] == 1) & (held["time_s"] >= 0)]
-        panels["PDCP holds\n(packets)"] = {"": (held["time_s"], held["buffered"])}
+        held = _of_bearer(pdcp_series(run), "buffered")
+        panels["PDCP holds\n(packets)"] = held | _losses(losses, "receive 1")
     if (run / DELAYS).exists():
         panels["packet delay\n(ms)"] = _delay_parts(run, scenario, bin_s)
     return {label: lines for label, lines in panels.items() if lines}
@@ -202,6 +206,12 @@ def _lines(table: pd.DataFrame, key: str, value: str, scale: float = 1) -> dict[
     known = table[table["time_s"] >= 0].dropna(subset=[value])
     groups = known.groupby(key)
     return {f"{key} {no:g}": (rows["time_s"], rows[value] / scale) for no, rows in groups}
+
+
+def _of_bearer(sampled: pd.DataFrame, value: str) -> dict[str, Line]:
+    """Return a gauge of the first bearer; nothing where it has none."""
+    rows = sampled[(sampled["bearer"] == 1) & (sampled["time_s"] >= 0)]
+    return {"": (rows["time_s"], rows[value])} if value in rows else {}
 
 
 def _lines_of(rows: pd.DataFrame, figure: RowsFigure) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -231,9 +241,10 @@ def _delay_parts(run: Path, scenario: Scenario, bin_s: float) -> dict[str, Line]
     return {part: (heights.index, heights[f"{part}_ms"]) for part in reversed(shown)}
 
 
-def _losses(leg: pd.DataFrame) -> dict[str, Line]:
-    """Return the times (s) of samples before which a leg had dropped packets, if it has."""
-    lost = leg[(leg["dropped_queue"] + leg["dropped_loss"]).diff() > 0]
+def _losses(losses: pd.DataFrame, part: str) -> dict[str, Line]:
+    """Return the times (s) of samples before which a leg or bearer lost packets, if it has."""
+    rows = losses[losses["part"] == part]
+    lost = rows[rows["lost"].diff() > 0]
     return {LOST: (lost["time_s"], np.full(len(lost), 0.97))} if len(lost) else {}
 
 

@@ -41,7 +41,13 @@ def _outcome(probe: Callable[[], None]) -> str:
 
 def _run(*command: str) -> None:
     subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=True
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=10,
+        check=True,
     )
 
 

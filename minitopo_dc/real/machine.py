@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import warnings
@@ -15,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,17 +26,26 @@ from minitopo_dc.runners.programs import Tool
 
 TOOLS = (
     Tool("mnexec", None, "mininet"),
+    Tool("bash", "--version", "bash"),
+    Tool("grep", "--version", "grep"),
+    Tool("ifconfig", None, "net-tools"),
+    Tool("which", None, "debianutils"),
     Tool("ip", "-V", "iproute2"),
     Tool("iptables", "--version", "iptables"),
     Tool("ethtool", "--version", "ethtool"),
     Tool("sysctl", "--version", "procps"),
     Tool("setpriv", "--version", "util-linux"),
+    Tool("unshare", "--version", "util-linux"),
     Tool("tc", "-V", "iproute2"),
 )
-"""Programs that every run needs, whatever its transports; those of a transport its runner knows."""
+"""Programs that every run needs, Mininet's own too, whatever its transports; those of a transport
+its runner knows."""
 PACKAGES = ("minitopo-dc", "mininet", "NetfilterQueue", "numpy", "pandas", "pydantic")
 """Python distributions that every run needs."""
 NEEDS_ROOT = "needs root"
+CAPABILITIES = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
+"""What root may lack in a container, and every run needs: the bits of capabilities(7)."""
+LACKS = "root lacks "
 PROBE_TIMEOUT_S = 30.0
 """Generous: all probes together take 0.2 s on an idle core."""
 
@@ -84,15 +95,16 @@ def probe_kernel() -> Mapping[str, str]:
     Returns:
         For each of `kernel_probes.PROBES` why it failed; empty text when it works.
     """
-    if os.geteuid() != 0:
-        return defaultdict(lambda: NEEDS_ROOT)
+    if privilege := _lacking_privilege():
+        return defaultdict(lambda: privilege)
     program = module_command("minitopo_dc.real.kernel_probes")
     try:
         done = subprocess.run(
             ["unshare", "--net", *program],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=PROBE_TIMEOUT_S,
             check=True,
         )
@@ -103,10 +115,30 @@ def probe_kernel() -> Mapping[str, str]:
     return outcomes
 
 
+def _lacking_privilege() -> str:
+    """Return the privilege that this process lacks, or empty text (proc(5), CapEff)."""
+    if os.geteuid() != 0:  # Mininet asks for the user's number, whatever else is allowed
+        return NEEDS_ROOT
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    effective = int(status.partition("CapEff:")[2].split()[0], 16)
+    missing = [name for name, bit in CAPABILITIES.items() if not effective >> bit & 1]
+    return LACKS + ", ".join(missing) if missing else ""
+
+
 def _output(*command: str) -> str:
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=10, check=False
-    )
+    """Return what a program prints; empty text if this process may not run it."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=10,
+            check=False,
+        )
+    except OSError:  # as of ping, which has file capabilities, where they are not allowed
+        return ""
     return done.stdout.strip()
 
 
@@ -155,6 +187,7 @@ MODULE = "sudo modprobe {} (on Ubuntu first: sudo apt-get install linux-modules-
 QUEUE_MODULES = "nfnetlink_queue xt_NFQUEUE xt_mark xt_pkttype xt_addrtype iptable_mangle"
 MODULES = ("mininet.net", "netfilterqueue")
 """Python modules that the element needs."""
+PRIVILEGED = "give root all capabilities (in a container: docker run --privileged)"
 KERNEL_NEEDS = (
     ("namespaces", ELEMENT, "allow namespaces (in a container: docker run --privileged)"),
     ("links", ELEMENT, "sudo modprobe veth"),
@@ -191,6 +224,16 @@ def check() -> list[Finding]:
     return [*_check_tools(), *_check_modules(), *_check_kernel(), *_check_transports()]
 
 
+def real_obstacle() -> str | None:
+    """Return the first that every run on the real clock lacks here, with its remedy, or None."""
+    if _lacking_privilege() == NEEDS_ROOT:
+        return "not root"
+    findings = chain(_check_tools(), _check_modules(), _check_kernel())
+    missing = (one for one in findings if (one.enables, one.status) == (ELEMENT, "missing"))
+    first = next(missing, None)
+    return None if first is None else f"{first.name}: {first.detail}; {first.remedy}"
+
+
 def exit_status(findings: Iterable[Finding]) -> int:
     """Return 0 when the main job can run (elements, TCP, QUIC), else 1."""
     return int(any(finding.status == "missing" for finding in findings))
@@ -211,7 +254,9 @@ def root_command() -> str:
 def _check_tools() -> Iterator[Finding]:
     for tool in TOOLS:
         enables = KERNEL_BACKEND if tool.name == "tc" else ELEMENT
-        reason = "" if tool.find() else "not found"
+        # Runs call them by name; a user who is not root would have them from sudo's PATH.
+        path = tool.find() if os.geteuid() else shutil.which(tool.name)
+        reason = "" if path else "not on PATH"
         remedy = f"sudo apt-get install --no-install-recommends {tool.package}"
         yield as_finding(tool.name, enables, reason, remedy, found=tool_version(tool))
 
@@ -233,7 +278,8 @@ def _check_kernel() -> Iterator[Finding]:
     outcomes = probe_kernel()
     for name, enables, remedy in KERNEL_NEEDS:
         reason = outcomes[name]
-        action = root_command() if reason == NEEDS_ROOT else remedy
+        action = PRIVILEGED if reason.startswith(LACKS) else remedy
+        action = root_command() if reason == NEEDS_ROOT else action
         yield as_finding(f"kernel: {name}", enables, reason, action, found="works")
 
 

@@ -20,11 +20,10 @@ from typing import NamedTuple
 
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
+from minitopo_dc.scratch import started
 
 REGISTRY = Path("/run/minitopo-dc")
 VARIABLE = "MINITOPO_DC_RUN"
-ENDED = ("Z", "X", "x")
-"""States of a process that has ended (proc(5), field 3)."""
 GRACE_S = 2.0
 """How long a process may take to disappear after SIGKILL."""
 POLL_S = 0.02
@@ -48,7 +47,7 @@ def registered() -> Iterator[str]:
     REGISTRY.mkdir(mode=0o755, parents=True, exist_ok=True)
     entry = REGISTRY / f"{run}.json"
     try:
-        write_whole(entry, json.dumps({"pid": os.getpid(), "started": _started(os.getpid())}))
+        write_whole(entry, json.dumps({"pid": os.getpid(), "started": started(os.getpid())}))
         os.environ[VARIABLE] = run
         yield run
     finally:
@@ -116,23 +115,9 @@ def signal_all(
 
 def _owner_is_gone(entry: Path) -> bool:
     try:
-        owner = json.loads(entry.read_text())
-        return bool(_started(owner["pid"]) != owner["started"])
+        owner = json.loads(entry.read_text(encoding="utf-8"))
+        return bool(started(owner["pid"]) != owner["started"])
     except FileNotFoundError:
         return False  # the run has ended, or another `clean` was faster
     except (OSError, ValueError, KeyError, TypeError):
         return True  # damaged: entries are written whole
-
-
-def _started(pid: int) -> str | None:
-    """Return the start time of a process in clock ticks (proc(5), field 22), None if it has ended.
-
-    It tells a reused pid apart. A process that has ended has none, also where nobody has waited for
-    it.
-    """
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return None if fields[0] in ENDED else fields[19]

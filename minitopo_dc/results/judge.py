@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from minitopo_dc.files import shortage, write_whole
 from minitopo_dc.interruption import raise_if_interrupted
 from minitopo_dc.registry import place_in_plugins
 from minitopo_dc.results.metrics import available_bits, capacity_share, goodput_mbps, jain_index
@@ -178,19 +179,22 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
 
 
 def crashed(scenario: Scenario, directory: Path, error: Exception) -> RunResult:
-    """Save the traceback of an error as `crash.txt`, and return the failed result of its run.
+    """Return the failed result of a run that an error ended; save it, and `crash.txt` beside it.
+
+    The latter is the error's traceback. Neither can be where the disk is full.
 
     Raises:
         KeyboardInterrupt: a signal has arrived, of which the error is a consequence.
     """
     raise_if_interrupted()
+    words = shortage(error) or f"{type(error).__name__}: {' '.join(str(error).split())}"
+    reason = words + place_in_plugins(error, scenario.plugins)
+    result = replace(blank_result(scenario, directory), reason=reason)
     with contextlib.suppress(OSError):
         directory.mkdir(parents=True, exist_ok=True)
-        text = "".join(traceback.format_exception(error))
-        (directory / "crash.txt").write_text(text, encoding="utf-8")
-    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    reason = words + place_in_plugins(error, scenario.plugins)
-    return replace(blank_result(scenario, directory), reason=reason)
+        write_whole(directory / "crash.txt", "".join(traceback.format_exception(error)))
+        result.save(directory)
+    return result
 
 
 def late_start_reason(scenario: Scenario, flow: ResolvedFlow, measured: Measurement) -> str | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -140,7 +140,17 @@ class RunResult:
     def load(cls, directory: Path) -> RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
-        return cls(**with_new_controls(parse_json(text), directory))
+        values, known = with_new_controls(parse_json(text), directory), fields(cls)
+        names = [field.name for field in known]
+        if unknown := [name for name in values if name not in names]:
+            words = ", ".join(map(repr, unknown))
+            raise ValueError(f"unknown field {words:.200}; allowed: {', '.join(names)}")
+        needed = [
+            field.name for field in known if field.default is field.default_factory is MISSING
+        ]
+        if missing := [name for name in needed if name not in values]:
+            raise ValueError(f"no field {', '.join(missing)}; allowed: {', '.join(names)}")
+        return cls(**values)
 
 
 COLUMNS: Final = frozenset(field.name for field in fields(RunResult)) | {

@@ -26,6 +26,8 @@ LIMITS_VARIABLE: Final = "MINITOPO_DC_TRUST_LIMITS"
 """The environment variable that names the file with the limits, in place of `LIMITS_FILE`."""
 LIMITS_FILE: Final = Path("~/.config/minitopo-dc/trust-limits.yaml")
 """The file in which `calibrate --disturb --save` keeps this machine's limits."""
+OFF: Final = 0.05
+"""A goodput that differs from its reference by more is wrong: the project's aim for fidelity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,9 @@ class Evidence:
     ..."""
     stalled_s: Mapping[str, float]
     """How long an element's alarms were overdue by 5 ms or more."""
+    held_up_s: float
+    """How long some process was stopped or some element late, with what each stop by a signal costs
+    besides; what happens at once counts once."""
     paused_s: float
     """How long the watching process itself was late: the whole machine may have stood still."""
     stolen_s: float
@@ -81,6 +86,7 @@ class Evidence:
             "saturated": {name: part.saturated_s for name, part in parts},
             "stolen": {"machine": self.stolen_s},
             "paused": {"machine": self.paused_s},
+            "lost": {"machine": self.held_up_s + self.stolen_s},
         }
         seconds = max(self.transfer_s, 1e-3)
         return {
@@ -97,6 +103,7 @@ WORDS: Final = {
     "busy": "{part} ran or waited for a processor for {share:.1%} of the transfer",
     "saturated": "{part} had too little processor time for {share:.1%} of the transfer",
     "stolen": "the hypervisor took {share:.1%} of a processor",
+    "lost": "stops, late elements and steal time took up to {share:.1%} of the transfer together",
     "paused": "the machine paused for {share:.1%} of the transfer",
     "backlog_drops": "the kernel dropped {share:.0f} packets outside the legs",
 }
@@ -116,6 +123,8 @@ class Limits(Settings):
     saturated: NonNegativeFloat = 0.1
     stolen: NonNegativeFloat = 0.021
     paused: NonNegativeFloat = 0.1
+    lost: NonNegativeFloat = OFF
+    """What it adds up is at most the error of the goodput that it makes, so it is not fitted."""
     backlog_drops: NonNegativeFloat = 0.0
     """A number of packets, which is no share."""
 

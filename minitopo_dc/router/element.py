@@ -218,9 +218,11 @@ class AnyElement(ABC, Generic[Leg, Transmit, Receive]):
 
     def _transmitting(self, bearer: TransmitBearer) -> TransmittingEntity[Any]:
         seen = [self._seen[number] for number in bearer.legs if number in self._seen]
-        room = self._settings.queue_packets(bearer)
-        seeds = self._settings.backhaul_seeds(bearer)
-        return bearer.pdcp.transmitter(len(bearer.legs), seen, queue_packets=room, seeds=seeds)
+        limits = self._settings.buffer_limits(bearer)
+        control = self._settings.flow_control(bearer)
+        return bearer.pdcp.transmitter(
+            len(bearer.legs), seen, buffer_limits=limits, flow_control=control
+        )
 
     def _received(self, bearer: ReceiveBearer) -> Receive:
         legs = len(bearer.legs)

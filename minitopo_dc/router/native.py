@@ -103,8 +103,8 @@ def native_transmitter(
     settings: ElementSettings, bearer: TransmitBearer, legs: Sequence[NativeLeg]
 ) -> NativeTransmitter:
     """Return the transmitting entity of a bearer over these legs."""
-    pdcp, control = bearer.pdcp, bearer.pdcp.flow_control
-    policy, seeds = pdcp.policy(len(legs)), settings.backhaul_seeds(bearer)
+    pdcp = bearer.pdcp
+    policy = pdcp.policy(len(legs))
     return NativeTransmitter(
         policy,
         legs,
@@ -112,9 +112,9 @@ def native_transmitter(
         reports=pdcp.report_ms is not None,
         waits=pdcp.sdus_wait(policy),
         early=pdcp.numbering == "early",
-        buffer_packets=pdcp.buffer_packets or settings.queue_packets(bearer),
+        buffer_limits=settings.buffer_limits(bearer),
         discard_timer=Timer.discard(pdcp.discard_timer_ms).ns,
-        flow_control=() if control is None else control.of_legs(len(legs), seeds),
+        flow_control=settings.flow_control(bearer),
         mark_above=pdcp.mark_above_ns,
     )
 

@@ -11,13 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from minitopo_dc.data_model import PICOQUIC
+from minitopo_dc.fields import Direction
 from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
-from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.scenario.pdcp import Pdcp
+from minitopo_dc.units import NS_PER_MS
 
 ORDERED = "least-delay"
-"""The split that sends so that PDUs arrive in their order: a short timer does not hurt it."""
+"""The split that sends so that PDUs arrive in their order: a short timer does not hurt it where it
+sees its legs. Over Xn it knows of them what statuses told."""
 PDU_BITS = 8 * 1500
 LOOK_AHEAD_S = 10.0
 """For how long a trace is read to know its mean rate."""
@@ -72,18 +76,44 @@ def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
 
 def short_timer(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that t-Reordering expires before the slower leg's PDUs can come."""
-    timer_ms = flow.pdcp.t_reordering_ms
-    legs = _downlinks(scenario, flow)
-    if flow.mode != "dc" or isinstance(timer_ms, str) or flow.pdcp.split == ORDERED:
+    way, pdcp, numbers = loaded(flow)
+    timer_ms = pdcp.t_reordering_ms
+    if flow.mode != "dc" or isinstance(timer_ms, str) or keeps_order(pdcp):
         return
-    delays = [leg.delay_ms for leg in legs if not leg.delay_varies]
+    legs = [scenario.legs[number - 1].direction(way) for number in numbers]
+    pairs = zip(legs, backhauls_ms(pdcp, len(legs)), strict=True)
+    delays = [leg.delay_ms + xn_ms for leg, xn_ms in pairs if not leg.delay_varies]
     skew_ms = max(delays, default=0) - min(delays, default=0)
-    if flow.pdcp.delivery == "in-order" and timer_ms < skew_ms:
+    if pdcp.delivery == "in-order" and timer_ms < skew_ms:
+        over_xn = pdcp.flow_control is not None
         yield (
             f"t-Reordering of {timer_ms:g} ms is below the legs' skew of {skew_ms:g} ms "
-            "(propagation, without queues): PDUs of the slower leg come too late and count as "
-            f"lost; give a longer t_reordering_ms, or split: {ORDERED}"
+            f"(propagation{' and Xn' * over_xn}, without queues): PDUs of the slower leg come too "
+            "late and count as lost; give a longer t_reordering_ms"
+            + (f", or split: {ORDERED}" if pdcp.split != ORDERED else "")
         )
+
+
+def keeps_order(pdcp: Pdcp) -> bool:
+    """Return whether the split sends so that PDUs arrive in their order, as it sees its legs."""
+    return pdcp.split == ORDERED and pdcp.flow_control is None
+
+
+def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
+    """Return Xn's mean one-way delay of each leg in ms, 0 without flow control."""
+    control = pdcp.flow_control
+    nodes = () if control is None else control.of_legs(legs)
+    return [node.mean_delay_ns / NS_PER_MS for node in nodes] or [0.0] * legs
+
+
+def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
+    """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
+    if "downlink" in flow.workload.loads:
+        return "downlink", flow.pdcp, flow.legs
+    if flow.mode not in DUAL_CONNECTIVITY:
+        return "uplink", flow.uplink_pdcp, flow.legs
+    numbers = flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
+    return "uplink", flow.uplink_pdcp, numbers
 
 
 def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:

@@ -15,9 +15,19 @@ from typing import NamedTuple
 from minitopo_dc.results.path_use import longest_delay_s, round_trip_s
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runners.quic import QuicOptions
-from minitopo_dc.runs.cautions import LOOK_AHEAD_S, ORDERED, longest_s, print_once, short_timer
-from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
+from minitopo_dc.runs.cautions import (
+    LOOK_AHEAD_S,
+    ORDERED,
+    backhauls_ms,
+    keeps_order,
+    loaded,
+    longest_s,
+    print_once,
+    short_timer,
+)
+from minitopo_dc.scenario import LegSettings, ResolvedFlow, Scenario
 from minitopo_dc.scenario.addresses import SERVER_PORT
+from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_S
 
@@ -81,10 +91,12 @@ class _FlowPlan:
     @cached_property
     def numbers(self) -> Sequence[int]:
         """Return the legs that carry the content."""
-        flow, upload = self.flow, "downlink" not in self.flow.workload.loads
-        if upload and flow.mode in DUAL_CONNECTIVITY:
-            return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
-        return flow.legs
+        return loaded(self.flow)[2]
+
+    @property
+    def pdcp(self) -> Pdcp:
+        """Return PDCP of the direction that the flow loads."""
+        return loaded(self.flow)[1]
 
     @cached_property
     def legs(self) -> Sequence[Leg]:
@@ -118,7 +130,11 @@ class _FlowPlan:
 
     def _skew_s(self, *, full: bool) -> float:
         """Return the most by which a leg is later than another, with its queue full or empty."""
-        delays = [longest_delay_s(radio, LOOK_AHEAD_S) for radio in self.radios]
+        backhauls = backhauls_ms(self.pdcp, len(self.radios))
+        delays = [
+            longest_delay_s(radio, LOOK_AHEAD_S) + xn_ms / 1000
+            for radio, xn_ms in zip(self.radios, backhauls, strict=True)
+        ]
         queues = [
             longest_s(radio, rate) - radio.delay_ms / 1000 if full else 0.0
             for radio, rate in zip(self.radios, self.rates, strict=True)
@@ -162,8 +178,7 @@ class _FlowPlan:
         )
 
     def _timer(self) -> Iterator[Need]:
-        pdcp = self.flow.pdcp if "downlink" in self.flow.workload.loads else self.flow.uplink_pdcp
-        timer_ms = pdcp.t_reordering_ms
+        pdcp, timer_ms = self.pdcp, self.pdcp.t_reordering_ms
         if self.flow.mode != "dc" or pdcp.delivery != "in-order" or isinstance(timer_ms, str):
             return
         bare, full = (1000 * self._skew_s(full=full) for full in (False, True))
@@ -171,10 +186,10 @@ class _FlowPlan:
             f"t-Reordering: {timer_ms:g} ms; the legs' skew is {bare:.0f} ms, and {full:.0f} ms "
             "when the slower one's queue is full"
         )
-        met = pdcp.split == ORDERED or timer_ms >= full
-        if pdcp is self.flow.pdcp and not met:  # a caution is printed once
-            words = next(short_timer(self.scenario, self.flow), words)
-        yield Need(met, words)
+        short = next(short_timer(self.scenario, self.flow), "")  # a caution, which is printed once
+        least = bare if pdcp.split == ORDERED else full  # it keeps the slower one's queue short
+        met = not short and (keeps_order(pdcp) or timer_ms >= least)
+        yield Need(met, short or words)
 
     def _queues(self) -> Iterator[Need]:
         """Yield how long a queue keeps a leg busy when the window shrinks at a loss."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import Field, IPvAnyAddress, IPvAnyNetwork, model_validator
 from minitopo_dc.fields.base import LeftOut, Settings
 from minitopo_dc.fields.ranges import Direction, IpVersion, Number, WholeInterval
 from minitopo_dc.link import AnyLeg, WifiPath, make_leg
+from minitopo_dc.pdcp import FlowControl
 from minitopo_dc.registry import with_loaded_plugins
 from minitopo_dc.scenario.cell import CellSettings
 from minitopo_dc.scenario.kernel import check_kernel_bearer, check_wire_bearer
@@ -19,6 +21,8 @@ from minitopo_dc.scenario.layer2 import WifiSettings
 from minitopo_dc.scenario.leg import LegSettings, MakeLeg
 from minitopo_dc.scenario.pdcp import Pdcp
 
+NO_LIMIT: tuple[int | None, int | None] = (None, None)
+"""Of a queue, in packets and in bytes."""
 READY = "ready"
 """The line an element prints once packets reach it."""
 
@@ -297,17 +301,36 @@ class ElementSettings(Settings):
     def _all_legs(self) -> tuple[ElementLeg | WireLeg, ...]:
         return (*self.legs, *self.wires)
 
-    def queue_packets(self, bearer: TransmitBearer) -> int | None:
-        """Return the packets that a bearer's legs can queue in total, None without a limit."""
-        own = (leg for leg in self.legs if leg.leg in bearer.legs)
-        queues = [leg.radio.queue_packets for leg in own]
-        limits = [queue for queue in queues if queue is not None]
-        return sum(limits) if len(limits) == len(bearer.legs) else None
+    def buffer_limits(self, bearer: TransmitBearer) -> tuple[int | None, int | None]:
+        """Return how many packets, and how many bytes, of a bearer may wait before the air.
 
-    def backhaul_seeds(self, bearer: TransmitBearer) -> list[str]:
-        """Return what seeds jitter and loss of the backhaul of each leg of a bearer."""
-        seeds = {leg.leg: leg.seed for leg in self.legs}
-        return [f"{seeds.get(leg, leg)}-xn-{bearer.bearer}" for leg in bearer.legs]
+        They wait for a leg or in one's queue. None: any number. By default they are what the legs'
+        queues hold together, packets where all of these count them, bytes where any does.
+        """
+        if bearer.pdcp.buffer_packets is not None:
+            return bearer.pdcp.buffer_packets, None
+        own = [leg.radio for leg in self.legs if leg.leg in bearer.legs]
+        if len(own) < len(bearer.legs):
+            return None, None
+        packets = [radio.queue_packets for radio in own if radio.queue_packets is not None]
+        size = sum(radio.queue_holds_bytes() for radio in own)
+        in_bytes = any(radio.queue_limit_bytes() is not None for radio in own)
+        return (
+            sum(packets) if len(packets) == len(own) else None,
+            int(size) if in_bytes and size < math.inf else None,
+        )
+
+    def flow_control(self, bearer: TransmitBearer) -> tuple[FlowControl, ...]:
+        """Return the flow control of each leg of a bearer with its queue; none: ()."""
+        if bearer.pdcp.flow_control is None:
+            return ()
+        own = {leg.leg: leg for leg in self.legs}
+        seeds, queues = [], []
+        for number in bearer.legs:
+            radio = own[number].radio if number in own else None
+            seeds.append(f"{own[number].seed if radio else number}-xn-{bearer.bearer}")
+            queues.append((radio.queue_packets, radio.queue_limit_bytes()) if radio else NO_LIMIT)
+        return bearer.pdcp.flow_control.of_legs(len(bearer.legs), seeds, queues)
 
 
 def wifi_paths(hosts: Iterable[ElementSettings]) -> dict[int, WifiPath]:

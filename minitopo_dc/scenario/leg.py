@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,7 @@ from minitopo_dc.link import (
     make_leg,
 )
 from minitopo_dc.link.queue.discipline import DROP_TAIL, QueueDiscipline, make_discipline
+from minitopo_dc.pdcp.transmitting.flow_control import PDU_BYTES
 from minitopo_dc.scenario.change import LegChange, changing_capacity
 from minitopo_dc.scenario.layer2 import RlcSettings, WifiSettings
 from minitopo_dc.trace import DEFAULT_COLUMN, EndRule, Trace, TraceError, doubts, read_trace
@@ -64,8 +66,8 @@ _NOT_FOR_WIFI = (
 """Fields that have no default, and no meaning beside `wifi`."""
 Mtu = Annotated[int, *within(68, 65_535)]
 """From the least of IPv4 (RFC 791, section 3.2) to the largest packet."""
-ONE_PACKET_BYTES = 1600
-"""The least size of a queue: an IP packet of Ethernet's MTU with a PDCP header."""
+PACKET_BYTES = 1500
+"""What a queue's limit in packets stands for where bytes count: packets of Ethernet (RFC 894)."""
 
 
 class Parameters(dict[str, Any]):
@@ -177,9 +179,10 @@ class LegSettings(Settings):
     holds it) beside them."""
     queue_packets: Count | None = QUEUE_PACKETS
     queue_bytes: Bytes | None = None
+    """Beside this or `queue_ms`, `queue_packets` has no default."""
     queue_ms: LeftOut[MillisecondsAbove | None] = None
     """The time in which a full queue is sent at `rate_mbps` or `trace_mean_mbps`, at least one
-    packet; then `queue_packets` has no default."""
+    packet: another way to say `queue_bytes`, which stay what they are when the rate changes."""
     queue_discipline: LeftOut[str] = DROP_TAIL
     """Which packets of the queue are marked or dropped: one of docs/legs.md, or the user's own."""
     queue_parameters: LeftOut[Annotated[dict[str, Any], AfterValidator(Parameters)]] = Parameters()
@@ -197,7 +200,7 @@ class LegSettings(Settings):
     @model_validator(mode="wrap")
     @classmethod
     def _one_queue(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        if not isinstance(values, dict) or values.get("queue_ms") is None:
+        if not isinstance(values, dict) or not any(map(values.get, ("queue_ms", "queue_bytes"))):
             return handler(values)
         filled = {"queue_packets": None}.keys() - values.keys()
         return not_given(handler({"queue_packets": None} | values), filled)
@@ -393,7 +396,12 @@ class LegSettings(Settings):
             return self.queue_bytes
         mean = self._mean_mbps()
         assert mean is not None
-        return max(ONE_PACKET_BYTES, round(mean * self.queue_ms * 1000 / 8))
+        return max(PDU_BYTES, round(mean * self.queue_ms * 1000 / 8))
+
+    def queue_holds_bytes(self) -> float:
+        """Return what the queue holds, a packet being `PACKET_BYTES`; infinity without a limit."""
+        limits = self.queue_limit_bytes(), PACKET_BYTES * (self.queue_packets or 0)
+        return min((limit for limit in limits if limit), default=math.inf)
 
     def _mean_mbps(self) -> float | None:
         """Return the rate (Mbit/s) by which a queue in ms is converted to bytes."""

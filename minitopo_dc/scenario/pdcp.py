@@ -131,12 +131,18 @@ class FlowControlSettings(Settings):
     loss_percent: LeftOut[Percent | tuple[Percent, ...]] = 0.0
     """The share of frames, with PDUs or statuses, that the backhaul loses."""
 
-    def of_legs(self, legs: int, seeds: Sequence[str] = ()) -> tuple[FlowControl, ...]:
+    def of_legs(
+        self,
+        legs: int,
+        seeds: Sequence[str] = (),
+        queues: Sequence[tuple[int | None, int | None]] = (),
+    ) -> tuple[FlowControl, ...]:
         """Return a flow control for each of a bearer's `legs` legs.
 
         Args:
             legs: their number.
             seeds: of jitter and loss, one per leg; none: the numbers of the legs.
+            queues: the packets and bytes that the queue of each leg holds; none: any number.
 
         Raises:
             PolicyError: a field has not as many values as there are legs.
@@ -148,6 +154,7 @@ class FlowControlSettings(Settings):
             _per_leg("rate_mbps", self.rate_mbps, legs),
             _per_leg("loss_percent", self.loss_percent, legs),
             seeds or map(str, range(legs)),
+            queues or ((None, None),) * legs,
             strict=True,
         )
         return tuple(
@@ -160,8 +167,10 @@ class FlowControlSettings(Settings):
                 rate_bps=None if rate is None else round(rate * 1_000_000),
                 loss=loss / 100,
                 seed=seed,
+                queue_packets=packets,
+                queue_bytes=size,
             )
-            for delay, jitter, rate, loss, seed in values
+            for delay, jitter, rate, loss, seed, (packets, size) in values
         )
 
 
@@ -219,7 +228,8 @@ class Pdcp(Settings):
     TS 38.323 clause 5.2.1 leaves the moment open; late, what is dropped never had a number.
     """
     buffer_packets: LeftOut[Count | None] = None
-    """SDUs that may wait for a number or in the legs' queues; none: as many as these hold together.
+    """SDUs that may wait for a number or in the legs' queues; none: as many, or as many bytes, as
+    these hold together, whatever their unit. What is on a backhaul does not wait.
 
     So the whole buffer is the same with early and with late numbering.
     """
@@ -328,16 +338,16 @@ class Pdcp(Settings):
         legs: int,
         states: Sequence[LegQueue] = (),
         *,
-        queue_packets: int | None = None,
-        seeds: Sequence[str] = (),
+        buffer_limits: tuple[int | None, int | None] = (None, None),
+        flow_control: Sequence[FlowControl] = (),
     ) -> TransmittingEntity[Any]:
         """Return a transmitting entity for a bearer over `legs` legs.
 
         Args:
             legs: the number of legs.
             states: the legs themselves, where they can be seen.
-            queue_packets: the packets that the legs' queues hold together; None: any number.
-            seeds: of the legs' backhauls.
+            buffer_limits: how many packets, and how many bytes, may wait; None: any number.
+            flow_control: of each leg, where the nodes' queues are known (`ElementSettings`).
 
         Raises:
             PolicyError: legs have to be seen, and `states` has not one for each.
@@ -345,6 +355,7 @@ class Pdcp(Settings):
         numbers = sn_format(self.sn_bits)
         discard_timer = Timer.discard(self.discard_timer_ms).ns
         policy, failures = self.policy(legs), None
+        packets, size = buffer_limits
         if self.leg_failure_ms is not None and self.report_ms is not None:
             after, interval = self.leg_failure_ms * NS_PER_MS, self.report_ms * NS_PER_MS
             failures = LegFailures(legs, after=round(after), interval=round(interval))
@@ -354,13 +365,10 @@ class Pdcp(Settings):
             legs=legs,
             states=states,
             reports=self.report_ms is not None,
-            waiting=SduBuffer(self.buffer_packets or queue_packets, discard_timer)
-            if self.sdus_wait(policy)
-            else None,
+            waiting=SduBuffer(packets, discard_timer, size) if self.sdus_wait(policy) else None,
             early=self.numbering == "early",
-            flow_control=()
-            if self.flow_control is None
-            else self.flow_control.of_legs(legs, seeds),
+            flow_control=flow_control
+            or (() if self.flow_control is None else self.flow_control.of_legs(legs)),
             duplication=None
             if self.duplication is None
             else SelectiveDuplication(self.duplication.rule(), legs),

@@ -11,7 +11,6 @@ RLC is a leg's, not PDCP's: none of them changes a leg.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Any, Literal, get_args
@@ -19,7 +18,7 @@ from typing import Any, Literal, get_args
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.pdcp import DISCARD_TIMER_MS, T_REORDERING_MS
 from minitopo_dc.pdcp.transmitting.legs import MIN_PACKETS
-from minitopo_dc.scenario.leg import LegSettings
+from minitopo_dc.scenario.leg import PACKET_BYTES, LegSettings
 from minitopo_dc.scenario.pdcp import FlowControlSettings
 from minitopo_dc.scenario.radio import Leg
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
@@ -38,7 +37,7 @@ JITTER_DEVIATIONS = 3.0
 """A normal jitter is within so many standard deviations in 99.7 % of all packets."""
 QUEUES = 2.0
 """discardTimer waits for so many times what full queues take at the mean rate, as rates fall."""
-PACKET_BITS = 8 * 1500
+PACKET_BITS = 8 * PACKET_BYTES
 MEAN_S = 60
 """For how long a trace is read to know a leg's mean rate and its delays."""
 
@@ -150,7 +149,8 @@ def discard_timer_ms(radios: Sequence[LegSettings], timer_ms: float) -> float | 
     It is not below t-Reordering, and above `QUEUES` times the time in which all queues of the legs
     drain at their mean rates; `infinity` beyond all values and of queues without a limit.
     """
-    drain_ms = 1000 * sum(map(queue_bits, radios)) / sum(map(_mean_bps, radios))
+    held_bits = 8 * sum(radio.queue_holds_bytes() for radio in radios)
+    drain_ms = 1000 * held_bits / sum(map(_mean_bps, radios))
     return _least(DISCARD_TIMER_MS, max(timer_ms, QUEUES * drain_ms)) or "infinity"
 
 
@@ -192,9 +192,3 @@ def _waits_ms(radio: LegSettings, held_ms: float) -> float:
 def _mean_bps(radio: LegSettings) -> float:
     """Return the mean capacity over the first `MEAN_S` s, at least 1 bit/s."""
     return max(1.0, radio.capacity().bits_between(0, MEAN_S * NS_PER_S) / MEAN_S)
-
-
-def queue_bits(radio: LegSettings) -> float:
-    """Return what a leg's queue holds; infinity without a limit."""
-    limit = radio.queue_limit_bytes()
-    return 8 * limit if limit is not None else PACKET_BITS * (radio.queue_packets or math.inf)

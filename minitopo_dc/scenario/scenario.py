@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
@@ -296,15 +296,34 @@ class Scenario(Settings):
     def on_clock(self, clock: Clock) -> Self:
         """Return the same scenario on a clock; itself where that is its own.
 
-        The kernels of the clock get the kernel settings of the other one, unless it has some.
+        The end hosts keep their kernel settings and captures, unless the clock has some of its own.
         """
         if clock == self.clock:
             return self
-        sysctl = getattr(self, clock).sysctl or getattr(self, self.clock).sysctl
-        of = {"real": {}, "virtual": {}, clock: sysctl}
-        real = self.real.model_copy(update={"sysctl": of["real"]})
-        virtual = self.virtual.model_copy(update={"sysctl": of["virtual"]})
-        return self.model_copy(update={"clock": clock, "real": real, "virtual": virtual})
+        own, other = getattr(self, clock), getattr(self, self.clock)
+        hosts = {
+            "sysctl": own.sysctl or other.sysctl,
+            "capture": own.capture or tuple(name for name in other.capture if name != "legs"),
+        }
+        kept = own.model_copy(update=hosts)
+        left = other.model_copy(update={"sysctl": {}, "capture": ()})
+        return self.model_copy(update={"clock": clock, clock: kept, self.clock: left})
+
+    def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the changed fields; other legs bring a named Dual Connectivity's timers anew."""
+        renews = "legs" in changes and changes.get("mode", "dc") == "dc"
+        name = self.dc_name.partition(",")[0].removesuffix("'") if renews else ""
+        if not name:
+            return super()._changed(changes)
+        control = self.pdcp.flow_control
+        delays_ms = () if control is None else control.backhaul_ms
+        xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
+        fields = super()._changed({"legs": changes["legs"]})
+        fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": self.pdcp.legs}}
+        legs = self.check(fields, "evolve")
+        others = {field: value for field, value in changes.items() if field != "legs"}
+        again = legs.with_dc(name, xn_ms=xn_ms)  # type: ignore[arg-type]
+        return super(Scenario, again)._changed(others)
 
     def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
         """Return the scenario over a Dual Connectivity with a name (docs/split-policies.md).

@@ -26,6 +26,7 @@ RESERVED = frozenset(
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),
+        "lost_percent",
         *("drop_occasions", "lost_packets", "rtt_ms", "answer_worst_ms", "answer_p95_ms"),
         *(
             f"{part}_delay_{name}_ms"

@@ -12,6 +12,7 @@ from minitopo_dc.picoquic.connection import Received as Datagram
 from minitopo_dc.picoquic.events import (
     Address,
     Closed,
+    Confirmed,
     DatagramFrame,
     Event,
     PathAvailable,
@@ -120,7 +121,9 @@ class ClientSession(Session):
                 self._act(now)
             else:
                 self.marked.connect(self._server, now)
-            self._paths.on_ready(now)
+            self._paths.on_complete()
+        elif isinstance(event, Confirmed):
+            self._paths.on_confirmed(now)
         elif isinstance(event, StreamData | StreamReset | DatagramFrame):
             self._tell(event, now)
         elif isinstance(event, PathDeleted):

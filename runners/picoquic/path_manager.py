@@ -60,7 +60,7 @@ class PathKeeper:
         self._begin = begin
         self._not_before: dict[int, int] = {}  # by leg: when its path may be opened (again)
         self._retry: int | None = None
-        self._ready = False
+        self._confirmed = False
         self._attempts = iter(plan.attempts)
         self._next_attempt: int | None = None
         self._opens_others = plan.others_after_bytes == 0
@@ -77,14 +77,18 @@ class PathKeeper:
 
     def next_timeout(self) -> int | None:
         """Return when `keep` is to be called next (ns) if nothing happens before, or None."""
-        if not self._ready:
+        if not self._confirmed:
             return self._next_attempt
         times = [time for time in (self._next_change, self._retry) if time is not None]
         return min(times, default=None)
 
-    def on_ready(self, now: int) -> None:
-        """Open other paths than the first, as the handshake is complete."""
-        self._ready = True
+    def on_complete(self) -> None:
+        """Begin no other attempt, as the handshake of one is complete."""
+        self._next_attempt = None
+
+    def on_confirmed(self, now: int) -> None:
+        """Open other paths than the first, as the handshake is confirmed (RFC 9000, section 9)."""
+        self._confirmed = True
         self.keep(now)
 
     def on_deleted(self, statistics: PathStatistics, now: int) -> None:
@@ -96,7 +100,7 @@ class PathKeeper:
 
     def keep(self, now: int) -> None:
         """Compare the existing paths with the plan, and do what can be done now."""
-        if not self._ready:
+        if not self._confirmed:
             if self._next_attempt is not None and now >= self._next_attempt:
                 self._next_attempt = None
                 if (leg := next(self._attempts, None)) is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from minitopo_dc.runners.virtual import (
     VirtualFlow,
     VirtualHost,
 )
+from minitopo_dc.scratch import scratch
 from minitopo_dc.workloads import Measurement
 from minitopo_dc.workloads.path_reports import PATHS, PathSample
 
@@ -218,8 +218,8 @@ def connections(
         changes: fields of both ends' `Configuration` that are not those of the flow.
     """
     own: dict[str, Any] = {} if client_frame is None else {"datagram_frame": client_frame}
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        certificate, server_key = write_files(Path(name))
+    with scratch() as place:
+        certificate, server_key = write_files(place)
         client, server = (
             Connection(
                 replace(

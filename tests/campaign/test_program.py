@@ -134,8 +134,10 @@ def test_a_report_may_ask_for_labels_and_cases_that_were_left_out(
     path = write("def report(runs):\n    yield 'One', runs.set_index('batch').other[100]\n", text)
     command = ["campaign", "run", str(path), "--output", str(tmp_path / "c"), "--jobs", "1"]
     assert main([*command, "--only", "batch=2", "--seeds", "7"]) == 0
-    assert reports[-1]["sections"] == []
-    assert "which ask for cases without --only: KeyError: 100" in capsys.readouterr().err
+    ((title, words),) = reports[-1]["sections"]
+    assert title == "not shown"
+    assert words.endswith("KeyError: 100")
+    assert f"{path} needs runs that this table lacks" in capsys.readouterr().err
 
 
 def test_the_command_runs_it_and_writes_the_report(

@@ -43,7 +43,7 @@ class Command(subprocess.Popen[str]):
         super().__init__([sys.executable, *arguments], stdout=pipe, stderr=pipe, text=True)
 
 
-@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_signals_behind_the_first_do_not_disturb_the_ending(first: signal.Signals) -> None:
     with Command("-c", PROGRAM, "0.3") as process:
         process.stdout.readline()
@@ -179,3 +179,48 @@ def test_an_interruption_that_a_library_turns_into_its_own_error_is_one(
     assert cli.main(["run", str(file), "--output", str(output)]) == 130
     assert capsys.readouterr().err.startswith(PREFIX)
     assert not (output / "result.json").exists()
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """A run of a small scenario."""
+    file = tmp_path / "s.yaml"
+    file.write_text("transport: quic\nmode: sc\nclock: virtual\nlegs: [{rate_mbps: 1}]\n")
+    return ["run", str(file), "--output", str(tmp_path / "run")]
+
+
+def interrupting(*_: object, **__: object) -> None:
+    signal.raise_signal(signal.SIGTERM)
+
+
+def test_a_signal_behind_the_end_of_a_run_says_that_it_had_ended(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("minitopo_dc.cli.run.tell_run", interrupting)
+    assert cli.main(command) == 128 + signal.SIGTERM
+    result = tmp_path / "run" / "result.json"
+    assert capsys.readouterr().err.splitlines()[-1] == f"{PREFIX}; the run had ended: {result}"
+    assert result.exists()
+
+
+def test_a_signal_in_a_run_says_that_it_has_no_result(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(clocks, "run_checked", interrupting)
+    assert cli.main(command) == 128 + signal.SIGTERM
+    words = f"the run has no result; its files so far are in {tmp_path / 'run'}"
+    assert capsys.readouterr().err.splitlines()[-1] == f"{PREFIX}; {words}"
+
+
+def test_a_signal_to_a_command_without_a_run_tells_of_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("minitopo_dc.cli.clean.clean", interrupting)
+    assert cli.main(["clean"]) == 128 + signal.SIGTERM
+    assert capsys.readouterr().err == f"{PREFIX}\n"

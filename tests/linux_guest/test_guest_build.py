@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tarfile
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -37,6 +39,8 @@ def test_a_kernel_beside_programs_of_another_version_is_told_so(nowhere: Path) -
     kernel = nowhere / library.kernel_name() / library.KERNEL
     kernel.parent.mkdir(parents=True)
     kernel.write_bytes(b"a kernel")
+    record = {"kernel_sha256": hashlib.sha256(b"a kernel").hexdigest()}
+    (kernel.parent / library.RECORD).write_text(json.dumps(record))
     other = nowhere / "programs-0123456789abcdef" / library.AGENT
     other.parent.mkdir()
     other.write_bytes(b"an agent")

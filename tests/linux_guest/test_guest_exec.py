@@ -77,6 +77,6 @@ def test_what_is_wrong_is_said_before_a_run(
 def test_without_a_guest_it_says_what_makes_it(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.linux_guest.library.find_file", lambda *_: None)
+    monkeypatch.setattr("minitopo_dc.extension._existing", lambda *_: iter(()))
     assert main([*VIRTUAL, "--", "true"]) == 2
     assert "minitopo-dc build linux" in capfd.readouterr().err

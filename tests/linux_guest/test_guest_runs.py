@@ -285,7 +285,7 @@ def test_tcp_heeds_the_icmp_of_a_smaller_mtu(
 def test_without_a_guest_it_is_unsupported_and_says_what_makes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minitopo_dc.linux_guest.library.find_file", lambda *_: None)
+    monkeypatch.setattr("minitopo_dc.extension._existing", lambda *_: iter(()))
     result = run_scenario(scenario(), tmp_path)
     assert result.status == "unsupported"
     assert "minitopo-dc build linux" in result.reason

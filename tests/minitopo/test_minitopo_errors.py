@@ -84,7 +84,6 @@ BAD_EXPERIMENTS = [
     (TWO_PATHS, "xpType:tcp\nclock:wall\n", "xp:2: clock: clock 'wall'; allowed: real, virtual"),
     (TWO_PATHS, "xpType:ping\nclock:virtual\n", "xp:2: clock: .* has tcp, quic, .*, not icmp"),
     (TWO_PATHS, "xpType:tcp\nflow:sc,0\n", "xp:2: flow: flows need topoType:DualConnectivity"),
-    (DUAL, VIRTUAL + "rmem:1 2 3\n", "xp:3: rmem: the virtual clock has no such setting"),
     (DUAL, VIRTUAL + "flow:both\n", "xp:3: flow: mode 'both'; allowed: sc, dc"),
     (DUAL, VIRTUAL + "flow:sc,5\n", "xp:3: flow: there is no path_c2r_5"),
     (DUAL, VIRTUAL + "flow:dc,1\n", "xp:3: flow: dc uses all paths"),

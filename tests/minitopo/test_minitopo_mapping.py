@@ -14,6 +14,7 @@ from minitopo_dc.minitopo import read_minitopo
 from minitopo_dc.minitopo.checkout import ipv6_of
 from minitopo_dc.minitopo.path_parameters import held_packets
 from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.topologies.host import in_ipv6
 from minitopo_dc.workloads import Command, Ping, RequestResponse
 from tests import long
@@ -100,6 +101,40 @@ def test_buffers_on_the_virtual_clock_are_those_of_the_guest_s_kernel(tmp_path: 
     assert scenario.virtual.sysctl == {"net.ipv4.tcp_wmem": "4096 16384 300000"}
     assert scenario.real.sysctl == {}
     assert scenario.on_clock("real").real.sysctl == scenario.virtual.sysctl
+
+
+@pytest.mark.parametrize("given", ["clock:virtual\n", ""])
+def test_captures_of_end_hosts_are_had_on_either_clock(given: str, tmp_path: Path) -> None:
+    text = f"xpType:quic\n{given}clientPcap:yes\nserverPcap:yes\n"
+    scenario = read(tmp_path, TWO_PATHS, text).scenario
+    virtual = scenario.on_clock("virtual")
+    assert (virtual.virtual.capture, virtual.real.capture) == (("client", "server"), ())
+    real = scenario.on_clock("real")
+    assert (real.virtual.capture, real.real.capture) == ((), ("client", "server"))
+
+
+@pytest.mark.parametrize("given", ["clock:virtual\n", ""])
+def test_quic_has_no_settings_of_tcp_on_either_clock(given: str, tmp_path: Path) -> None:
+    read_ = read(tmp_path, TWO_PATHS, f"xpType:quic\n{given}rmem:1 2 3\n")
+    on_virtual = read_.scenario.on_clock("virtual")
+    assert (on_virtual.virtual.sysctl, on_virtual.real.sysctl) == ({}, {})
+    check_scenario(on_virtual)
+    assert "rmem: no effect: a setting of TCP, and this is quic" in read_.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("lines", "note"),
+    [
+        ("xpType:https\nquicMultipath:1\n", "ignored: only xpType:quic or quicreqres has it"),
+        (
+            "xpType:quic\nmptcpEnabled:1\n",
+            "ignored: only xpType:http or https or iperf or ab or sirimsg has it",
+        ),
+        ("xpType:ping\ncongctrl:cubic\n", "ignored: xpType:ping has no congestion control"),
+    ],
+)
+def test_a_key_of_other_experiments_is_named(lines: str, note: str, tmp_path: Path) -> None:
+    assert any(text.endswith(note) for text in read(tmp_path, TWO_PATHS, lines).notes)
 
 
 def test_the_split_bearer_s_keys_become_its_settings(tmp_path: Path) -> None:

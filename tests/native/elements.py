@@ -91,8 +91,8 @@ class InPython:
         entity = bearer.pdcp.transmitter(
             2,
             [leg.leg for leg in self.legs],
-            queue_packets=wanted.queue_packets(bearer),
-            seeds=wanted.backhaul_seeds(bearer),
+            buffer_limits=wanted.buffer_limits(bearer),
+            flow_control=wanted.flow_control(bearer),
         )
         outlets = [self.captures.outlet(leg, bearer) for leg in self.legs]
         self.transmit = TransmitDriver(1, entity, numbers, outlets, self._loop)

@@ -136,7 +136,7 @@ def transmitter(rng: Random, steps: int) -> None:
         reports=True,
         waits=rng.random() < 0.7,
         early=rng.random() < 0.5,
-        buffer_packets=rng.choice((None, 1, 100)),
+        buffer_limits=(rng.choice((None, 1, 100)), rng.choice((None, 1500, 10**6))),
         discard_timer=rng.choice((None, 10**7)),
         flow_control=rng.choice(((), tuple(some_backhaul(rng) for _ in legs))),
     )

@@ -12,6 +12,7 @@ from minitopo_dc.native.models import NotNativeError
 from minitopo_dc.native.receive import DELIVERIES, NativeReceiver, NativeReceptions
 from minitopo_dc.pdcp import INFINITE, ReceivingEntity, ReportMaker, Timer, sn_format
 from tests.native.extension import EXAMPLES, needs_native
+from tests.pdcp.receiving.test_t_reordering import FIRST_GAP_LATE
 
 pytestmark = needs_native
 MS = 1_000_000
@@ -57,6 +58,13 @@ def test_an_entity_does_what_its_twin_does(data: st.DataObject) -> None:
         assert receptions.receptions() == maker._receptions()
         limit = data.draw(st.sampled_from([5, 9, 1500]))
         assert native.status(limit) == python.status(limit)
+
+
+def test_the_first_window_of_an_adaptive_timer_begins_with_the_first_gap() -> None:
+    native = NativeReceiver(sn_format(18), t_reordering=ADAPTIVE, legs=2, legs_keep_order=True)
+    for count, now in FIRST_GAP_LATE:
+        native.push(count, count, 0, now)
+    assert native.statistics().t_reordering_ns == 200 * MS
 
 
 @pytest.mark.parametrize("timer", [INFINITE, Timer(0), Timer(5 * MS)])

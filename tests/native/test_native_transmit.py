@@ -46,6 +46,8 @@ controls = st.builds(
     rate_bps=st.sampled_from([None, 999, 10**7]),
     loss=st.sampled_from([0.0, 0.3, 1.0]),
     seed=st.sampled_from(["a", "b"]),
+    queue_packets=st.sampled_from([None, 1, 5, 100]),
+    queue_bytes=st.sampled_from([None, 1, 4000, 10**6]),
 )
 """Of a leg behind a backhaul."""
 
@@ -81,6 +83,7 @@ def on_both_cores(
     legs: int = fields.pop("legs")
     late = draw(st.booleans())
     limit = draw(st.one_of(st.none(), st.integers(1, 12)))
+    size = draw(st.one_of(st.none(), st.integers(1, 12_000)))
     discard = draw(st.sampled_from([None, 10 * MS, 50 * MS]))
     queue = draw(st.one_of(st.none(), st.integers(1, 10)))
     makes = [draw(capacities()) for _ in range(legs)]
@@ -98,7 +101,7 @@ def on_both_cores(
         legs=legs,
         states=python_legs,
         reports=True,
-        waiting=SduBuffer(limit, discard) if late else None,
+        waiting=SduBuffer(limit, discard, size) if late else None,
         **fields,
     )
     native = NativeTransmitter(
@@ -106,7 +109,7 @@ def on_both_cores(
         sn_bits=bits,
         reports=True,
         waits=late,
-        buffer_packets=limit,
+        buffer_limits=(limit, size),
         discard_timer=discard,
         **fields,
     )
@@ -203,7 +206,7 @@ def test_a_long_run_splits_the_same(name: str, late: bool) -> None:
             )
             if leg_class is Leg
             else NativeTransmitter(
-                policy, legs, sn_bits=18, reports=True, waits=late, buffer_packets=200
+                policy, legs, sn_bits=18, reports=True, waits=late, buffer_limits=(200, None)
             )
         )
         for leg in legs:

@@ -13,7 +13,7 @@ import pytest
 
 from minitopo_dc import extension
 from minitopo_dc.cli import main
-from minitopo_dc.extension import NotBuiltError, make
+from minitopo_dc.extension import NotBuiltError, is_intact, make, put
 from minitopo_dc.extension.make import BuildError
 from minitopo_dc.picoquic import library
 from tests.picoquic.extension import needs_picoquic
@@ -54,8 +54,8 @@ def test_the_user_s_own_does_where_a_checkout_has_none(
     found = library.EXTENSION.find()
     assert found is not None
     mine = tmp_path / "cache" / "minitopo-dc" / "picoquic" / library.EXTENSION.file_name()
-    mine.parent.mkdir(parents=True)
-    shutil.copy(found, mine)
+    mine.parent.parent.mkdir(parents=True)
+    put(Path(shutil.copy(found, tmp_path)), mine)
     (tmp_path / "checkout").mkdir()
     monkeypatch.setattr(extension, "checkout", lambda: tmp_path / "checkout")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -110,14 +110,14 @@ def test_a_cache_that_cannot_be_written_is_told(
     assert not nowhere.exists()
 
 
-def test_without_a_network_pip_s_words_are_told_and_of_sources_with_another_hash_which(
+def test_without_a_network_pip_s_words_are_told_and_sources_with_another_hash_are_fetched_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(BuildError, match=r"could not get picoquic's sources.*ERROR: .*aiopquic"):
         library.SOURCE.fetch(tmp_path, silent)
-    (tmp_path / "aiopquic-0.6.1.tar.gz").write_bytes(b"something else")
-    with pytest.raises(BuildError, match=r"aiopquic-0\.6\.1\.tar\.gz is not the file whose hash"):
+    (tmp_path / "aiopquic-0.6.1.tar.gz").write_bytes(b"half of the file")
+    with pytest.raises(BuildError, match=r"could not get picoquic's sources"):
         library.SOURCE.fetch(tmp_path, silent)
 
 
@@ -192,3 +192,43 @@ def test_a_compiler_that_lacks_the_instructions_of_fusion_goes_without(
 ) -> None:
     monkeypatch.setattr(library, "FUSION", flags)  # without them AES intrinsics do not, either
     assert not library.can_compile_fusion(tmp_path)
+
+
+def broken(built: Path, how: str) -> None:
+    """Damage a file as a power cut or a disk does, with its time as it was."""
+    facts, content = built.stat(), built.read_bytes()
+    damaged = {"empty": b"", "half": content[: len(content) // 2], "flipped": content[:-1] + b"!"}
+    built.write_bytes(damaged[how])
+    os.utime(built, ns=(facts.st_atime_ns, facts.st_mtime_ns + 1))
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("how", ["empty", "half", "flipped"])
+def test_a_damaged_extension_is_told_and_built_anew(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make, "loading_error", lambda _module, _path: None)
+
+    def compile_into(_cache: Path, scratch: Path) -> Path:
+        (made := scratch / "made.so").write_bytes(b"an extension")
+        return made
+
+    built = make.make(library.EXTENSION, compile_into)
+    assert library.missing() is None
+    broken(built, how)
+    assert library.missing() == "picoquic is damaged (get it: minitopo-dc build picoquic)"
+    assert make.make(library.EXTENSION, compile_into).read_bytes() == b"an extension"
+    assert library.missing() is None
+
+
+def test_a_damaged_file_of_a_folder_is_noticed_and_a_compiled_module_is_none_of_it(
+    tmp_path: Path,
+) -> None:
+    (made := tmp_path / "made").mkdir()
+    (made / "one.py").write_text("1\n")
+    put(made, built := tmp_path / "cache" / "built")
+    (built / "one.pyc").touch()
+    assert is_intact(built)
+    (built / "one.py").write_text("")
+    extension._digest_of.cache_clear()  # as in another process
+    assert not is_intact(built)

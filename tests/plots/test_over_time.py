@@ -60,6 +60,26 @@ def test_a_timeline_has_rates_queues_losses_and_what_pdcp_holds(tmp_path: Path) 
     assert {axes.get_xlim() for axes in grid.flat} == {grid[0, 0].get_xlim()}
 
 
+def test_a_timeline_has_ticks_where_the_waiting_buffer_was_full(tmp_path: Path) -> None:
+    run = run_of(tmp_path, "dc")
+    rows = [
+        {
+            "time_ns": 100 * MS * step,
+            "bearer": 1,
+            "waiting": 10 * step,
+            "dropped_buffer": 3 * (step > 8),
+        }
+        for step in range(21)
+    ]
+    save_element(run, "gnb", "transmit", rows)
+    waits = {axes.get_ylabel().split("\n")[0]: axes for axes in plots.timeline(run)[:, 0]}[
+        "waits for a"
+    ]
+    lines = {line.get_label(): line for line in waits.lines}
+    assert list(lines.pop("packets lost").get_xdata()) == [0.9]
+    assert [max(line.get_ydata()) for line in lines.values()] == [200]
+
+
 def test_a_timeline_stacks_the_parts_of_packets_delays(tmp_path: Path) -> None:
     run = run_of(tmp_path, "dc")
     parts = [f"{part}_ns" for part in NETWORK]

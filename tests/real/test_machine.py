@@ -112,7 +112,7 @@ def test_the_version_of_a_program_is_its_first_line_or_its_package_s_or_unknown(
 def test_a_probe_that_cannot_start_is_the_reason_for_every_feature(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine, "_lacking_privilege", str)
     monkeypatch.setenv("PATH", str(tmp_path))
     outcomes = machine.probe_kernel()
     assert all("unshare" in outcomes[name] for name in PROBES)
@@ -178,6 +178,48 @@ def test_the_facts_hold_what_every_runner_uses_and_can_be_written_with_findings_
         told["tools"]
     )
     assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(told["packages"])
+
+
+@pytest.mark.parametrize("program", ["iptables", "grep"])
+def test_a_program_that_root_lacks_on_path_is_the_real_clock_s_obstacle(
+    program: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Runs call it by its name, wherever else it may be."""
+    for tool in machine.TOOLS:
+        if tool.name != program:
+            (tmp_path / tool.name).symlink_to("/bin/true")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(machine, "_lacking_privilege", str)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    remedy = f"sudo apt-get install --no-install-recommends {program}"
+    assert machine.real_obstacle() == f"{program}: not on PATH; {remedy}"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(
+    ("dropped", "words"),
+    [
+        ("-net_admin,-sys_admin", "root lacks CAP_NET_ADMIN, CAP_SYS_ADMIN; give root all"),
+        ("-net_raw", "root lacks CAP_NET_RAW; give root all"),
+    ],
+)
+def test_root_without_a_capability_has_no_real_clock(dropped: str, words: str) -> None:
+    program = "from minitopo_dc.clocks import default_clock; print(default_clock())"
+    command = ["setpriv", "--bounding-set", dropped, sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "virtual\n"
+    assert words in done.stderr
+
+
+@pytest.mark.root
+def test_a_program_that_may_not_be_run_has_no_version() -> None:
+    """As ping, whose file has a capability."""
+    program = (
+        "from minitopo_dc.real.machine import tool_version, Tool;"
+        "print(tool_version(Tool('ping', '-V')))"
+    )
+    command = ["setpriv", "--bounding-set", "-net_raw", sys.executable, "-c", program]
+    assert Path(subprocess.check_output(command, text=True).strip()).name == "ping"
 
 
 @pytest.mark.root

@@ -16,6 +16,7 @@ import pytest
 from minitopo_dc import cli
 from minitopo_dc.real import run_registry
 from minitopo_dc.real.run_registry import VARIABLE, clean, registered
+from minitopo_dc.scratch import started
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def test_a_zombie_is_no_owner(registry: Path) -> None:
     program = [sys.executable, "-c", "input()"]
     with subprocess.Popen(program, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
-        path = entry(registry, process.pid, run_registry._started(process.pid))
+        path = entry(registry, process.pid, started(process.pid))
         assert clean() == []
         process.stdin.close()
-        while run_registry._started(process.pid) is not None:
+        while started(process.pid) is not None:
             time.sleep(0.005)
         assert Path(f"/proc/{process.pid}").exists()  # nobody has waited for it yet
         assert [removed.run for removed in clean()] == [path.stem]

@@ -135,7 +135,11 @@ ALIKE, UNLIKE = legs_of((20, 20), (10, 10)), legs_of((100, 2), (10, 300))
 
 @pytest.mark.parametrize(
     ("legs", "size_mb", "goodput_mbps", "use"),
-    [(ALIKE, 0.01, 1.1, "over first"), (ALIKE, 0.03, 2.7, "used"), (UNLIKE, 1, 33.4, "over first")],
+    [
+        (ALIKE, 0.01, 1.52, "over first"),
+        (ALIKE, 0.06, 5.44, "used"),
+        (UNLIKE, 1, 36.2, "over first"),
+    ],
 )
 def test_a_transfer_that_is_over_before_its_second_path_is_right(
     legs: list[dict[str, Any]], size_mb: float, goodput_mbps: float, use: PathUse, tmp_path: Path

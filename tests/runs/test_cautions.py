@@ -49,6 +49,9 @@ def test_picoquics_cubic_is_named_where_packets_are_lost(
     assert bool(cautions(alone.evolve(leg=2))) == said
 
 
+XN_0: dict[str, Any] = {"flow_control": {}}
+
+
 @pytest.mark.parametrize(
     ("pdcp", "said"),
     [
@@ -58,6 +61,7 @@ def test_picoquics_cubic_is_named_where_packets_are_lost(
         ({"t_reordering_ms": "adaptive"}, False),
         ({"t_reordering_ms": 50, "delivery": "out-of-order"}, False),
         ({"t_reordering_ms": 50, "split": "least-delay"}, False),
+        ({"t_reordering_ms": 50, "split": "least-delay", "numbering": "late", **XN_0}, True),
     ],
 )
 def test_a_timer_below_the_skew_is_told_with_both(pdcp: dict[str, Any], said: bool) -> None:

@@ -20,6 +20,7 @@ from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.plan import needs, print_unmet
+from minitopo_dc.workloads.upload import Upload
 from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -72,6 +73,25 @@ def test_the_default_scenario_has_all_that_it_needs() -> None:
 def test_what_falls_short_is_said(made: Scenario, words: list[str] | int) -> None:
     said = unmet(made)
     assert (len(said) if isinstance(words, int) else said) == words
+
+
+@pytest.mark.parametrize(("timer_ms", "is_met"), [(50, False), (60, True)])
+def test_a_split_over_xn_needs_a_timer_above_skew_and_xn(timer_ms: int, is_met: bool) -> None:
+    """50 ms of propagation and 5 ms of Xn: statuses come too late to send in order."""
+    made = scenario(LEG, LATE).with_dc("deployable")
+    made = made.evolve(pdcp=made.pdcp.evolve(t_reordering_ms=timer_ms))
+    (line,) = (need for need in needs(made) if "t-Reordering" in need.words)
+    assert line.is_met == is_met
+    assert "55 ms" in line.words
+
+
+def test_an_upload_s_timer_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    legs = (LEG, Leg(rate_mbps=20, delay_ms=60, uplink={"rate_mbps": 20, "delay_ms": 60}))
+    made = scenario(*legs, workload=Upload(size_mb=2), split_uplink=True)
+    made = made.evolve(pdcp=made.pdcp.evolve(t_reordering_ms=40))
+    print_cautions(made)
+    print_unmet(made)
+    assert capsys.readouterr().err.count("t-Reordering") == 1
 
 
 def test_a_timer_below_the_skew_is_the_caution_s_line(capsys: pytest.CaptureFixture[str]) -> None:

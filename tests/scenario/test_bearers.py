@@ -165,13 +165,41 @@ def test_reports_go_from_ue_to_gnb_on_the_bearer_s_legs_and_both_are_told(
     assert received.report == sent.report == expected
 
 
-@pytest.mark.parametrize(("second", "expected"), [(50, 150), (None, None)])
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ({}, {"queue_packets": 50}, (150, None)),
+        ({"queue_packets": 10}, {"queue_packets": None}, (None, None)),
+        ({"queue_bytes": 9000}, {"queue_bytes": 6000}, (None, 15_000)),
+        ({"queue_ms": 20}, {"queue_ms": 40}, (None, 20_000 + 40_000)),  # of 8 Mbit/s
+        ({"queue_ms": 20}, {"queue_packets": 20}, (None, 20_000 + 20 * 1500)),
+        ({"queue_ms": 20}, {"queue_packets": None}, (None, None)),
+        (
+            {"queue_bytes": 9000, "queue_packets": 10},
+            {"queue_bytes": 90_000, "queue_packets": 10},
+            (20, 9000 + 10 * 1500),
+        ),
+    ],
+)
 def test_what_may_wait_for_a_number_is_what_the_legs_queues_hold(
-    second: int | None, expected: int | None, tmp_path: Path
+    first: dict[str, Any],
+    second: dict[str, Any],
+    expected: tuple[int | None, int | None],
+    tmp_path: Path,
 ) -> None:
-    legs = [{"rate_mbps": 1, "queue_packets": queue} for queue in (100, second)]
+    legs = [{"rate_mbps": 8, **queue} for queue in (first, second)]
     gnb = gnb_settings(scenario(legs=legs), tmp_path)
-    assert gnb.queue_packets(gnb.transmit[0]) == expected
+    assert gnb.buffer_limits(gnb.transmit[0]) == expected
+
+
+def test_a_buffer_that_is_given_takes_the_place_of_the_queues(tmp_path: Path) -> None:
+    legs = [{"rate_mbps": 8, "queue_ms": 20}] * 2
+    pdcp = {"numbering": "late", "buffer_packets": 7}
+    gnb = gnb_settings(scenario(legs=legs, pdcp=pdcp), tmp_path)
+    assert gnb.buffer_limits(gnb.transmit[0]) == (7, None)
+
+
+def test_late_numbering_sees_its_legs() -> None:
     with pytest.raises(PolicyError, match="needs 2, 0 are shown"):
         Pdcp(numbering="late").transmitter(2)
 

@@ -56,13 +56,14 @@ def test_an_element_loads_plugins_before_its_legs(tmp_path: Path) -> None:
     ("fields", "size", "packets"),
     [
         ({}, None, 100),
-        ({"queue_bytes": 70}, 70, 100),
+        ({"queue_bytes": 70}, 70, None),
+        ({"queue_bytes": 70, "queue_packets": 100}, 70, 100),
         ({"queue_ms": 50}, 50_000, None),  # no limit of packets unless one is given
         ({"queue_ms": 50, "queue_packets": 10}, 50_000, 10),
         (LTE | {"trace_mean_mbps": 8, "queue_ms": 50}, 50_000, None),
     ],
 )
-def test_a_queue_in_time_holds_what_the_mean_rate_sends_in_it(
+def test_a_queue_in_bytes_or_in_time_has_no_limit_of_packets_unless_it_is_given(
     fields: dict[str, Any], size: int | None, packets: int | None
 ) -> None:
     made = leg(**fields)

@@ -108,3 +108,13 @@ def test_a_delay_that_follows_a_trace_without_an_end_has_a_bound(tmp_path: Path)
     scenario = Scenario(transport="tcp", mode="sc", legs=legs, clock="virtual")
     timer = scenario.with_dc("deployable").pdcp.t_reordering_ms
     assert timer in T_REORDERING_MS
+
+
+@pytest.mark.parametrize("name", ["papers", "deployable", "ideal"])
+def test_other_legs_bring_the_timers_of_a_named_dual_connectivity(
+    name: DualConnectivity,
+) -> None:
+    base = Scenario(transport="quic", mode="dc", legs=[{"rate_mbps": 20}] * 2)
+    legs = [{"rate_mbps": 20, "delay_ms": 5}, {"rate_mbps": 2, "delay_ms": 150}, {"rate_mbps": 9}]
+    late = base.with_dc(name, xn_ms=7).evolve(legs=legs)
+    assert late == base.evolve(legs=legs).with_dc(name, xn_ms=7)

@@ -153,6 +153,12 @@ def test_kernel_settings_of_a_clock_stay_and_go_to_the_other_only_where_that_has
     assert (moved.real.sysctl, moved.virtual.sysctl) == (memory, {})
 
 
+def test_captures_of_end_hosts_go_to_the_other_clock_and_those_of_legs_do_not() -> None:
+    captured = {"real": {"capture": ["legs", "client"]}}
+    moved = Scenario.check(GOOD | captured | {"clock": "real"}, "x").on_clock("virtual")
+    assert (moved.virtual.capture, moved.real.capture) == (("client",), ())
+
+
 def test_a_scenario_shows_itself_as_a_drawing_of_its_legs() -> None:
     drawing = Scenario.model_validate(
         {

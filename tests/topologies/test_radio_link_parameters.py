@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mininet.link import Intf, TCIntf
 
 from minitopo_dc.scenario import LegSettings
 from minitopo_dc.topologies import element_process, radio_link
@@ -28,6 +30,21 @@ def test_without_parameters_nothing_limits_a_link() -> None:
     plain = leg()
     assert (plain.rate_mbps, plain.delay_ms, plain.jitter_ms) == (1e6, 0, 0)
     assert plain.mean_loss_percent() == 0
+
+
+def test_every_parameter_of_mininet_s_links_is_accepted_as_it_is_by_default() -> None:
+    """And `use_htb`, which Mininet's examples name and its links ignore."""
+    known = {"use_htb": True, "disable_gro": True}
+    for function in (Intf.config, TCIntf.config, TCIntf.bwCmds, TCIntf.delayCmds):
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not parameter.empty:
+                known[name] = parameter.default
+    own = {name: known.pop(name) for name in radio_link._FIELDS if name in known}
+    interface = object.__new__(radio_link.RadioIntf)
+    interface.name = "h1-eth0"
+    interface._check_others(known)
+    assert known.keys() == {"mac", "ip", "ifconfig", "up"}
+    assert leg(**own) == leg()
 
 
 @pytest.mark.parametrize("value", ["0.01:0.3", (0.01, 0.3), "0.01:0.3:0:1"])

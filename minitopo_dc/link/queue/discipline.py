@@ -140,8 +140,9 @@ def make_discipline(name: str, /, **parameters: Any) -> QueueDiscipline | None:
         return None
     try:
         made: QueueDiscipline = _DISCIPLINES.make(name, parameters, DisciplineError)
-    except UnknownNameError as error:
-        raise DisciplineError(f"{error}, {DROP_TAIL}") from None
+    except UnknownNameError:
+        known = ", ".join((DROP_TAIL, *_DISCIPLINES.names()))
+        raise DisciplineError(f"no queue discipline {name!r} (known: {known})") from None
     return made
 
 

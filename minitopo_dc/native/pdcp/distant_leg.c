@@ -125,12 +125,26 @@ static int64_t service(int64_t size, int64_t bps)
     return narrow(wide_ceil_div((wide)size * 8 * NS_PER_S, bps));
 }
 
-static void serve(distant_leg *self, const in_flight *what)
+static void serve(distant_leg *self, in_flight *what)
 {
     int64_t bps = self->has_status ? self->status.desired_bps : 0;
 
     if (bps)
-        self->idle = later(self->idle, what->due) + service(what->size + self->header, bps);
+        self->idle = what->end = later(self->idle, what->due) + service(what->size + self->header, bps);
+}
+
+/* From when on what is sent is expected to find the node's queue half empty. */
+static int64_t room_from(const distant_leg *self)
+{
+    const flow_control *control = &self->control;
+    int64_t delay = control->delay + control->jitter / 2, bps = self->has_status ? self->status.desired_bps : 0;
+    int64_t moment = 0, packets = control->fill_packets, sent = (int64_t)flight_ring_count(&self->sent);
+
+    if (control->fill_bytes >= 0 && bps)
+        moment = self->idle - service(control->fill_bytes, bps) - delay;
+    if (packets && sent >= packets)
+        moment = later(moment, flight_ring_at(&self->sent, (uint64_t)(sent - packets))->end - delay);
+    return moment;
 }
 
 static int was_lost(const delivery_status *status, int64_t number)
@@ -157,8 +171,8 @@ static void take_status(distant_leg *self, delivery_status status, int64_t now)
             self->sent_bytes -= what.size;
             continue;
         }
-        flight_ring_push(&self->sent, what);
         serve(self, &what);
+        flight_ring_push(&self->sent, what);
     }
 }
 
@@ -201,9 +215,9 @@ int64_t distant_credit(const distant_leg *self)
     return (self->has_status ? self->status.desired_bytes : MIN_BYTES) - self->sent_bytes;
 }
 
-int distant_has_room(const distant_leg *self, int size)
+int distant_has_room(const distant_leg *self, int64_t now, int size)
 {
-    return distant_credit(self) >= earlier(size, MIN_BYTES);
+    return distant_credit(self) >= earlier(size, MIN_BYTES) && room_from(self) <= now;
 }
 
 /* Both ends. */
@@ -221,12 +235,12 @@ void distant_settle(distant_leg *self, leg *of, outstanding_pdus *inside, int64_
 int distant_send(distant_leg *self, pdu what, int64_t now)
 {
     int64_t due = now + self->control.delay + self->control.jitter / 2;
-    in_flight known = {++self->number, due, what.size};
+    in_flight known = {++self->number, due, due, what.size};
     int sent;
 
+    serve(self, &known);
     flight_ring_push(&self->sent, known);
     self->sent_bytes += what.size;
-    serve(self, &known);
     sent = send_down(self, what, what.size + self->header, now);
     poll_if_used_up(self, now);
     return sent;
@@ -245,10 +259,12 @@ void distant_arrived(distant_leg *self, leg *of, outstanding_pdus *inside, pdu_r
     }
 }
 
-int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now)
+int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now, int more)
 {
-    int64_t moment = self->due;
+    int64_t moment = self->due, room = more ? room_from(self) : 0;
 
+    if (room > now)
+        moment = earlier(moment, room);
     if (frame_ring_count(&self->down))
         moment = earlier(moment, frame_ring_at(&self->down, 0)->arrives);
     if (status_ring_count(&self->up))

@@ -59,10 +59,11 @@ void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks)
     pdu_ring_free(&self->sent);
 }
 
-int64_t bearer_leg_count(const bearer_leg *self)
+int64_t bearer_leg_queued(const bearer_leg *self, int64_t *bytes)
 {
-    if (self->distant != NULL)
-        return (int64_t)flight_ring_count(&self->distant->sent);
+    *bytes += self->inside.bytes;
+    for (uint64_t i = 0; i < pdu_ring_count(&self->sent); i++)
+        *bytes += pdu_ring_at(&self->sent, i)->size;
     return (int64_t)(outstanding_ring_count(&self->inside.pdus) + pdu_ring_count(&self->sent));
 }
 
@@ -89,7 +90,7 @@ int bearer_leg_takes(bearer_leg *self, int64_t now, int size)
     if (!bearer_leg_is_up(self))
         return 0;
     if (self->distant != NULL)
-        return distant_has_room(self->distant, size);
+        return distant_has_room(self->distant, now, size);
     if (!fits(self, now, size))
         return 0;
     if (self->lead == NEVER || outstanding_ring_count(&self->inside.pdus) < MIN_PACKETS)
@@ -121,7 +122,7 @@ void bearer_leg_arrived(bearer_leg *self, pdu_ring *ready, int64_t now)
 int64_t bearer_leg_next_timeout(const bearer_leg *self, int64_t now, int more)
 {
     if (self->distant != NULL)
-        return distant_next_timeout(self->distant, self->leg, &self->inside, now);
+        return distant_next_timeout(self->distant, self->leg, &self->inside, now, more);
     return more ? leg_service_end(self->leg, now) : NEVER;
 }
 

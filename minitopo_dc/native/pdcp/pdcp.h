@@ -79,7 +79,7 @@ typedef struct {
 } delivery_status;
 
 typedef struct {
-    int64_t number, due;
+    int64_t number, due, end; /* when it is at the node, and served there */
     int size;
 } in_flight;
 
@@ -118,13 +118,13 @@ void distant_settle(distant_leg *self, leg *of, outstanding_pdus *inside, int64_
 int distant_send(distant_leg *self, pdu what, int64_t now);
 /* Move the PDUs that have arrived into `ready`, to be given to the leg at once. */
 void distant_arrived(distant_leg *self, leg *of, outstanding_pdus *inside, pdu_ring *ready, int64_t now);
-int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now);
+int64_t distant_next_timeout(const distant_leg *self, leg *of, const outstanding_pdus *inside, int64_t now, int more);
 
 int distant_is_up(const distant_leg *self);
 int64_t distant_backlog(const distant_leg *self, int64_t now);
 int64_t distant_drain(const distant_leg *self, int64_t now, int64_t more);
 int64_t distant_credit(const distant_leg *self);
-int distant_has_room(const distant_leg *self, int size);
+int distant_has_room(const distant_leg *self, int64_t now, int size);
 
 /* One leg as the transmitting entity of a bearer has it. */
 
@@ -140,7 +140,8 @@ typedef struct {
 
 void bearer_leg_begin(bearer_leg *self, leg *of, int header, int64_t lead);
 void bearer_leg_end(bearer_leg *self, const packet_hooks *hooks);
-int64_t bearer_leg_count(const bearer_leg *self);
+/* SDUs in its queue, or given to it, and their bytes: not what is on a backhaul. */
+int64_t bearer_leg_queued(const bearer_leg *self, int64_t *bytes);
 void bearer_leg_settle(bearer_leg *self, int64_t now);
 int bearer_leg_takes(bearer_leg *self, int64_t now, int size);
 /* 0: it will not reach the leg. */
@@ -176,7 +177,8 @@ struct transmit {
     leg *states[MAX_LEGS];
     bearer_leg access[MAX_LEGS];
     waiting_ring waiting;
-    int64_t buffer_packets, discard, waiting_bytes;
+    int64_t buffer_packets, buffer_bytes, discard, waiting_bytes;
+    int64_t reached; /* PDUs that have come to their legs */
     int64_t mark_above; /* ns that an SDU is expected to wait, NEVER: none is marked */
     int answer[MAX_LEGS], answered; /* the policy's legs, until one of them takes the first SDU */
     pdu_ring ready; /* each PDU has a share of its SDU */

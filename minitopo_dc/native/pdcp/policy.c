@@ -23,7 +23,7 @@ int view_has_room(transmit *of, int leg, int64_t now, int size)
 {
     const bearer_leg *at = &of->access[leg];
 
-    return at->distant != NULL ? distant_has_room(at->distant, size) : leg_has_room(at->leg, now, size);
+    return at->distant != NULL ? distant_has_room(at->distant, now, size) : leg_has_room(at->leg, now, size);
 }
 
 int64_t view_drain(const transmit *of, int leg, int64_t now, int64_t more)

@@ -67,31 +67,30 @@ static void send_on(transmit *self, const int *legs, int legs_count, pdu what, i
         keep_packet(&self->hooks, what.sdu);
     for (int i = 0; i < legs_count; i++) {
         what.leg = legs[i];
-        if (send(self, what, now))
+        if (send(self, what, now)) {
             reached = 1;
-        else
+        } else {
+            self->counters.dropped_xn++;
             release_packet(&self->hooks, what.sdu);
+        }
     }
-    if (legs_count == 0)
+    if (legs_count == 0) {
+        self->counters.dropped_split++;
         release_packet(&self->hooks, what.sdu);
-    else if (!reached && self->hooks.release == NULL)
+    } else if (!reached && self->hooks.release == NULL) {
         sdu_ring_push(&self->expired, what.sdu);
+    }
 }
 
 /* SDUs wait: their buffer, its limit and discardTimer (SduBuffer of pdcp/transmitting/waiting.py). */
 
-static int64_t on_legs(const transmit *self)
+static int is_full(const transmit *self, int size)
 {
-    int64_t count = 0;
+    int64_t packets = (int64_t)waiting_ring_count(&self->waiting), bytes = self->waiting_bytes + size;
 
     for (int leg = 0; leg < self->legs; leg++)
-        count += bearer_leg_count(&self->access[leg]);
-    return count;
-}
-
-static int is_full(const transmit *self)
-{
-    return (int64_t)waiting_ring_count(&self->waiting) + on_legs(self) >= self->buffer_packets;
+        packets += bearer_leg_queued(&self->access[leg], &bytes);
+    return packets >= self->buffer_packets || bytes > self->buffer_bytes;
 }
 
 static int64_t discard_end(const transmit *self)
@@ -127,10 +126,10 @@ static int push_waiting(transmit *self, void *sdu, int size, int64_t now)
 {
     int64_t count;
 
-    if (is_full(self))
+    if (is_full(self, size))
         settle_legs(self, now); /* legs have fewer since they were looked at */
     expire(self, now);
-    if (is_full(self)) {
+    if (is_full(self, size)) {
         self->counters.dropped_buffer++;
         release_packet(&self->hooks, sdu);
         return 0;
@@ -240,12 +239,15 @@ int transmit_push(transmit *self, void *sdu, int size, int64_t now)
 
 static void poll_legs(transmit *self, int64_t now)
 {
+    int64_t ready = (int64_t)pdu_ring_count(&self->ready);
+
     settle_legs(self, now);
     send_waiting(self, now);
     if (self->failed)
         return;
     for (int leg = 0; leg < self->legs; leg++)
         bearer_leg_arrived(&self->access[leg], &self->ready, now);
+    self->reached += (int64_t)pdu_ring_count(&self->ready) - ready;
     self->wake = next_occasion(self, now);
 }
 
@@ -268,6 +270,12 @@ void transmit_count(const transmit *self, transmit_counters *found)
     *found = self->counters;
     found->sdus = self->next;
     found->waiting = (int64_t)waiting_ring_count(&self->waiting);
+    found->offered = found->sdus + found->dropped_buffer + (self->early ? 0 : found->waiting + found->discarded);
+    if (!self->follows)
+        return;
+    found->xn_packets = -found->dropped_xn - self->reached;
+    for (int leg = 0; leg < self->legs; leg++)
+        found->xn_packets += found->pdus[leg];
 }
 
 int64_t transmit_next_count(const transmit *self)

@@ -127,7 +127,7 @@ int receive_poll_number(receive *self, int64_t now, uintptr_t *number)
 }
 
 transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *split, int reports, int waits,
-                       int early, int64_t buffer_packets, int64_t discard, int64_t lead)
+                       int early, int64_t buffer_packets, int64_t buffer_bytes, int64_t discard, int64_t lead)
 {
     transmit *self = zeroed(1, sizeof(*self));
 
@@ -139,6 +139,7 @@ transmit *transmit_new(int sn_bits, int header, int legs, leg **states, policy *
     self->waits = self->follows = waits;
     self->early = early;
     self->buffer_packets = buffer_packets;
+    self->buffer_bytes = buffer_bytes;
     self->discard = discard;
     self->wake = self->mark_above = NEVER;
     if (reports) {

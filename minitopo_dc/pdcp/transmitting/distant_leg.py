@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -65,6 +66,10 @@ class Backhaul(Generic[T]):
         """Return when the next frame arrives (ns); None: there is none."""
         return self._frames[0][0] if self._frames else None
 
+    def holds(self) -> Iterator[T]:
+        """Yield what is on its way."""
+        return (what for _, what in self._frames)
+
     def clear(self) -> None:
         """Discard all that is on its way."""
         self._frames.clear()
@@ -80,6 +85,8 @@ class InFlight:
     count: int
     due: int
     """When it is expected at the leg's node, ns."""
+    end: int
+    """When the node is expected to have served it, ns."""
 
 
 class LegEstimate:
@@ -95,6 +102,7 @@ class LegEstimate:
     def __init__(self, control: FlowControl, *, radio_ns: int, header: int) -> None:
         """Know nothing but the leg's mean delay `radio_ns` and a PDU's `header` bytes."""
         self._delay = control.mean_delay_ns
+        self._fill_packets, self._fill_bytes = control.fill_packets, control.fill_bytes
         self._header = header
         self._status: DeliveryStatus | None = None
         self._sent: deque[InFlight] = deque()
@@ -134,9 +142,18 @@ class LegEstimate:
             return None
         return max(0, self._idle - now - self._delay) + _service_ns(more, rate)
 
-    def has_room(self, *, now: int, size: int) -> bool:  # noqa: ARG002  (LegState's)
+    def has_room(self, *, now: int, size: int) -> bool:
         """Return whether the node wants an SDU of `size` bytes; an empty one wants any."""
-        return self.credit_bytes() >= min(size, MIN_BYTES)
+        return self.credit_bytes() >= min(size, MIN_BYTES) and self.room_from() <= now
+
+    def room_from(self) -> int:
+        """Return from when on (ns) what is sent is expected to find the node's queue half empty."""
+        moment, rate = 0, 0 if self._status is None else self._status.desired_bps
+        if self._fill_bytes is not None and rate:
+            moment = self._idle - _service_ns(self._fill_bytes, rate) - self._delay
+        if self._fill_packets is not None and len(self._sent) >= self._fill_packets:
+            moment = max(moment, self._sent[-self._fill_packets].end - self._delay)
+        return moment
 
     def credit_bytes(self) -> int:
         """Return the bytes that may still be sent; below 0 if the node wants less than it has."""
@@ -145,7 +162,8 @@ class LegEstimate:
 
     def sent(self, number: int, *, size: int, count: int, now: int) -> None:
         """Note a PDU with an SDU of `size` bytes that is sent at `now` (ns) as frame `number`."""
-        pdu = InFlight(number, size, count, now + self._delay)
+        due = now + self._delay
+        pdu = InFlight(number, size, count, due, due)
         self._sent.append(pdu)
         self._sent_bytes += size
         self._serve(pdu)
@@ -178,7 +196,7 @@ class LegEstimate:
         rate = self._status.desired_bps if self._status is not None else 0
         if rate:
             begin = max(self._idle, pdu.due)
-            self._idle = begin + _service_ns(pdu.size + self._header, rate)
+            self._idle = pdu.end = begin + _service_ns(pdu.size + self._header, rate)
 
 
 def _service_ns(size: int, rate: int) -> int:
@@ -210,6 +228,11 @@ class DistantLeg(BearerLeg[T]):
     def held(self) -> int:
         """Return the PDUs that the leg has, or the backhaul, as far as is known."""
         return len(self._estimate)
+
+    @property
+    def on_the_way(self) -> int:
+        """Return the PDUs that are on the backhaul."""
+        return sum(pdu is not None for _, _, pdu in self._down.holds())
 
     def settle(self, now: int) -> int | None:
         """Send the status that is due at `now` (ns), and take those that have arrived."""
@@ -250,12 +273,17 @@ class DistantLeg(BearerLeg[T]):
         self._node.flush(self._number)
         return self._estimate.withdraw()
 
-    def next_timeout(self, now: int, *, more: bool) -> int | None:  # noqa: ARG002  (BearerLeg's)
-        """Return when the next PDU or status arrives, or the next status is due (ns)."""
+    def next_timeout(self, now: int, *, more: bool) -> int | None:
+        """Return when the next PDU or status arrives, or the next status is due (ns).
+
+        If `more` is to be sent it is also when the node's queue is expected to have room.
+        """
+        room = self._estimate.room_from() if more else 0
         moments = (
             self._down.next_arrival(),
             self._up.next_arrival(),
             self._node.next_timeout(now),
+            room if room > now else None,
         )
         return min((moment for moment in moments if moment is not None), default=None)
 

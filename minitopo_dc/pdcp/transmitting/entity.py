@@ -121,7 +121,7 @@ class TransmittingEntity(Generic[T]):
         self._duplication = duplication
         self._failures = failures
         self._mark_above = mark_above
-        self._marked = 0
+        self._marked = self._dropped_split = self._reached = 0
         self._answer: tuple[int, ...] = ()
         self._wake: int | None = None
         self.feedback = Feedback(legs) if reports else None
@@ -187,12 +187,12 @@ class TransmittingEntity(Generic[T]):
             PolicyError: the policy raised an error, or named a leg that does not exist.
         """
         if self._waiting is not None:
-            if self._waiting.is_full(self._legs.held):
-                self._legs.settle(now)  # legs have fewer since they were looked at
+            on_legs = self._legs.queued()
+            if self._waiting.is_full(size, on_legs):
+                self._legs.settle(now)
+                on_legs = self._legs.queued()  # fewer, since they were looked at
             count = self._tx_next if self._early else None
-            taken = self._waiting.push(
-                sdu, size, now, facts=facts, on_legs=self._legs.held, count=count
-            )
+            taken = self._waiting.push(sdu, size, now, facts=facts, on_legs=on_legs, count=count)
             self._tx_next += taken and self._early
             return taken
         legs = self._split(now=now, size=size, views=self._views)
@@ -260,17 +260,22 @@ class TransmittingEntity(Generic[T]):
         pdus, size = tuple(self._legs.sent_pdus), tuple(self._legs.sent_bytes)
         marked = None if self._mark_above is None else self._marked
         if not self.follows_legs and self._duplication is None:
-            return TransmitStatistics(sdus, pdus, size, marked_sdus=marked)
+            return TransmitStatistics(sdus, pdus, size, self._dropped_split, marked_sdus=marked)
         waiting, recovery, failures = self._waiting, self._recovery, self._failures
+        xn_packets = self._legs.on_the_way
         return HoldingStatistics(
             sdus,
             pdus,
             size,
+            self._dropped_split,
             marked_sdus=marked,
+            offered=sdus + (0 if waiting is None else waiting.without_number(early=self._early)),
             waiting=0 if waiting is None else len(waiting),
             waiting_maximum=0 if waiting is None else waiting.most,
             dropped_buffer=0 if waiting is None else waiting.dropped,
             discarded=0 if waiting is None else waiting.discarded,
+            dropped_xn=sum(pdus) - self._reached - xn_packets if self.follows_legs else 0,
+            xn_packets=xn_packets,
             resent=0 if recovery is None else recovery.resent,
             not_resent=0 if recovery is None else recovery.not_resent,
             duplicated=0 if self._duplication is None else self._duplication.duplicated,
@@ -285,7 +290,9 @@ class TransmittingEntity(Generic[T]):
             self._send_again(self._recovery, now)
         if self._waiting is not None:
             self._send_waiting(self._waiting, now)
-        self._ready += self._legs.arrived(now)
+        arrived = self._legs.arrived(now)
+        self._reached += len(arrived)
+        self._ready += arrived
         self._wake = self._next_occasion(now)
 
     def _take_count(self) -> int:
@@ -302,6 +309,8 @@ class TransmittingEntity(Generic[T]):
             self._marked += 1
 
     def _send_on(self, legs: tuple[int, ...], sent: SentPdu[T], now: int) -> None:
+        if not legs:
+            self._dropped_split += 1
         if self._mark_above is not None:
             self._mark(legs, sent.sdu, now - sent.arrived, now)
         reached = [self._send(self._pdu(leg, sent), sent.size, now) for leg in legs]

@@ -22,6 +22,8 @@ from minitopo_dc.pdcp.transmitting.legs import (
 
 MIN_BYTES: Final = MIN_PACKETS * 1500
 """What a node that is up wants at least: two packets as Ethernet carries them (RFC 894)."""
+PDU_BYTES: Final = 1600
+"""The least size of a queue in bytes: one packet as Ethernet carries it, with a PDCP header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,8 @@ class FlowControl:
         rate_bps: of the backhaul in bit/s; None: without limit.
         loss: of the backhaul, the share of its frames from 0 to 1.
         seed: of jitter and loss.
+        queue_packets: the limit of the queue at the node; None: there is none.
+        queue_bytes: the same in bytes.
     """
 
     interval: int
@@ -50,6 +54,22 @@ class FlowControl:
     rate_bps: int | None = None
     loss: float = 0.0
     seed: str = ""
+    queue_packets: int | None = None
+    queue_bytes: int | None = None
+
+    @property
+    def fill_packets(self) -> int | None:
+        """Return how many PDUs may be in the node's queue when one more has arrived: half of it.
+
+        The other half takes what is on its way when the rate falls. None: any number.
+        """
+        return None if self.queue_packets is None else max(1, self.queue_packets // 2)
+
+    @property
+    def fill_bytes(self) -> int | None:
+        """Return how many bytes may be there when one more PDU arrives: half, if that one fits."""
+        limit = self.queue_bytes
+        return None if limit is None else max(0, min(limit // 2, limit - PDU_BYTES))
 
     @property
     def desired_ns(self) -> int:

@@ -58,10 +58,21 @@ class BearerLegs(Generic[T]):
         self.legs = tuple(make(leg, state, self) for leg, state in enumerate(states))
         """The bearer's side of each leg."""
 
+    def queued(self) -> tuple[int, int]:
+        """Return the SDUs in the legs' queues and their bytes, as of the last `settle`.
+
+        What is on a backhaul waits in no queue.
+        """
+        packets = size = 0
+        for leg in self.legs:
+            packets += len(leg.inside) + len(leg._sent)
+            size += leg.inside.bytes + sum(sent[1] for sent in leg._sent)
+        return packets, size
+
     @property
-    def held(self) -> int:
-        """Return the PDUs on their way to the legs or in their queues, as of the last `settle`."""
-        return sum(leg.held for leg in self.legs)
+    def on_the_way(self) -> int:
+        """Return the PDUs that were sent and have not reached their legs."""
+        return sum(leg.on_the_way for leg in self.legs)
 
     def settle(self, now: int) -> None:
         """Look how far each leg is at `now` (ns), and which have failed by the latest report.
@@ -228,6 +239,11 @@ class BearerLeg(LegView, Generic[T]):
     def held(self) -> int:
         """Return the PDUs in the leg's queue, or on their way there, as of the last `settle`."""
         return len(self.inside) + len(self._sent)
+
+    @property
+    def on_the_way(self) -> int:
+        """Return the PDUs that were sent and have not reached the leg."""
+        return len(self._sent)
 
     @property
     def serves(self) -> bool:

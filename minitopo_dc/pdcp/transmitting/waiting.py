@@ -31,10 +31,14 @@ class SduBuffer(Generic[T]):
             One more is dropped as it arrives.
         discard_timer: ns, None: infinity. An SDU that has waited so long is discarded then, by
             the call that is the first at or after that moment.
+        size: the same of their bytes.
     """
 
-    def __init__(self, packets: int | None, discard_timer: int | None) -> None:
+    def __init__(
+        self, packets: int | None, discard_timer: int | None, size: int | None = None
+    ) -> None:
         self._packets = packets
+        self._size = size
         self._discard_timer = discard_timer
         self._waiting: deque[Waiting[T]] = deque()
         self._expired: list[T] = []
@@ -58,12 +62,16 @@ class SduBuffer(Generic[T]):
         now: int,
         *,
         facts: PacketFacts | None = None,
-        on_legs: int = 0,
+        on_legs: tuple[int, int] = (0, 0),
         count: int | None = None,
     ) -> bool:
-        """Take an SDU beside `on_legs` that legs have; False: there is no room, it is dropped."""
+        """Take an SDU of `size` bytes beside the SDUs and bytes `on_legs`.
+
+        Returns:
+            False: there is no room, it is dropped.
+        """
         self.expire(now)
-        if self.is_full(on_legs):
+        if self.is_full(size, on_legs):
             self.dropped += 1
             return False
         self._waiting.append(Waiting(sdu, size, now, facts, count))
@@ -71,9 +79,16 @@ class SduBuffer(Generic[T]):
         self.most = max(self.most, len(self._waiting))
         return True
 
-    def is_full(self, on_legs: int) -> bool:
-        """Return whether no further SDU may wait beside `on_legs` that the legs have."""
-        return self._packets is not None and len(self._waiting) + on_legs >= self._packets
+    def without_number(self, *, early: bool) -> int:
+        """Return how many SDUs came and used no COUNT; `early`: all that wait have one."""
+        return self.dropped if early else self.dropped + self.discarded + len(self)
+
+    def is_full(self, size: int, on_legs: tuple[int, int]) -> bool:
+        """Return whether no SDU of `size` may wait beside the SDUs and bytes in legs' queues."""
+        packets, filled = on_legs
+        if self._packets is not None and len(self._waiting) + packets >= self._packets:
+            return True
+        return self._size is not None and self.bytes + filled + size > self._size
 
     def expire(self, now: int) -> None:
         """Discard what has waited for discardTimer by `now` (ns)."""

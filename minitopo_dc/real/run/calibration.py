@@ -9,10 +9,8 @@ rest is the machine's error.
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Iterator, Sized
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +23,7 @@ from minitopo_dc.real.run.probe import LINGER_S, Arrivals, send_through
 from minitopo_dc.runs.routers import leg_seed
 from minitopo_dc.scenario import LegSettings, Scenario
 from minitopo_dc.scenario.addresses import client_address
+from minitopo_dc.scratch import scratch
 
 PACKET_BYTES = 1500
 OVERLOAD = 1.5
@@ -101,21 +100,19 @@ def _probe(scenario: Scenario, load: float, seconds: float) -> Probe:
     downlink = _downlink(scenario)
     rate = load * _mean_rate(downlink, seconds) / 8 / PACKET_BYTES
     packets = round(rate * seconds)
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        directory = Path(name)
-        with testbed(scenario, directory) as bed:
-            bed.start()
-            arrivals = send_through(
-                bed.hosts.server,
-                bed.hosts.client,
-                client_address(scenario.leg, scenario.ip_version),
-                rate=rate,
-                seconds=seconds,
-                size=PACKET_BYTES,
-                scratch=directory / "arrivals",
-                linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
-            )
-            summaries = stop_all(bed.elements)
+    with scratch() as directory, testbed(scenario, directory) as bed:
+        bed.start()
+        arrivals = send_through(
+            bed.hosts.server,
+            bed.hosts.client,
+            client_address(scenario.leg, scenario.ip_version),
+            rate=rate,
+            seconds=seconds,
+            size=PACKET_BYTES,
+            scratch=directory / "arrivals",
+            linger_s=_drain_s(downlink, seconds, packets) + LINGER_S,
+        )
+        summaries = stop_all(bed.elements)
     _check_enough(scenario, arrivals.number, f"{seconds:g} s")
     return Probe(arrivals, summaries[0]["start_ns"], packets)
 

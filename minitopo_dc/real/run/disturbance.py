@@ -14,7 +14,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,12 +27,13 @@ from minitopo_dc.real.network.cpu_limit import cpu_limit
 from minitopo_dc.real.run.real import run_real
 from minitopo_dc.real.run.watch import Watch
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import Limits, measured_goodput
+from minitopo_dc.results.trust import OFF, Limits, measured_goodput
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.scratch import scratch
 
 LEAST = {
-    **dict.fromkeys(Limits.model_fields, 0.01),
+    **dict.fromkeys(Limits.model_fields.keys() - {"lost"}, 0.01),
     **{"saturated": 0.05, "paused": 0.05, "backlog_drops": 0.0},
 }
 """Limits begin no lower: samples of 50 ms and stretches of 0.2 s do not tell less from nothing."""
@@ -41,8 +41,6 @@ MAX_RAISED = 4.0
 """A limit that no wrong run needs is at most raised to half of this."""
 _Item = TypeVar("_Item")
 Execute = Callable[[Scenario, Path], RunResult]
-OFF = 0.05
-"""A goodput that differs from its reference by more is wrong: the project's aim for fidelity."""
 SIZE_MB = 4.0
 """1.7 s over one leg of 20 Mbit/s: a stop of 0.1 s is about `OFF`."""
 SIZE_AT_RATE_MB = 20.0
@@ -158,7 +156,7 @@ def measure(
     for number, (disturbance, case) in enumerate(plan(runs, seed)):
         if number < len(rows):
             continue
-        scenario = _scenario(disturbance, case, seed)
+        scenario = case_scenario(disturbance, case, seed)
         known = f"{scenario.label} {disturbance.label if disturbance.kind == 'rate' else ''}"
         if known not in references:
             references[known] = _reference(scenario, virtual)
@@ -228,28 +226,29 @@ def _repeated(items: Sequence[_Item], count: int, rng: Random) -> list[_Item]:
     return whole[:count]
 
 
-def _scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> Scenario:
+def case_scenario(disturbance: Disturbance, case: Mapping[str, Any], seed: int) -> Scenario:
+    """Return the scenario of a download; fields of the case go before those of all."""
     rate = disturbance.strength if disturbance.kind == "rate" else RATE_MBPS
     way = {"rate_mbps": rate, "delay_ms": DELAY_MS, "queue_packets": QUEUE_PACKETS}
     size = SIZE_AT_RATE_MB if disturbance.kind == "rate" else SIZE_MB
     values = {
-        **case,
         "legs": [{"downlink": way, "uplink": UPLINK}] * 2,
         "congestion_control": CONGESTION_CONTROL,
         "workload": {"size_mb": size},
         "seed": seed,
         "clock": "real",
+        **case,
     }
     return Scenario.check(values, "calibrate --disturb")
 
 
 def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: float | None) -> Row:
-    moments = Random(f"{scenario.seed}/{number}")
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
+    after_s = Random(f"{scenario.seed}/{number}").uniform(*STOP_AFTER_S)
+    with scratch() as directory:
         result = run_real(
             scenario,
-            Path(name),
-            disturb=lambda watch: _disturbed(disturbance, watch, moments),
+            directory,
+            disturb=lambda watch: disturbed(disturbance, watch, after_s),
         )
     trust = result.details.get("trust", {})
     return Row(
@@ -269,13 +268,13 @@ def _run(number: int, disturbance: Disturbance, scenario: Scenario, reference: f
 def _reference(scenario: Scenario, virtual: Execute) -> float | None:
     if get_runner(scenario.transport).virtual() is None:
         return None
-    with tempfile.TemporaryDirectory(prefix="minitopo-dc-") as name:
-        return virtual(scenario.model_copy(update={"clock": "virtual"}), Path(name)).goodput_mbps
+    with scratch() as directory:
+        return virtual(scenario.model_copy(update={"clock": "virtual"}), directory).goodput_mbps
 
 
 @contextmanager
-def _disturbed(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[None]:
-    """Disturb the processes of a run for a block."""
+def disturbed(disturbance: Disturbance, watch: Watch, after_s: float) -> Iterator[None]:
+    """Disturb the processes of a run for a block; a stop begins `after_s` after its part."""
     kind, strength, part = disturbance.kind, disturbance.strength, disturbance.part
     over = threading.Event()
     with ExitStack() as stack:
@@ -288,7 +287,6 @@ def _disturbed(disturbance: Disturbance, watch: Watch, rng: Random) -> Iterator[
                 stack.callback(hog.kill)
         elif kind in ("stop", "limit"):
             cpu = stack.enter_context(cpu_limit(strength)) if kind == "limit" else None
-            after_s = rng.uniform(*STOP_AFTER_S)
 
             def work() -> None:
                 while (pid := watch.pids().get(part)) is None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from minitopo_dc.linux_guest.library import proxy_missing
-from minitopo_dc.real.machine import facts, probe_kernel
+from minitopo_dc.real.machine import facts, probe_kernel, real_obstacle
 from minitopo_dc.real.network.cpu_limit import CpuLimit, cpu_limit, cpu_limit_obstacle
 from minitopo_dc.real.network.elements import stop_all
 from minitopo_dc.real.network.hosts import EmulatedHost, ending_leftovers
@@ -238,6 +238,7 @@ def lacking(scenario: Scenario) -> str | None:
 
 
 def _obstacles(scenario: Scenario) -> Iterator[str | None]:
+    yield real_obstacle()
     yield ipv6_obstacle(scenario)
     if scenario.is_proxied:
         yield proxy_missing()

@@ -34,8 +34,13 @@ programs on one processor have many, delay less than a packet's own time on such
 STRETCH_S = 0.2
 SATURATED = 0.9
 """Of a stretch: the kernel counts a program's time in ticks of up to 10 ms."""
-STOPPED = frozenset("tTD")
-"""proc(5): stopped by a signal, stopped by a tracer, waiting for a disk."""
+HALTED = frozenset("tT")
+"""proc(5): stopped by a tracer, stopped by a signal."""
+STOPPED = HALTED | {"D"}
+"""And waiting for a disk."""
+RECOVERY_S = 0.1
+"""The most that a stop by a signal costs beyond the time in which samples show it: it may be longer
+by `INTERVAL_S`, and its transfer then takes as long to be as fast as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,8 @@ class Sample:
     """Time (ns) that it ran on a processor, since it was started."""
     waited_ns: int
     """Time (ns) that it waited for a processor, since it was started."""
-    stopped: bool
+    state: str
+    """proc(5): R, S, D, T, ..."""
 
 
 @dataclass
@@ -70,7 +76,7 @@ class _Process:
                 self.times |= _times(pid)
         if states and self.times:
             ran, waited = map(sum, zip(*self.times.values(), strict=True))
-            self.samples.append(Sample(now, ran, waited, states[0] in STOPPED))
+            self.samples.append(Sample(now, ran, waited, states[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +152,15 @@ class Watch:
             end_ns: the last one had what it wanted.
             stalls: of each element when its alarms were late, and by how much (ns).
         """
-        parts = {
-            name: _part(_within(process.samples, begin_ns, end_ns))
+        samples = {
+            name: _within(process.samples, begin_ns, end_ns)
             for name, process in self._processes.items()
         }
+        parts = {name: _part(of_part) for name, of_part in samples.items()}
         stalled = {name: overlap_s(late, begin_ns, end_ns) for name, late in stalls.items()}
+        stops = [stop for of_part in samples.values() for stop in _stops(of_part)]
+        held_up = [*stops, *((end, lasted) for late in stalls.values() for end, lasted in late)]
+        halts = sum(map(_halts, samples.values()))
         turns = [turn.at_ns for turn in self._machine]
         gaps = ((after, after - before) for before, after in pairwise(turns))
         paused = [(at, gap) for at, gap in gaps if gap > 2 * INTERVAL_S * NS_PER_S]
@@ -158,6 +168,7 @@ class Watch:
             transfer_s=(end_ns - begin_ns) / NS_PER_S,
             parts={name: part for name, part in parts.items() if part is not None},
             stalled_s=stalled,
+            held_up_s=overlap_s(sorted(held_up), begin_ns, end_ns) + halts * RECOVERY_S,
             paused_s=overlap_s(paused, begin_ns, end_ns),
             **self._of_machine(begin_ns, end_ns, parts),
         )
@@ -221,9 +232,22 @@ def _part(samples: Sequence[Sample]) -> Part | None:
         ran_s=(last.ran_ns - first.ran_ns) / NS_PER_S,
         waited_s=(last.waited_ns - first.waited_ns) / NS_PER_S,
         delayed_s=sum(wait for wait in waits if wait >= LONG_WAIT_NS) / NS_PER_S,
-        stopped_s=sum(b.at_ns - a.at_ns for a, b in pairwise(samples) if b.stopped) / NS_PER_S,
+        stopped_s=sum(lasted for _, lasted in _stops(samples)) / NS_PER_S,
         saturated_s=_saturated_s(samples),
     )
+
+
+def _stops(samples: Sequence[Sample]) -> Iterator[tuple[int, int]]:
+    """Yield the end of each interval in which a process was stopped, and how long it was (ns)."""
+    for before, after in pairwise(samples):
+        if after.state in STOPPED:
+            yield after.at_ns, after.at_ns - before.at_ns
+
+
+def _halts(samples: Sequence[Sample]) -> int:
+    """Return how often a process was stopped by a signal or a tracer."""
+    halted = [sample.state in HALTED for sample in samples]
+    return sum(after and not before for before, after in pairwise(halted))
 
 
 def _saturated_s(samples: Sequence[Sample]) -> float:

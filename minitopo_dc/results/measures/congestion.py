@@ -43,28 +43,31 @@ def congestion_series(run: Path) -> pd.DataFrame:
     return pd.DataFrame(columns=[*COLUMNS], dtype=float)
 
 
-def needless_falls(windows: pd.DataFrame, legs: pd.DataFrame, wait_s: float) -> float:
-    """Return how often a congestion window fell though no leg had just dropped a packet.
+def needless_falls(windows: pd.DataFrame, losses: pd.DataFrame, wait_s: float) -> float:
+    """Return how often a congestion window fell though no packet had just been lost.
 
     It is NaN for a run that recorded no window. Windows of BBR, which fall without losses by
     design, count too.
 
     Args:
         windows: `congestion_series`.
-        legs: `leg_series` of the same run.
-        wait_s: how long a gap may be hidden from the receiver. A drop counts as recent within this
+        losses: `losses_over_time` of the same run.
+        wait_s: how long a gap may be hidden from the receiver. A loss counts as recent within this
             time, two smoothed round-trip times, and the interval between two samples together.
     """
     if windows["cwnd_bytes"].dropna().empty:
         return math.nan
-    times, dropped = _grouped_series(legs, "leg", "time_s", "dropped_loss", "dropped_queue")
-    losses = np.sort(times[1:][(np.diff(dropped.sum(axis=0)) > 0) & ~np.isnan(times[:-1])])
+    times, (lost,) = _grouped_series(losses, "part", "time_s", "lost")
+    moments = np.sort(times[1:][(np.diff(lost) > 0) & ~np.isnan(times[:-1])])
     times, (cwnd, rtt_ms) = _grouped_series(
         windows, "path", "time_s", "cwnd_bytes", "smoothed_rtt_ms"
     )
     fell = cwnd[1:] < FALL * cwnd[:-1]
     since = (times[:-1] - ROUND_TRIPS * rtt_ms[1:] / 1000 - wait_s)[fell]
-    first, last = np.searchsorted(losses, since), np.searchsorted(losses, times[1:][fell], "right")
+    first, last = (
+        np.searchsorted(moments, since),
+        np.searchsorted(moments, times[1:][fell], "right"),
+    )
     return float((np.isnan(since) | (last <= first)).sum())
 
 
@@ -72,7 +75,7 @@ def _grouped_series(
     table: pd.DataFrame, key: str, time: str, *columns: str
 ) -> tuple[Numbers, Numbers]:
     """Return times, and rows of numbers, of one leg or path after the other, with NaN between."""
-    keys = table[key].to_numpy()
+    keys = pd.factorize(table[key])[0]
     order = np.argsort(keys, kind="stable")
     values = np.stack([table[name].to_numpy(dtype=float)[order] for name in (time, *columns)])
     starts = np.flatnonzero(np.diff(keys[order])) + 1

@@ -17,8 +17,9 @@ import numpy as np
 import pandas as pd
 
 from minitopo_dc.results.files import ResultError
+from minitopo_dc.results.measures.account import losses_over_time, packet_account
 from minitopo_dc.results.measures.congestion import congestion_series, needless_falls
-from minitopo_dc.results.measures.pdcp import longest_wait_s, receive_counters, reordering_wait_ms
+from minitopo_dc.results.measures.pdcp import longest_wait_s, reordering_wait_ms
 from minitopo_dc.results.measures.utilisation import (
     leg_bytes_per_byte,
     link_utilisation,
@@ -47,8 +48,7 @@ class Signs:
     needless: float
     """How often the congestion window fell though no packet had been lost."""
     lost: float
-    """Share of the packets that legs dropped, by loss or at a full queue; of a bearer's PDUs that
-    it gave up."""
+    """Share of the packets of which no copy arrived (`PacketAccount.lost_share`)."""
     bytes_per_byte: float
     """IP bytes that the legs delivered for each byte of the file."""
     late: float
@@ -58,6 +58,8 @@ class Signs:
     a run over one leg."""
     uneven: float
     """Utilisation of the fullest leg less that of the emptiest, if the fullest is full; else 0."""
+    lost_most: str = ""
+    """How most packets were lost (`PacketAccount.main_cause`)."""
 
 
 class Sign(NamedTuple):
@@ -106,13 +108,16 @@ class Reason:
     worse: float = math.nan
     better: float = math.nan
     """Its values in the two runs; NaN: not recorded."""
+    most: str = ""
+    """Of lost packets: how the worse run lost most of them."""
 
     def sentence(self, way: str) -> str:
         """Return why a way was worse; empty where no sign tells."""
         if not self.sign:
             return ""
         sign = SIGNS[self.sign]
-        return f"{way} {sign.did} ({sign.shown(self.worse, self.better)})."
+        most = f", most {self.most}" if self.most else ""
+        return f"{way} {sign.did} ({sign.shown(self.worse, self.better)}{most})."
 
     def to_json(self) -> dict[str, Any]:
         """Return it for programs, with the names of a verdict's file."""
@@ -143,7 +148,8 @@ def strongest_sign(worse: Signs, better: Signs) -> Reason:
     strongest = max(excess, key=lambda name: excess[name], default="")
     if not strongest or excess[strongest] < 1:
         return Reason()
-    return Reason(strongest, mine[strongest], theirs[strongest])
+    most = worse.lost_most if strongest == "lost" else ""
+    return Reason(strongest, mine[strongest], theirs[strongest], most)
 
 
 def signs(run: Path) -> Signs:
@@ -155,7 +161,7 @@ def signs(run: Path) -> Signs:
     result, series = load_result(run), leg_series(run)
     counts = np.array(result.leg_bytes if result.leg_bytes else [math.nan], dtype=float)
     late, idle = _resting(series, _used(result), transfer_window(run, result))
-    windows, uneven = congestion_series(run), 0.0
+    windows, account, uneven = congestion_series(run), packet_account(run), 0.0
     if len(_used(result)) > 1:
         parts = link_utilisation(run, result)
         uneven = max(parts) - min(parts) if max(parts) >= FULL else 0.0
@@ -163,8 +169,8 @@ def signs(run: Path) -> Signs:
         goodput_mbps=math.nan if result.goodput_mbps is None else result.goodput_mbps,
         leg_shares=tuple(map(float, counts / counts.sum())),
         waiting=reordering_wait_ms(run) / float(windows["smoothed_rtt_ms"].mean()),
-        needless=needless_falls(windows, series, longest_wait_s(run)),
-        lost=_lost(run, series),
+        needless=needless_falls(windows, losses_over_time(run), longest_wait_s(run)),
+        lost=account.lost_share,
         # The bytes of a call are those in time: a late frame would be the reason of itself.
         bytes_per_byte=math.nan
         if result.workload == "realtime"
@@ -172,23 +178,13 @@ def signs(run: Path) -> Signs:
         late=late,
         idle=idle,
         uneven=uneven,
+        lost_most=account.main_cause,
     )
 
 
 def _used(result: RunResult) -> list[int]:
     """Return the legs that carried anything (1, 2, ...)."""
     return [number for number, count in enumerate(result.leg_bytes or (), 1) if count]
-
-
-def _lost(run: Path, series: pd.DataFrame) -> float:
-    bearers = receive_counters(run).values()
-    if bearers:
-        missing = sum(bearer["missing"] for bearer in bearers)
-        return float(missing / (missing + sum(bearer["delivered"] for bearer in bearers)))
-    ends = series.groupby("leg").last()
-    pushed = ends["pushed_packets"].sum()
-    dropped = ends["dropped_loss"].sum() + ends["dropped_queue"].sum()
-    return float(dropped / pushed) if pushed else math.nan
 
 
 def _resting(

@@ -16,6 +16,7 @@ from minitopo_dc.errors import InputError, did_you_mean
 from minitopo_dc.registry import enter
 from minitopo_dc.results.files import naming
 from minitopo_dc.results.logs import sender_recovery
+from minitopo_dc.results.measures.account import packet_account
 from minitopo_dc.results.measures.delays import (
     DELAY_MEASURES,
     PART_MEASURES,
@@ -72,6 +73,7 @@ FROM_FILES: dict[str, Callable[[Path], float]] = {
     "recovery_s": worst_recovery_s,
     "leg_bytes_per_byte": leg_bytes_per_byte,
     "leg_loss_percent": leg_loss_percent,
+    "lost_percent": lambda run: 100 * packet_account(run).lost_share,
     "mp_capacity_mbps": lambda run: open_capacity(run).mp_mbps,
     "sp_capacity_mbps": lambda run: open_capacity(run).sp_mbps,
     "mp_share": mp_share,

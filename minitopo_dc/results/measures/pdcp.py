@@ -1,4 +1,4 @@
-"""The counters of a run's PDCP entities at its end."""
+"""The counters of a run's elements at its end, and measures of its PDCP entities."""
 
 from __future__ import annotations
 
@@ -18,26 +18,31 @@ def receive_counters(run: Path) -> dict[int, dict[str, Any]]:
     Raises:
         ResultError: `ue-summary.json` is missing or broken.
     """
-    return _counters(run / "ue-summary.json", "receive")
+    return counters(run / "ue-summary.json", "receive")
 
 
-def _counters(path: Path, end: str) -> dict[int, dict[str, Any]]:
+def counters(path: Path, part: str) -> dict[int, dict[str, Any]]:
+    """Return the counters of an element's `legs`, or of its bearers' ends, by their numbers.
+
+    Raises:
+        ResultError: the summary `path` is missing or broken.
+    """
     try:
         version = path.stat().st_mtime_ns
     except OSError as error:
         raise ResultError(f"{path}: {error.strerror}") from None
-    return _read(path, end, version)
+    return _read(path, part, version)
 
 
-@lru_cache(maxsize=4)
-def _read(path: Path, end: str, _version: int) -> dict[int, dict[str, Any]]:
+@lru_cache(maxsize=8)
+def _read(path: Path, part: str, _version: int) -> dict[int, dict[str, Any]]:
     """Return the counters of a summary; keep the last ones.
 
     Several measures of a run ask for them one after the other.
     """
     summary = read_mapping(path.parent, path)
     try:
-        return {int(number): dict(counters) for number, counters in summary[end].items()}
+        return {int(number): dict(counted) for number, counted in summary[part].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ResultError(f"{path}: malformed summary: {error!r}") from None
 
@@ -71,7 +76,7 @@ def leg_failures(run: Path) -> float:
     """
     failures: list[int] = []
     for path in (run / "gnb-summary.json", run / "ue-summary.json"):
-        for bearer in _counters(path, "transmit").values():
+        for bearer in counters(path, "transmit").values():
             counts = [count for name, count in bearer.items() if name.startswith("failures_")]
             if not all(isinstance(count, int) for count in counts):
                 raise ResultError(f"{path}: malformed summary: failures are {counts}")

@@ -15,7 +15,8 @@ import pandas as pd
 from minitopo_dc.fields.path_schedule import Period, without
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.pdcp import receive_counters
+from minitopo_dc.results.measures.account import LEG_CAUSES, packet_account
+from minitopo_dc.results.measures.pdcp import counters, receive_counters
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import RunResult, flow_windows
 from minitopo_dc.results.tables.runs import load_result
@@ -106,9 +107,9 @@ def leg_loss_percent(run: Path) -> float:
     Raises:
         ResultError: the run's files are broken.
     """
-    last = leg_series(run).groupby("leg").last()
-    dropped = last[[name for name in last if str(name).startswith("dropped_")]].to_numpy().sum()
-    reached = last["pushed_packets"].sum()
+    dropped = sum(packet_account(run).losses[cause] for cause in LEG_CAUSES)
+    legs = counters(run / "gnb-summary.json", "legs").values()
+    reached = sum(leg["pushed_packets"] for leg in legs)
     return float(100 * dropped / reached) if reached else math.nan
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from minitopo_dc.extension import NotBuiltError, build_directory, find_file
+from minitopo_dc.extension import NotBuiltError, build_directory, find_file, put
 from minitopo_dc.extension.make import (
     LOCK,
     SCRATCH,
@@ -69,7 +68,7 @@ def module(name: str) -> ModuleType:
     place = _place()
     if place is None:
         raise NotBuiltError(missing())
-    folder = str(place.parent.parent)
+    folder = str(place.parent)
     if folder not in sys.path:
         sys.path.append(folder)
     return importlib.import_module(f"{PACKAGE}.{name}")
@@ -86,20 +85,18 @@ def build(say: Callable[[str], None]) -> Path:
     """
     found = _place()
     if found is not None:
-        return found.parent
+        return found
     with build_lock(build_directory(NAME)) as cache:
         target = cache / _folder() / PACKAGE
         with tempfile.TemporaryDirectory(prefix=SCRATCH, dir=cache) as scratch:
             made = _rewritten(SOURCE.unpack(SOURCE.fetch(cache, say), Path(scratch)))
-            target.parent.mkdir(exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)
-            made.replace(target)
+            put(made, target)
         remove_others(cache, {target.parent, cache / LOCK, cache / SOURCE.archive})
         return target
 
 
 def _place() -> Path | None:
-    return find_file(NAME, f"{_folder()}/{PACKAGE}/about.py")
+    return find_file(NAME, f"{_folder()}/{PACKAGE}")
 
 
 def _folder() -> str:

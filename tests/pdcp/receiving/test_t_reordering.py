@@ -72,6 +72,22 @@ def receiver() -> ReceivingEntity[int]:
     return ReceivingEntity(sn_format(18), t_reordering=Timer(is_adaptive=True), legs=2)
 
 
+# COUNT and time: the first gap opens 1 ms before a window has passed since the first PDU.
+FIRST_GAP_LATE = [(0, 0), (2, WINDOW_NS - MS), (1, WINDOW_NS + 4 * MS), (4, WINDOW_NS + 4 * MS)]
+
+
+@pytest.mark.parametrize("keep_order", [False, True])
+def test_the_first_window_begins_with_the_first_gap_and_not_with_a_pdu_in_order(
+    keep_order: bool,
+) -> None:
+    entity = ReceivingEntity[int](
+        sn_format(18), t_reordering=Timer(is_adaptive=True), legs=2, legs_keep_order=keep_order
+    )
+    for count, now in FIRST_GAP_LATE:
+        entity.push(count, count, 0, now)
+    assert entity.statistics().t_reordering_ns == INITIAL_NS  # after it the 5 ms make it 10 ms
+
+
 class Alternating:
     """A receiver of PDUs by two legs in turn, one a ms, leg 1 so much later (ns)."""
 

@@ -113,7 +113,9 @@ JUMBOGRAM = datagram_ipv6(100)[:4] + bytes(3) + datagram_ipv6(100)[7:]
 
 def transmitter(loop: Loop, legs: list[LegDriver], **pdcp: object) -> TransmitDriver:
     settings = Pdcp.model_validate(pdcp)
-    entity = settings.transmitter(len(legs), [driver.leg for driver in legs], queue_packets=6)
+    entity = settings.transmitter(
+        len(legs), [driver.leg for driver in legs], buffer_limits=(6, None)
+    )
     return TransmitDriver(1, entity, sn_format(18), legs, loop)
 
 

@@ -180,7 +180,7 @@ FIXED = {"reorder": True, "queue_bytes": 5000}
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (FIXED, "queue_bytes, reorder: cannot change while the link is there"),
+        (FIXED, "queue_bytes, queue_packets, reorder: cannot change while the link is there"),
         ({"rlc": {}}, "rlc: cannot change"),
         ({"rate_mbps": None, "trace": "/no/such"}, "trace /no/such: No such file"),
     ],

@@ -9,6 +9,7 @@ import pytest
 
 from minitopo_dc.fields import IpVersion
 from minitopo_dc.real.run.probe import Arrivals
+from minitopo_dc.results.measures.account import packet_account
 from tests.real.testbed import running_testbed, scenario
 
 pytestmark = pytest.mark.root
@@ -99,3 +100,18 @@ def test_without_it_what_the_leg_had_is_given_up(tmp_path: Path) -> None:
     _, sent, received = losing_a_leg(tmp_path, 4)
     assert "resent" not in sent
     assert received["missing"] > 100
+
+
+def test_every_real_packet_is_in_the_account_once(tmp_path: Path) -> None:
+    """28.8 Mbit/s over two legs of 10: what they cannot carry finds a full waiting buffer."""
+    pdcp = {"split": "least-delay", "numbering": "late", "buffer_packets": 50}
+    with running_testbed(scenario("dc", LEG, pdcp=pdcp), tmp_path) as bed:
+        bed.start()
+        arrivals = bed.probe(2 * RATE, SECONDS)
+        bed.stop()
+    account = packet_account(tmp_path)
+    ends = account.delivered + sum(account.losses.values()) + account.under_way
+    assert (account.offered, account.copies, account.duplicates) == (ends, 0, 0)
+    assert account.offered == 2 * RATE * SECONDS
+    assert account.delivered == len(arrivals.number)
+    assert account.losses["buffer"] > RATE * SECONDS / 4

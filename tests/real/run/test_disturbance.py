@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from minitopo_dc.real.run.disturbance import (
     CASES,
     DISTURBANCES,
     NONE,
-    OFF,
     Disturbance,
     Row,
     errors,
@@ -29,7 +27,7 @@ from minitopo_dc.real.run.disturbance import (
 )
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.trust import LIMITS_VARIABLE
+from minitopo_dc.results.trust import LIMITS_VARIABLE, OFF
 from minitopo_dc.scenario import Scenario
 
 RIGHT = Row(
@@ -70,12 +68,12 @@ def test_the_moment_of_a_disturbance_follows_from_the_seed(
             return blank_result(scenario, directory)
 
     @contextmanager
-    def keep(_disturbance: Disturbance, _watch: None, rng: Random) -> Iterator[None]:
-        moments.append(rng.random())
+    def keep(_disturbance: Disturbance, _watch: None, after_s: float) -> Iterator[None]:
+        moments.append(after_s)
         yield
 
     monkeypatch.setattr(disturbance, "run_real", run_real)
-    monkeypatch.setattr(disturbance, "_disturbed", keep)
+    monkeypatch.setattr(disturbance, "disturbed", keep)
     for number, seed in enumerate((1, 1, 2)):
         measure(1, seed, tmp_path / f"{number}", virtual=blank_result, ended=lambda _: None)
     assert moments[0] != moments[1]

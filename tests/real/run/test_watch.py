@@ -9,12 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from minitopo_dc.real.run import watch
-from minitopo_dc.real.run.watch import Sample, Watch, _part, _Process
-from minitopo_dc.results.trust import Evidence, Part
+from minitopo_dc.real.run.watch import RECOVERY_S, Sample, Watch, _part, _Process
+from minitopo_dc.results.trust import LIMITS_VARIABLE, Evidence, Limits, Part, judge_trust
 
 MS = 1_000_000
 
@@ -84,13 +86,55 @@ def test_the_second_program_of_a_host_has_a_number() -> None:
 
 def samples(*waits_ms: int) -> list[Sample]:
     """One each 50 ms, with what the process waited in between."""
-    found = [Sample(0, 0, 0, stopped=False)]
+    found = [Sample(0, 0, 0, "S")]
     for wait in waits_ms:
         last = found[-1]
-        found.append(Sample(last.at_ns + 50 * MS, 0, last.waited_ns + wait * MS, stopped=False))
+        found.append(Sample(last.at_ns + 50 * MS, 0, last.waited_ns + wait * MS, "S"))
     return found
 
 
 def test_only_long_waits_delay() -> None:
     part = _part(samples(1, 9, 10, 40))
     assert part == Part(ran_s=0, waited_s=0.06, delayed_s=0.05, stopped_s=0, saturated_s=0)
+
+
+def evidence_of(states: dict[str, str], stalls: dict[str, list[tuple[int, int]]]) -> Evidence:
+    """The evidence of 5 s, of processes whose states are given each 50 ms, from 1 s on."""
+    watching = Watch()
+    for part, letters in states.items():
+        watching.add(part, 1)
+        watching._processes[part].samples += [
+            Sample(n * 50 * MS, 0, 0, letters[n - 20] if 0 <= n - 20 < len(letters) else "S")
+            for n in range(121)
+        ]
+    watching._machine += [watch._machine(n * 50 * MS) for n in range(121)]
+    return watching.evidence(500 * MS, 5500 * MS, stalls)
+
+
+@pytest.mark.parametrize(
+    ("states", "stalls", "seconds"),
+    [
+        ({"server": "TTTT"}, {}, 0.2 + RECOVERY_S),
+        ({"server": "TTTT", "client": "TTTT"}, {}, 0.2 + 2 * RECOVERY_S),
+        ({"server": "TT", "client": "SSTT"}, {}, 0.2 + 2 * RECOVERY_S),
+        ({"server": "TSSST"}, {}, 0.1 + 2 * RECOVERY_S),
+        ({"gnb": "TTTT"}, {"gnb": [(1150 * MS, 200 * MS)]}, 0.2 + RECOVERY_S),
+        ({"server": "D"}, {}, 0.05),
+        ({"server": "S"}, {"gnb": [(2000 * MS, 50 * MS)], "ue": [(3000 * MS, 50 * MS)]}, 0.1),
+    ],
+)
+def test_disturbances_add_up_and_what_happens_at_once_counts_once(
+    states: dict[str, str], stalls: dict[str, list[tuple[int, int]]], seconds: float
+) -> None:
+    assert evidence_of(states, stalls).held_up_s == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("samples_stopped", "verdict"), [(3, "clean"), (4, "disturbed")])
+def test_a_stop_that_may_cost_5_percent_of_the_transfer_disturbs_it(
+    samples_stopped: int, verdict: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shipped = tmp_path / "limits.yaml"
+    Limits().save(shipped)
+    monkeypatch.setenv(LIMITS_VARIABLE, str(shipped))
+    seen = replace(evidence_of({"server": "T" * samples_stopped}, {}), stolen_s=0, backlog_drops=0)
+    assert judge_trust(seen).details["verdict"] == verdict

@@ -131,7 +131,7 @@ def test_a_call_over_several_paths_uses_what_it_needs(tmp_path: Path) -> None:
 
 
 SHORT = {"kind": "video", "duration_s": 30, "abr": "throughput"}
-FALLING = leg(rate_mbps=4, delay_ms=20, changes=[{"at_s": 4.7, "rate_mbps": 0.4}])
+FALLING = leg(rate_mbps=4, delay_ms=20, changes=[{"at_s": 4.66, "rate_mbps": 0.4}])
 """Its rate falls right behind a request, whose download is then given up."""
 TRANSPORTS = [
     ("quic", "sc"),
@@ -162,8 +162,9 @@ def test_a_download_is_given_up_and_the_next_ones_are_not_held_up(
     assert found.details["abandoned"] >= 1
     assert [int(row["segment"]) for row in rows(tmp_path)] == list(range(1, 11))
     sent = sum(int(row["size_bytes"]) for row in rows(tmp_path)) + found.details["wasted_bytes"]
+    under_way = 2 * 100 * 1500 * found.details["abandoned"]  # in two full queues
     assert found.leg_bytes is not None
-    assert sum(found.leg_bytes) < 1.2 * sent
+    assert sum(found.leg_bytes) < 1.05 * sent + under_way
 
 
 @needs_picoquic

@@ -106,7 +106,9 @@ def _make(hop: NextHop, interface: str) -> str:
         ("route", "replace", "default", "via", gateway, *device, "onlink", "table", table),
     )
     for command in commands:
-        done = subprocess.run(["ip", *command], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["ip", *command], capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
         if done.returncode:
             return f"ip {' '.join(command)}: {done.stderr.strip()}"
     return ""

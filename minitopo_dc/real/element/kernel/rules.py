@@ -160,6 +160,8 @@ def _target(queue: int) -> tuple[str, ...]:
 def _iptables(action: str, rule: Rule, host: int | None) -> None:
     command = [_PROGRAMS[rule.version], "-w", "-t", "mangle", action, *rule.arguments]
     with inside(host):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
     if done.returncode:
         raise RuleError(f"{' '.join(command)}: {done.stderr.strip()}")

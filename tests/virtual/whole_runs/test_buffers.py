@@ -1,0 +1,80 @@
+"""Dual Connectivity and multipath have the same bytes to wait in, whatever unit says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minitopo_dc.results import packet_delays
+from minitopo_dc.results.run_result import RunResult
+from minitopo_dc.scenario import Scenario
+from minitopo_dc.virtual.run import run_virtual
+from tests.picoquic.extension import needs_picoquic
+
+pytestmark = needs_picoquic
+RATE_MBPS, QUEUE_MS, XN_MS = 20, 20, 5
+SIZE = RATE_MBPS * QUEUE_MS * 125
+PACKET_MS = 1500 * 8 / 2 / RATE_MBPS / 1000
+UNITS: dict[str, dict[str, Any]] = {
+    "ms": {"queue_ms": QUEUE_MS},
+    "bytes": {"queue_bytes": SIZE},
+    "packets": {"queue_packets": SIZE // 1280},  # of picoquic's full packets, with headers
+}
+WAYS = ("papers", "deployable", "ideal", "multipath")
+
+
+def over(way: str, queue: dict[str, Any], size_mb: float = 4) -> Scenario:
+    """A download over two equal legs."""
+    leg = {"rate_mbps": RATE_MBPS, "delay_ms": 20, "jitter_ms": 0} | queue
+    several = Scenario(
+        transport="mpquic-picoquic" if way == "multipath" else "quic-picoquic",
+        mode="multipath" if way == "multipath" else "dc",
+        legs=[leg, leg],
+        workload={"size_mb": size_mb},
+        congestion_control="reno",
+        clock="virtual",
+        virtual={"packet_delays": True},
+    )
+    return several if way == "multipath" else several.with_dc(way, xn_ms=XN_MS)  # type: ignore[arg-type]
+
+
+def run(directory: Path, scenario: Scenario) -> RunResult:
+    result = run_virtual(scenario, directory)
+    assert result.status == "ok", result.reason
+    return result
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("way", WAYS)
+def test_nobody_waits_before_the_air_for_longer_than_the_queues_allow(
+    way: str, unit: str, tmp_path: Path
+) -> None:
+    run(tmp_path, over(way, UNITS[unit]))
+    table = packet_delays(tmp_path).query("direction == 'downlink'")
+    waits = table["split_ms"] + table["queue_ms"]
+    xn_ms = XN_MS if way == "deployable" else 0
+    most = float((waits - xn_ms * (table["leg"] == 2)).max())
+    # What was on Xn when a packet came is before it later: that of one leg, for which both serve.
+    assert QUEUE_MS / 2 < most < QUEUE_MS + xn_ms / 2 + PACKET_MS
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_bytes_are_the_same_run_in_each_unit(way: str, tmp_path: Path) -> None:
+    times = {unit: run(tmp_path / unit, over(way, UNITS[unit])).completion_s for unit in UNITS}
+    assert times["bytes"] == times["ms"]
+    # Smaller packets take as much of a queue that counts them: acknowledgements, the first ones.
+    assert times["packets"] == pytest.approx(times["ms"], rel=0.15)
+
+
+@pytest.mark.parametrize("rate_mbps", [4, 20])
+def test_a_short_queue_of_the_second_node_drops_nothing_that_has_a_number(
+    rate_mbps: int, tmp_path: Path
+) -> None:
+    legs = {1: {"rate_mbps": rate_mbps, "queue_ms": 10}}  # 17 ms of the rate are asked for
+    base = over("papers", {"queue_ms": 30}).evolve(legs=legs)
+    run(tmp_path, base.with_dc("deployable", xn_ms=XN_MS))
+    sent = json.loads((tmp_path / "gnb-summary.json").read_text())["legs"]["2"]
+    assert (sent["dropped_queue"], sent["delivered_packets"] > 100) == (0, True)
