@@ -35,7 +35,7 @@ EXTENSION = Extension(
     module="minitopo_dc_native",
     title="the native core",
     folder=_HERE,
-    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../picoquic/helper.h"),
+    made_of=("native.h", *HEADERS, *SOURCES, "library.py", "../picoquic/stack.h"),
 )
 OTHER = "MINITOPO_DC_NATIVE"
 """The environment variable that names another build of it, e.g. one with sanitizers."""

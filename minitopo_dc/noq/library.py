@@ -36,13 +36,15 @@ OLDEST_RUST = (1, 88)
 TARGET = "target"
 """The folder in the cache where cargo keeps the compiled crates."""
 _HERE = Path(__file__).parent
-SOURCES = ("Cargo.toml", "Cargo.lock", "src/lib.rs", "src/random.rs")
+CODE = tuple(f"src/{name}.rs" for name in ("lib", "abi", "configuration", "end", "random"))
+SOURCES = ("Cargo.toml", "Cargo.lock", *CODE)
+HEADER = "../picoquic/stack.h"
 EXTENSION = Extension(
     name="noq",
     module="minitopo_dc_noq",
     title="noq",
     folder=_HERE,
-    made_of=("noq.h", PATCH, *SOURCES, "library.py"),
+    made_of=(HEADER, PATCH, *SOURCES, "library.py"),
 )
 FLAGS = ("-O2", "-fPIC", "-w")
 LIBRARIES = ("-lgcc_s", "-lpthread", "-lm", "-ldl")
@@ -94,12 +96,8 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     ]
     run(command, "cargo could not compile noq", directory=crate, environment=environment)
     glue = scratch / f"{EXTENSION.module}.c"
-    write_glue(
-        EXTENSION.module,
-        (_HERE / "noq.h").read_text(encoding="ascii"),
-        [str(_HERE / "noq.h")],
-        glue,
-    )
+    header = _HERE / HEADER
+    write_glue(EXTENSION.module, header.read_text(encoding="ascii"), [str(header)], glue)
     objects = compile_all([(glue, (*FLAGS, f"-I{python_headers()}"))], scratch)
     archive = cache / TARGET / "release" / f"lib{EXTENSION.module}.a"
     return link([*objects, archive], scratch / Path(EXTENSION.file_name()).name, LIBRARIES)

@@ -25,7 +25,7 @@ SCHEDULERS: dict[str, int] = {
     **{"picoquic": 0, "minrtt": 1, "roundrobin": 2, "weighted": 2, "ecf": 3, "blest": 4},
     "redundant": 5,
 }
-"""By the numbers of `helper.h`."""
+"""By the numbers of `stack.h`."""
 PLUGIN = 6
 """The number of all others: schedulers of the user's (`scheduler.py`)."""
 MAX_PATHS = 8

@@ -40,9 +40,7 @@ from minitopo_dc.units import NS_PER_US
 
 NEVER_US = NO_STREAM = 2**64 - 1
 CLOSERS: tuple[Closer, ...] = ("peer", "peer's application", "stateless reset", "this end")
-"""By the numbers of `helper.h`."""
-ERRORS = {0x44A: "no path is left, the last one failed its validation"}
-"""That picoquic has no words for: PICOQUIC_ERROR_PATH_LAST_REMAINING."""
+"""By the numbers of `stack.h`."""
 
 
 Received = tuple[bytes, Address, Address, int]
@@ -52,14 +50,14 @@ Datagram = tuple[bytes, Address | None, Address]
 DEMOTED: dict[DemotedPaths, int] = {
     **{"as-now": 0, "linger": 1, "refuse": 1 + 2, "fall-back": 1 + 4, "2022": 1 + 2 + 4}
 }
-"""By the numbers of `helper.h`: what is refused or fallen back to has to be there still."""
+"""By the numbers of `stack.h`: what is refused or fallen back to has to be there still."""
 COUNTERS = (
     *("packets_sent", "packets_lost", "spurious_losses"),
     *("bytes_sent", "bytes_received", "bytes_acknowledged", "bytes_lost"),
 )
-"""Of a path, by the names of `helper.h`."""
+"""Of a path, by the names of `stack.h`."""
 MDC_DATAGRAM = Struct("NNii")
-"""The structure of `helper.h`: offset, length, and the addresses' numbers."""
+"""The structure of `stack.h`: offset, length, and the addresses' numbers."""
 
 
 class PicoquicError(MinitopoDcError, RuntimeError):
@@ -246,10 +244,11 @@ class Connection:
 
     def _closed(self, by: Closer) -> Closed:
         state = self._state
-        error = state.local_error or state.remote_error or state.application_error
-        name = ERRORS.get(error) or self._ffi.string(self._lib.mdc_error_name(error)).decode()
-        reason = f"{name} ({error:#x})" if error else "no error"
-        return Closed(by, error, f"closed by {by}: {reason}")
+        words = "no error"
+        if state.reason != self._ffi.NULL:
+            words = self._ffi.string(state.reason).decode("utf-8", "replace")
+        number = f" ({state.error:#x})" if state.error else ""
+        return Closed(by, state.error, f"closed by {by}: {words}{number}")
 
     # Streams.
 

@@ -62,6 +62,21 @@ static int has_other(const mdc_endpoint *endpoint)
     return picoquic_get_next_cnx(picoquic_get_first_cnx(endpoint->quic)) != NULL;
 }
 
+/* Why the connection has ended, with words for an error that picoquic has none for. */
+static void set_reason(mdc_endpoint *endpoint)
+{
+    picoquic_cnx_t *connection = endpoint->connection;
+    uint64_t error = picoquic_get_local_error(connection);
+
+    error = error ? error : picoquic_get_remote_error(connection);
+    error = error ? error : picoquic_get_application_error(connection);
+    endpoint->state.error = error;
+    if (error)
+        endpoint->state.reason = error == PICOQUIC_ERROR_PATH_LAST_REMAINING
+                                     ? "no path is left, the last one failed its validation"
+                                     : picoquic_error_name(error);
+}
+
 /* Of a server's connection nothing can be asked afterwards: picoquic deletes it. */
 static void be_gone(mdc_endpoint *endpoint, uint64_t by)
 {
@@ -71,9 +86,7 @@ static void be_gone(mdc_endpoint *endpoint, uint64_t by)
         endpoint->connection = NULL; /* the client has given up this attempt */
         return;
     }
-    endpoint->state.local_error = picoquic_get_local_error(endpoint->connection);
-    endpoint->state.remote_error = picoquic_get_remote_error(endpoint->connection);
-    endpoint->state.application_error = picoquic_get_application_error(endpoint->connection);
+    set_reason(endpoint);
     add_event(endpoint, MDC_CLOSED, by, 0, 0);
     endpoint->is_gone = 1;
 }
@@ -380,11 +393,6 @@ int mdc_ecn(const char *congestion_control)
     picoquic_congestion_algorithm_t const *algorithm = congestion_algorithm(congestion_control);
 
     return algorithm == NULL ? -1 : algorithm->ecn_mark;
-}
-
-const char *mdc_error_name(uint64_t error)
-{
-    return picoquic_error_name(error);
 }
 
 /* A generator of the project's, so that a run can be repeated: splitmix64 (Steele, Lea, Flood 2014). */

@@ -1,4 +1,4 @@
-/* What the parts of the helper share; Python sees `helper.h` only. */
+/* What the parts of the helper share; Python sees `stack.h` and `helper.h` only. */
 #ifndef MDC_ENDPOINT_H
 #define MDC_ENDPOINT_H
 
@@ -9,6 +9,8 @@
 #include "picoquic_crypto_provider_api.h"
 #include "picoquic_utils.h"
 #include "tls_api.h"
+
+#include "stack.h"
 
 #include "helper.h"
 

@@ -41,7 +41,7 @@ EXTENSION = Extension(
     module="minitopo_dc_picoquic",
     title="picoquic",
     folder=_HERE,
-    made_of=("helper.h", "endpoint.h", *HELPER, "library.py"),
+    made_of=("stack.h", "helper.h", "endpoint.h", *HELPER, "library.py"),
     salt=SOURCE.sha256,
 )
 
@@ -123,8 +123,9 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     say("compiling picoquic (10 s on two cores)")
     here = EXTENSION.folder
     glue = scratch / f"{EXTENSION.module}.c"
-    helper = (here / "helper.h").read_text(encoding="ascii")
-    write_glue(EXTENSION.module, helper, ["helper.h"], glue)
+    headers = ("stack.h", "helper.h")
+    declared = "".join((here / name).read_text(encoding="ascii") for name in headers)
+    write_glue(EXTENSION.module, declared, headers, glue)
     paths = (here, python_headers(), *include_paths(sources))
     fused = can_compile_fusion(scratch)
     options = (*FLAGS, *(() if fused else (NO_FUSION,)), *(f"-I{path}" for path in paths))

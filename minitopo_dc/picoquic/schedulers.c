@@ -227,7 +227,7 @@ void picoquic_sort_available_paths(picoquic_cnx_t *connection, uint64_t now, uin
     mdc_endpoint *endpoint = connection->quic->default_callback_ctx;
 
     own_sort_available_paths(connection, now, wake, path, fewest_timeouts, tuple);
-    if (endpoint->scheduler.kind == MDC_PICOQUIC || connection != endpoint->connection ||
+    if (endpoint->scheduler.kind == MDC_OWN || connection != endpoint->connection ||
         ((*path)->is_nominal_ack_path && picoquic_is_ack_needed(connection, now, wake, 0, 0)))
         return;
     schedule(endpoint, now, wake, fewest_timeouts, path);
