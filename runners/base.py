@@ -382,7 +382,8 @@ STACKS = (
     "ngtcp2",
     "mptcp.runner",
     "tquic",
-    "picoquic.runner",
+    "sans_io.picoquic",
+    "sans_io.noq",
     "icmp",
     "command.runner",
 )

@@ -38,8 +38,8 @@ from minitopo_dc.installation import checkout
 from minitopo_dc.linux_guest.build import SERIES, build_agent
 from minitopo_dc.linux_guest.build import build as build_linux
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.noq.library import build as build_noq
-from minitopo_dc.picoquic.library import build as build_picoquic
+from minitopo_dc.quic.noq.library import build as build_noq
+from minitopo_dc.quic.picoquic.library import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
 from minitopo_dc.runners.tquic import CACHE
 

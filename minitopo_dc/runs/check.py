@@ -7,7 +7,7 @@ from typing import Any
 
 from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
-from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
 from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runs.cautions import print_cautions, print_once

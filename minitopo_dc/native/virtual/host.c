@@ -1,5 +1,5 @@
 /* An end host without CPU time of its own, between its flows and an endpoint of a QUIC stack: the twin of
- * virtual/host.py, and of `End` and `Session.drive` of runners/picoquic. Datagrams go from C to C;
+ * virtual/host.py, and of `End` and `Session.drive` of runners/sans_io. Datagrams go from C to C;
  * Python steps when something is due there, or has happened. */
 #include "network.h"
 
