@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -13,6 +13,7 @@ from minitopo_dc.quic.picoquic.library import PICOQUIC
 from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.addresses import SERVER_NAME
 from minitopo_dc.runners.certificate import Certificate, write_files
+from tests.quic.extension import STACKS
 from tests.quic.pair import Network, Pair
 
 MakePair = Callable[..., Pair]
@@ -24,13 +25,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return write_files(tmp_path_factory.mktemp("certificate"))
 
 
-@pytest.fixture(scope="session")
-def stack() -> Stack:
-    """Picoquic, unless a test is of another stack, too (`both`)."""
-    return PICOQUIC
+@pytest.fixture(scope="module", params=STACKS)
+def stack(request: pytest.FixtureRequest) -> Stack:
+    """Each stack, unless a module has its own."""
+    return cast("Stack", request.param)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make_pair(files: Certificate, stack: Stack) -> MakePair:
     """Makes pairs: `with make_pair(network, max_paths=2, seed_value=1, ...) as pair:`."""
 

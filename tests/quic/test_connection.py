@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from minitopo_dc.quic.connection import Connection, StackError
 from minitopo_dc.quic.events import Confirmed, DatagramFrame, Ready, StreamData, StreamReset
-from minitopo_dc.quic.picoquic.library import CONGESTION_CONTROLS
+from minitopo_dc.quic.noq.library import NOQ
+from minitopo_dc.quic.picoquic.library import PICOQUIC
+from minitopo_dc.quic.stack import Stack
 from minitopo_dc.runners.certificate import Certificate, make_certificate
 from tests.quic.conftest import MakePair, configurations
-from tests.quic.extension import needs_picoquic
+from tests.quic.extension import STACKS, needs_noq, needs_picoquic
 from tests.quic.pair import BEGIN, CLIENTS, SERVER, Network, Pair, content
-
-pytestmark = needs_picoquic
 
 
 @pytest.mark.parametrize("paths", [1, 2])
@@ -67,28 +67,41 @@ def test_streams_do_not_mix(make_pair: MakePair) -> None:
     jitter_ms=st.sampled_from([0.0, 1.0, 40.0]),
     duplicates=st.sampled_from([0.0, 0.1]),
     damage=st.sampled_from([0.0, 0.03]),
-    control=st.sampled_from(CONGESTION_CONTROLS),
+    control=st.integers(0, 100),
 )
 def test_every_byte_is_right_through_loss_reordering_duplicates_and_damage(
     make_pair: MakePair,
+    stack: Stack,
     *,
     seed: int,
     loss: float,
     jitter_ms: float,
     duplicates: float,
     damage: float,
-    control: str,
+    control: int,
 ) -> None:
     network = Network(
         loss=loss, jitter_ms=jitter_ms, duplicates=duplicates, damage=damage, seed=seed
     )
-    with make_pair(network, seed_value=seed, congestion_control=control) as pair:
+    name = stack.congestion_controls[control % len(stack.congestion_controls)]
+    with make_pair(network, seed_value=seed, congestion_control=name) as pair:
         assert pair.wait_for(pair.connected().get(200_000)) == content(200_000)
 
 
-@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
-def test_each_congestion_control_fills_most_of_a_path(make_pair: MakePair, control: str) -> None:
-    with make_pair(Network(rate_mbps=20), congestion_control=control) as pair:
+@pytest.mark.parametrize(
+    ("stack", "control"),
+    [
+        pytest.param(*param.values, control, marks=param.marks)
+        for param in STACKS
+        for control in param.values[0].congestion_controls
+    ],
+)
+def test_each_congestion_control_fills_most_of_a_path(
+    files: Certificate, stack: Stack, control: str
+) -> None:
+    stack.seed(1)
+    ends = configurations(files, stack, congestion_control=control)
+    with Pair(*ends, Network(rate_mbps=20)) as pair:
         stream = pair.connected().get(4_000_000)
         pair.wait_for(stream)
         assert 4_000_000 * 8 / pair.elapsed_s > 14e6
@@ -168,8 +181,8 @@ def test_what_is_not_of_quic_does_nothing(make_pair: MakePair) -> None:
         assert pair.wait_for(stream) == content(200_000)
 
 
-def test_a_server_of_garbage_has_no_connection(files: Certificate) -> None:
-    _, configuration = configurations(files)
+def test_a_server_of_garbage_has_no_connection(files: Certificate, stack: Stack) -> None:
+    _, configuration = configurations(files, stack)
     server = Connection(configuration, BEGIN)
     for size in (0, 1, 20, 1200, 1500):
         server.receive(b"\xc0\0\0\0\1" + bytes(size), CLIENTS[0], SERVER, BEGIN)
@@ -178,8 +191,8 @@ def test_a_server_of_garbage_has_no_connection(files: Certificate) -> None:
     assert server.paths() == []
 
 
-def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate) -> None:
-    configuration, _ = configurations(files)
+def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate, stack: Stack) -> None:
+    configuration, _ = configurations(files, stack)
     client = Connection(configuration, BEGIN)
     assert (client.next_timeout(), list(client.events())) == (None, [])
     for call in (client.open_stream, lambda: client.write(0, b"x")):
@@ -192,9 +205,11 @@ def test_a_client_that_sends_nothing_yet_wants_to_at_once(files: Certificate) ->
     assert (client.next_timeout() or 0) > BEGIN
 
 
-def test_a_file_that_is_no_certificate_is_refused(files: Certificate, tmp_path: Path) -> None:
+def test_a_file_that_is_no_certificate_is_refused(
+    files: Certificate, stack: Stack, tmp_path: Path
+) -> None:
     (tmp_path / "wrong.pem").write_text("nothing")
-    _, configuration = configurations(files)
+    _, configuration = configurations(files, stack)
     for wrong in (tmp_path / "wrong.pem", tmp_path / "none.pem"):
         with pytest.raises(StackError, match="certificate or the key"):
             Connection(replace(configuration, certificate=wrong), BEGIN)
@@ -202,14 +217,21 @@ def test_a_file_that_is_no_certificate_is_refused(files: Certificate, tmp_path: 
             Connection(replace(configuration, key=wrong), BEGIN)
 
 
-@pytest.mark.parametrize("trusted", ["another", "nothing"])
+@pytest.mark.parametrize(
+    ("stack", "trusted"),
+    [
+        pytest.param(PICOQUIC, "another", marks=needs_picoquic),
+        pytest.param(PICOQUIC, "nothing", marks=needs_picoquic),
+        pytest.param(NOQ, "another", marks=needs_noq),  # it refuses a file with nothing
+    ],
+)
 def test_a_client_ends_when_it_does_not_trust_the_certificate(
-    files: Certificate, tmp_path: Path, trusted: str
+    files: Certificate, stack: Stack, tmp_path: Path, trusted: str
 ) -> None:
     other = make_certificate(tmp_path, [])
     if trusted == "nothing":
         other.certificate.write_text("no certificate")
-    client, server = configurations(files)
+    client, server = configurations(files, stack)
     with Pair(replace(client, certificate=other.certificate), server, Network()) as pair:
         pair.run(20.0)
         closed = pair.client.closed()
@@ -219,8 +241,8 @@ def test_a_client_ends_when_it_does_not_trust_the_certificate(
         assert not pair.server.is_ready()
 
 
-def test_ipv6_addresses_do_and_what_is_none_is_refused(files: Certificate) -> None:
-    configuration, _ = configurations(files)
+def test_ipv6_addresses_do_and_what_is_none_is_refused(files: Certificate, stack: Stack) -> None:
+    configuration, _ = configurations(files, stack)
     client = Connection(configuration, BEGIN)
     with pytest.raises(StackError, match=r"address 10\.0\.0\.256"):
         client.connect(("10.0.0.256", 1), SERVER, BEGIN)
@@ -240,8 +262,8 @@ def test_all_data_is_had_when_asked_for(make_pair: MakePair) -> None:
         assert all(isinstance(each, StreamData) and each.stream_id == stream for each in early)
 
 
-def test_memory_is_let_go_of_once(files: Certificate) -> None:
-    configuration, _ = configurations(files)
+def test_memory_is_let_go_of_once(files: Certificate, stack: Stack) -> None:
+    configuration, _ = configurations(files, stack)
     connection = Connection(configuration, BEGIN)
     connection.connect(CLIENTS[0], SERVER, BEGIN)
     connection.free()
@@ -250,17 +272,18 @@ def test_memory_is_let_go_of_once(files: Certificate) -> None:
     gc.collect()
 
 
-def test_a_log_is_written_when_a_connection_is_freed(make_pair: MakePair, tmp_path: Path) -> None:
-    with make_pair(qlog=tmp_path) as pair:
+@needs_picoquic
+def test_a_log_is_written_when_a_connection_is_freed(files: Certificate, tmp_path: Path) -> None:
+    with Pair(*configurations(files, qlog=tmp_path), Network()) as pair:
         pair.wait_for(pair.connected().get(1000))
     logs = list(tmp_path.glob("*.qlog"))
     assert logs
     assert "packet_sent" in logs[0].read_text(encoding="utf-8")
 
 
-def pair_with_datagrams(files: Certificate, network: Network | None = None) -> Pair:
+def pair_with_datagrams(files: Certificate, stack: Stack, network: Network | None = None) -> Pair:
     """Only the client asks for DATAGRAM frames: a server follows it."""
-    client, server = configurations(files)
+    client, server = configurations(files, stack)
     return Pair(replace(client, datagram_frame=65_535), server, network or Network())
 
 
@@ -268,8 +291,8 @@ def datagrams(events: list[object]) -> list[bytes]:
     return [event.data for event in events if isinstance(event, DatagramFrame)]
 
 
-def test_datagram_frames_go_both_ways(files: Certificate) -> None:
-    with pair_with_datagrams(files) as pair:
+def test_datagram_frames_go_both_ways(files: Certificate, stack: Stack) -> None:
+    with pair_with_datagrams(files, stack) as pair:
         pair.connected()
         pair.client.connection.send_datagram(b"up")
         pair.server.connection.send_datagram(content(1100))
@@ -279,8 +302,8 @@ def test_datagram_frames_go_both_ways(files: Certificate) -> None:
         assert datagrams(list(pair.client.events)) == [content(1100)]
 
 
-def test_a_lost_datagram_frame_is_not_sent_again(files: Certificate) -> None:
-    with pair_with_datagrams(files, Network(loss=0.3, seed=3)) as pair:
+def test_a_lost_datagram_frame_is_not_sent_again(files: Certificate, stack: Stack) -> None:
+    with pair_with_datagrams(files, stack, Network(loss=0.3, seed=3)) as pair:
         pair.connected()
         for number in range(40):
             pair.server.connection.send_datagram(bytes([number]) * 1000)
@@ -293,13 +316,13 @@ def test_a_lost_datagram_frame_is_not_sent_again(files: Certificate) -> None:
 
 
 def test_a_datagram_frame_without_the_peer_s_consent_or_too_large_for_a_packet_is_refused(
-    files: Certificate, make_pair: MakePair
+    files: Certificate, stack: Stack, make_pair: MakePair
 ) -> None:
     with make_pair() as pair:
         pair.connected()
         with pytest.raises(StackError, match="send_datagram"):
             pair.server.connection.send_datagram(b"small")
-    with pair_with_datagrams(files) as pair:
+    with pair_with_datagrams(files, stack) as pair:
         pair.connected()
         pair.client.connection.send_datagram(content(1150))
         with pytest.raises(StackError, match="send_datagram"):
@@ -351,8 +374,9 @@ def test_a_peer_that_is_told_to_stop_learns_which_stream(make_pair: MakePair) ->
         assert len(pair.client.received[stream]) < 600_000
 
 
-def test_a_stream_whose_end_was_acknowledged_cannot_be_given_up(make_pair: MakePair) -> None:
-    with make_pair() as pair:
+@needs_picoquic
+def test_a_stream_whose_end_was_acknowledged_cannot_be_given_up(files: Certificate) -> None:
+    with Pair(*configurations(files), Network()) as pair:
         connection = pair.connected().server.connection
         stream = connection.open_stream(unidirectional=True)
         connection.write(stream, b"all", end_stream=True)

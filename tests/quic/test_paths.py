@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from minitopo_dc.quic.connection import StackError
 from minitopo_dc.quic.events import PathAvailable, PathDeleted, PathStatistics
 from tests.quic.conftest import MakePair
-from tests.quic.extension import needs_picoquic
 from tests.quic.pair import CLIENTS, SERVER, Network, Pair, content
-
-pytestmark = needs_picoquic
 
 
 def open_paths(pair: Pair, *numbers: int) -> None:
     """From the client's addresses of these numbers; returns when they can be used."""
     for number in numbers:
         before = available(pair)
-        pair.client.connection.open_path(CLIENTS[number], SERVER, pair.now)
+        try:
+            pair.client.connection.open_path(CLIENTS[number], SERVER, pair.now)
+        except StackError:  # the peer's connection identifiers are under way
+            pair.run(0.1)
+            pair.client.connection.open_path(CLIENTS[number], SERVER, pair.now)
         pair.send()
         pair.run(0.3)
         assert available(pair) > before
@@ -128,9 +129,13 @@ def test_when_a_path_goes_dark_the_other_carries_on(make_pair: MakePair) -> None
         pair.run(0.3)
         pair.network.down.add(CLIENTS[1])
         assert pair.wait_for(stream) == content(4_000_000)
-        dark = by_address(pair)[CLIENTS[1][0]]
-        assert dark.packets_lost > 50
-        assert dark.cwnd_bytes < 10_000
+        dark = by_address(pair).get(CLIENTS[1][0])
+        if dark is None:  # noq gives a silent path up
+            (gone,) = (each for each in pair.client.events if isinstance(each, PathDeleted))
+            assert not gone.statistics.abandoned
+        else:
+            assert dark.packets_lost > 50
+            assert dark.cwnd_bytes < 10_000
 
 
 @pytest.mark.parametrize(

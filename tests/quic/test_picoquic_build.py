@@ -67,11 +67,13 @@ def test_another_helper_or_another_way_to_compile_it_is_another_file(
     changed: str, tmp_path: Path
 ) -> None:
     before = library.EXTENSION.file_name()
+    folder = tmp_path / "picoquic"
+    folder.mkdir()
     for name in library.EXTENSION.made_of:
-        shutil.copy(library.EXTENSION.folder / name, tmp_path)
-    copied = replace(library.EXTENSION, folder=tmp_path)
+        shutil.copy(library.EXTENSION.folder / name, folder / name)
+    copied = replace(library.EXTENSION, folder=folder)
     assert copied.file_name() == before
-    with (tmp_path / changed).open("a", encoding="ascii") as file:
+    with (folder / changed).open("a", encoding="ascii") as file:
         file.write("\n")
     assert copied.file_name() != before
 

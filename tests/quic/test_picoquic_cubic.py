@@ -10,13 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minitopo_dc.quic.events import Address
-from minitopo_dc.quic.picoquic.library import COUPLED, CUBIC, OWN_CUBIC, library
+from minitopo_dc.quic.picoquic.library import COUPLED, CUBIC, OWN_CUBIC, PICOQUIC, library
+from minitopo_dc.quic.stack import Stack
 from tests.quic.conftest import MakePair
 from tests.quic.extension import needs_picoquic
 from tests.quic.pair import SERVER, Network, Pair, content
 from tests.quic.test_paths import by_address, open_paths
 
 pytestmark = needs_picoquic
+
+
+@pytest.fixture(scope="module")
+def stack() -> Stack:
+    return PICOQUIC
+
 
 BETA, C = 0.7, 0.4
 """RFC 9438, sections 4.6 and 5.1."""

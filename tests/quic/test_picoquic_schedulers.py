@@ -11,8 +11,9 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.quic.configuration import SCHEDULERS, Scheduler
 from minitopo_dc.quic.connection import DEMOTED, StackError
 from minitopo_dc.quic.events import PathDeleted
-from minitopo_dc.quic.picoquic.library import library
+from minitopo_dc.quic.picoquic.library import PICOQUIC, library
 from minitopo_dc.quic.scheduler import PathView, path_scheduler
+from minitopo_dc.quic.stack import Stack
 from minitopo_dc.registry import load_plugins, registrations_kept
 from minitopo_dc.runners.base import get_runner
 from tests import REPOSITORY
@@ -22,6 +23,13 @@ from tests.quic.pair import CLIENTS, SERVER, Network, Pair, content
 from tests.quic.test_paths import by_address, open_paths
 
 pytestmark = needs_picoquic
+
+
+@pytest.fixture(scope="module")
+def stack() -> Stack:
+    return PICOQUIC
+
+
 FAST = {"place": 0, "cwnd": 12_000, "segment": 1200, "smoothed_rtt_us": 20_000}
 SLOW = {"place": 1, "cwnd": 12_000, "segment": 1200, "smoothed_rtt_us": 100_000, "has_room": 1}
 

@@ -206,7 +206,8 @@ def test_key_frames_that_cannot_be_marked_make_a_run_unsupported(
     check_fields(wanted)
     assert unsupported_reason(wanted, runners_of(wanted)) == (
         f"key_frame_dscp: transport {fields['transport']} has one connection for all frames of a "
-        "call, and its packets do not tell which are key frames; a second one has quic-picoquic"
+        "call, and its packets do not tell which are key frames; a second one has quic-picoquic, "
+        "quic-noq"
     )
 
 

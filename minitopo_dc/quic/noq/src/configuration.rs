@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
+use std::time::Duration;
 
 use noq_proto::congestion::{Bbr3Config, ControllerFactory, CubicConfig, NewRenoConfig};
 use noq_proto::crypto::rustls::{QuicClientConfig, QuicServerConfig};
@@ -20,6 +21,11 @@ const INITIAL_PACKETS: u64 = 10;
 const STREAMS: u32 = 100_000;
 /// Bytes of DATAGRAM frames that wait, in either direction: the user of an end limits them.
 const DATAGRAM_BUFFER: usize = 1 << 30;
+
+/// Without an end of a silent path noq repeats what was in flight there on that path only, and a
+/// stream waits for it. A path that is not used is kept alive. Both times are this project's.
+const PATH_IDLE: Duration = Duration::from_secs(3);
+const KEEP_ALIVE: Duration = Duration::from_secs(1);
 
 pub type Failure = String;
 
@@ -94,7 +100,9 @@ fn transport(given: &abi::Configuration) -> Result<TransportConfig, Failure> {
         made.stream_receive_window(number(given.max_stream_data)?);
     }
     if given.multipath > 1 {
-        made.max_concurrent_multipath_paths(u32::try_from(given.multipath).map_err(words)?);
+        made.max_concurrent_multipath_paths(u32::try_from(given.multipath).map_err(words)?)
+            .default_path_keep_alive_interval(Some(KEEP_ALIVE))
+            .default_path_max_idle_timeout(Some(PATH_IDLE));
     }
     Ok(made)
 }
@@ -141,10 +149,15 @@ impl rustls::client::danger::ServerCertVerifier for Exactly {
     }
 }
 
+/// Read a PEM file.
+fn pem<T: PemObject>(place: *const c_char) -> Result<T, Failure> {
+    T::from_pem_file(text(place)?).map_err(|e| format!("noq refused the certificate or the key: {e}"))
+}
+
 fn client(given: &abi::Configuration) -> Result<Client, Failure> {
     let provider = random::provider();
     let algorithms = provider.signature_verification_algorithms;
-    let certificate = CertificateDer::from_pem_file(text(given.certificate)?).map_err(words)?;
+    let certificate = pem::<CertificateDer<'_>>(given.certificate)?;
     let mut tls = rustls::ClientConfig::builder_with_details(provider, Arc::new(random::FixedTime))
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(words)?
@@ -163,14 +176,14 @@ fn client(given: &abi::Configuration) -> Result<Client, Failure> {
 
 fn server(given: &abi::Configuration) -> Result<ServerConfig, Failure> {
     let time = Arc::new(random::FixedTime);
-    let certificate = CertificateDer::from_pem_file(text(given.certificate)?).map_err(words)?;
-    let key = PrivateKeyDer::from_pem_file(text(given.key)?).map_err(words)?;
+    let certificate = pem::<CertificateDer<'_>>(given.certificate)?;
+    let key = pem::<PrivateKeyDer<'_>>(given.key)?;
     let mut tls = rustls::ServerConfig::builder_with_details(random::provider(), time.clone())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(words)?
         .with_no_client_auth()
         .with_single_cert(vec![certificate], key)
-        .map_err(words)?;
+        .map_err(|e| format!("noq refused the certificate or the key: {e}"))?;
     tls.alpn_protocols = vec![text(given.alpn)?.into()];
     tls.send_tls13_tickets = 0;
     let crypto = QuicServerConfig::try_from(tls).map_err(words)?;

@@ -566,10 +566,11 @@ impl End {
     }
 
     fn on_abandoned(&mut self, id: PathId, reason: &PathAbandonReason) {
-        let is_planned = matches!(
-            reason,
-            PathAbandonReason::ApplicationClosed { .. } | PathAbandonReason::RemoteAbandoned { .. }
-        );
+        let is_planned = match reason {
+            PathAbandonReason::ApplicationClosed { .. } => true,
+            PathAbandonReason::RemoteAbandoned { .. } => self.client.is_none(), // clients plan
+            _ => false,
+        };
         self.abandoned.insert(id);
         let known = self.path(id).unwrap_or(abi::Path { local: -1, remote: -1, ..Default::default() });
         let demoted = is_planned.into();
