@@ -381,7 +381,8 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "picoquic.runner",
+    "sans_io.picoquic",
+    "sans_io.noq",
     "icmp",
     "command.runner",
 )

@@ -22,7 +22,7 @@ from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.plan import needs, print_unmet
 from minitopo_dc.workloads.upload import Upload
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
