@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import yaml
 
+from minitopo_dc import load
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.data_model import FILE, VERSION
-from minitopo_dc.results import load_results
 from minitopo_dc.results.judge import blank_result, judge
 from minitopo_dc.results.kept_scenario import load_as_run, load_to_run
 from minitopo_dc.results.path_use import PathUse
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.tables.runs import scenario_fields
+from minitopo_dc.results.tables.runs import scenario_fields, with_results
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Measurement
@@ -187,7 +187,7 @@ def test_a_run_says_what_it_had(
     run = kept(
         tmp_path, version, result(transport, mode, congestion_control=before, details=details)
     )
-    (row,) = load_results(tmp_path).to_dict("records")
+    (row,) = with_results(load(tmp_path)).to_dict("records")
     assert row["congestion_control"] == row["details"]["congestion_control"] == after
     assert scenario_fields(run)["congestion_control"] == after
     assert load_as_run(run).congestion_control == after
@@ -205,6 +205,6 @@ def test_flows_say_what_they_had(tmp_path: Path) -> None:
     ran = result("quic", "flows", congestion_control="cubic", details={"flows": reported})
     run = kept(tmp_path, 2, ran, flows=flows)
     expected = ["cubic", "cubic-picoquic", "cubic", "reno"]
-    (row,) = load_results(tmp_path).to_dict("records")
+    (row,) = with_results(load(tmp_path)).to_dict("records")
     assert [flow["congestion_control"] for flow in row["details"]["flows"]] == expected
     assert [flow.congestion_control for flow in load_as_run(run).resolved_flows] == expected
