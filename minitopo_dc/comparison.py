@@ -39,8 +39,8 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
     """Return scenarios by the names of their ways, one leg first and multipath last.
 
     A name says the kind, the Dual Connectivity's name or what sets it apart from others, and, where
-    several transports have that kind, which: `leg 1`, `DC (deployable, Xn 5 ms)`, `DC (batch,
-    t-Reordering 50 ms), TCP`, `MP-QUIC`.
+    several transports have that kind, which: `leg 1`, `DC (deployable, Xn 5 ms)`, `DC (papers',
+    TCP)`, `MP-QUIC`.
 
     Raises:
         SettingsError, TraceError: a trace is missing or wrong.
@@ -51,9 +51,10 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
         alike += [scenario] * (scenario not in alike)
     ways = {}
     for (kind, transport), alike in groups.items():
-        behind = _transport(transport, [name for other, name in groups if other == kind])
-        for words, scenario in zip(_variants(alike), alike, strict=True):
-            ways[f"{kind} ({words}){behind}" if words else f"{kind}{behind}"] = scenario
+        shown = _transport(transport, [name for other, name in groups if other == kind])
+        for variant, scenario in zip(_variants(alike), alike, strict=True):
+            words = ", ".join(filter(None, (variant, shown)))
+            ways[f"{kind} ({words})" if words else kind] = scenario
     return ways
 
 
@@ -74,10 +75,11 @@ def _kind(scenario: Scenario) -> str:
 
 
 def _transport(name: str, names: Sequence[str]) -> str:
-    """Return which of several transports it is, behind a comma; empty: there is no other."""
-    known = {each: PROTOCOLS.get(each.partition("-")[0], each) for each in names}
-    shown = known[name] if len(set(known.values())) == len(names) else name
-    return f", {shown}" if len(names) > 1 else ""
+    """Return which of several transports it is; empty: there is no other."""
+    if len(names) < 2:
+        return ""
+    known = {other: PROTOCOLS.get(other.partition("-")[0], other) for other in names}
+    return known[name] if len(set(known.values())) == len(names) else name
 
 
 def _variants(alike: Sequence[Scenario]) -> list[str]:

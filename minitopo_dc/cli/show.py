@@ -271,7 +271,7 @@ def _below(
         left = f"; {lost} runs that are not ok are left out" if lost else ""
         yield f"{which}: {root}{left}"
         if only:
-            yield f"Only in the {which.lower()}: {', '.join(only)}"
+            yield f"Only in the {which.lower()}: {'; '.join(only)}"
     if rows.empty:
         yield "No configuration is in both."
     for field, (old, new) in list(differ.items())[:MAX_DIFFERENCES]:

@@ -175,7 +175,7 @@ def test_the_better_leg_alone_is_the_measured_one_and_not_the_one_with_the_highe
     assert code == 0
     printed = capsys.readouterr().out
     assert "\nleg 2 " in printed
-    assert "The better leg alone is leg 2 (" in " ".join(printed.split())
+    assert "The better leg alone is leg 2: " in " ".join(printed.split())
     runs = load(output).set_index("way")["goodput_mbps"]
     assert runs["leg 2"] > 1.5 * runs["leg 1"]
     assert run(tmp_path, *named, *links)[1] == 0  # it is resumed, with nothing left to run

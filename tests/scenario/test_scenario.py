@@ -137,8 +137,8 @@ def test_rows_of_a_comparison_are_named_by_what_sets_them_apart() -> None:
 @pytest.mark.parametrize(
     ("transports", "names"),
     [
-        (("quic-picoquic", "tcp"), ["leg 1, QUIC", "leg 1, TCP"]),
-        (("quic", "quic-picoquic"), ["leg 1, quic", "leg 1, quic-picoquic"]),
+        (("quic-picoquic", "tcp"), ["leg 1 (QUIC)", "leg 1 (TCP)"]),
+        (("quic", "quic-picoquic"), ["leg 1 (quic)", "leg 1 (quic-picoquic)"]),
         (("quic",), ["leg 1"]),
         (("icmp",), ["each leg alone"]),
     ],

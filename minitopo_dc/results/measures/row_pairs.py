@@ -174,7 +174,7 @@ PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
 """What is compared of a workload; rows are ranked by the first."""
 
 
-LEG = "leg [0-9]+(, .+)?"
+LEG = r"leg [0-9]+( \([\w-]+\))?"
 """The way over one leg where there is one for each leg."""
 
 
@@ -226,7 +226,7 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         if others and len(ok[best]):
             numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
             rest = ", ".join(f"{name} {numbers[name]}" for name in others)
-            sentences.append(f"The better leg alone is {best} ({numbers[best]}; {rest}).")
+            sentences.append(f"The better leg alone is {best}: {numbers[best]}; {rest}.")
     return BetterLegs(results.drop(index=worse), sentences)
 
 

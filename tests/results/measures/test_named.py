@@ -105,7 +105,7 @@ Rows = dict[str, list[RunResult]]
 
 def row(leg: int, *goodputs: float, transport: str = "tcp") -> Rows:
     return {
-        f"leg {leg}, {transport}": [
+        f"leg {leg} ({transport})": [
             result(transport, "sc", goodput_mbps=goodput, seed=seed)
             for seed, goodput in enumerate(goodputs, start=1)
         ]
@@ -119,9 +119,9 @@ def shown(runs: Rows) -> list[str]:
 def test_of_each_transport_the_leg_with_the_higher_mean_goodput_is_kept() -> None:
     runs = row(1, 8, 9) | row(2, 7, 12) | row(1, 5, transport="quic") | row(2, 4, transport="quic")
     runs["DC (batch)"] = [result("tcp", "dc")]
-    assert shown(runs) == ["leg 2, tcp", "leg 1, quic", "DC (batch)"]
+    assert shown(runs) == ["leg 2 (tcp)", "leg 1 (quic)", "DC (batch)"]
     assert better_legs(table_of(runs)).sentences[0] == (
-        "The better leg alone is leg 2, tcp (goodput 9.50 Mbit/s; leg 1, tcp goodput 8.50 Mbit/s)."
+        "The better leg alone is leg 2 (tcp): goodput 9.50 Mbit/s; leg 1 (tcp) goodput 8.50 Mbit/s."
     )
 
 
@@ -151,8 +151,8 @@ def test_without_a_goodput_it_is_what_is_felt_or_the_lower_delay(
 
 
 def test_a_leg_with_failed_runs_is_neither_the_better_one_nor_left_out() -> None:
-    failed = {"leg 1, tcp": [no_result("tcp", "sc", "failed", "died")]}
-    assert shown(failed | row(2, 3)) == ["leg 1, tcp", "leg 2, tcp"]
+    failed = {"leg 1 (tcp)": [no_result("tcp", "sc", "failed", "died")]}
+    assert shown(failed | row(2, 3)) == ["leg 1 (tcp)", "leg 2 (tcp)"]
 
 
 def test_what_cannot_run_is_one_row_without_a_word() -> None:

@@ -27,8 +27,8 @@ def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> Row:
         result(transport, mode, goodput_mbps=goodput, seed=seed)
         for seed, goodput in enumerate(goodputs, start=1)
     ]
-    name = NAMES[mode] + (", TCP" if transport == "tcp" else "")
-    return f"{name} ({variant})" if variant else name, runs
+    words = ", ".join(filter(None, (variant, "TCP" if transport == "tcp" else "")))
+    return f"{NAMES[mode]} ({words})" if words else NAMES[mode], runs
 
 
 def findings_of(*rows: Row) -> list[Finding]:
@@ -96,10 +96,10 @@ def test_dc_below_one_leg_alone_is_a_warning() -> None:
         row("tcp", "dc", 90, 91, 89, variant="least-delay"),
     )
     assert warning.warning
-    assert (warning.first, warning.second) == ("DC, TCP (batch)", "leg 1, TCP")
+    assert (warning.first, warning.second) == ("DC (batch, TCP)", "leg 1 (TCP)")
     assert warning.sentence == (
-        "Warning: DC, TCP (batch) 22.0, leg 1, TCP 79.0 Mbit/s: "
-        "leg 1, TCP is 259 % faster (231 to 290 %, 3 seeds)."
+        "Warning: DC (batch, TCP) 22.0, leg 1 (TCP) 79.0 Mbit/s: "
+        "leg 1 (TCP) is 259 % faster (231 to 290 %, 3 seeds)."
     )
 
 
@@ -120,7 +120,7 @@ def test_the_best_dc_against_multipath_is_first() -> None:
     )
     assert [finding.second for finding in splits] == [
         "MP-QUIC",
-        "leg 1, TCP",
+        "leg 1 (TCP)",
         "DC (batch, t-Reordering 200.0 ms)",
     ]
 
