@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.registry import MIGRATION, Registry
+from minitopo_dc.registry import MIGRATION, Registry, UnknownNameError
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.programs import Tool
@@ -381,12 +381,13 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "tquic",
     "picoquic.runner",
     "icmp",
     "command.runner",
 )
 """Modules of the stacks that come with this package, which register their transports."""
+GONE: Mapping[str, str] = {"mpquic": "mpquic was TQUIC's, which has gone; take mpquic-picoquic"}
+"""Names that transports had, with what to take instead."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
@@ -429,7 +430,14 @@ def get_runner(name: str) -> Runner:
     Raises:
         UnknownNameError: there is none of this name.
     """
+    if name in GONE and name not in runner_names():
+        raise UnknownNameError(GONE[name])
     return _RUNNERS.get(name)()
+
+
+def unknown_runner(name: str) -> str:
+    """Return what an error says of a name that no runner has: it, and what is allowed."""
+    return GONE.get(name, f"{name}; allowed: {', '.join(runner_names())}")
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:

@@ -19,10 +19,10 @@ from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.named import measure
-from minitopo_dc.runners.base import Runner, get_runner, runner_names
+from minitopo_dc.runners.base import Runner, get_runner, runner_names, unknown_runner
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.presets import DualConnectivity, dual_connectivity
+from minitopo_dc.scenario.presets import DualConnectivity
 from minitopo_dc.workloads import Video, Workload
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")
@@ -57,7 +57,7 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     if unknown := [name for name in transports if name not in runner_names()]:
-        raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
+        raise SettingsError(f"--transports: {unknown_runner(unknown[0])}")
     runners = [get_runner(name) for name in transports]
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     if single.stack != several.stack:
@@ -73,14 +73,11 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
 
 
 def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> Candidates:
-    numbers = list(range(1, len(base.legs) + 1))
     # A path that carries nothing fails no run: over very unequal legs a scheduler may do so.
-    paths = {"initial": numbers, "each_carries": False}
+    paths = {"each_carries": False}
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
-    duals = [
-        _way(base, single, mode="dc", **dual_connectivity(name, base.legs, xn_ms)) for name in DUALS
-    ]
-    alone = [_way(base, single, mode="sc", leg=leg) for leg in numbers]
+    duals = [_way(base, single, mode="dc", **base.dc_fields(name, xn_ms)) for name in DUALS]
+    alone = [_way(base, single, mode="sc", leg=leg) for leg in range(1, len(base.legs) + 1)]
     ways = ways_of([*duals, _way(base, several, **fields), *alone])
     legs, names = list(ways)[: len(alone)], list(ways)[len(alone) :]
     dual, *others, multipath = names

@@ -23,6 +23,7 @@ from minitopo_dc.comparison import LABEL
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.runs.perform import Retries
+from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import (
     Interval,
@@ -327,6 +328,7 @@ def _sampled(runs: Runs, ways: Sequence[str]) -> tuple[Difference | None, Stoppe
 
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the ways beside the judged ones did, and a warning that a leg alone was better."""
+    yield primary_leg(stack.ways[stack.multipath])
     judged, seeds = runs.criterion, f"with the first {SHOWN} seeds"
     means = runs.means([*stack.ways])
     shown = {

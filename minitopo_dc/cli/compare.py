@@ -33,6 +33,7 @@ from minitopo_dc.comparison import LABEL, check_resumed, scenario_of_row, ways_o
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
@@ -41,6 +42,7 @@ from minitopo_dc.results.tables.runs import load_result, with_results
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.perform import Retries, check_retries
+from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Workload
 
@@ -166,6 +168,9 @@ def _verdict(results: pd.DataFrame) -> list[Finding | MediaFinding]:
 def _print(
     results: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
 ) -> None:
+    scenario = load_as_run(Path(results["directory"].iloc[0]))
+    if len(scenario.legs) > 1:
+        say(primary_leg(scenario))
     findings_told = (finding.sentence for finding in verdict)
     print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(results)), results)
 

@@ -171,7 +171,7 @@ def _transport(topology: Topology, experiment: Experiment) -> str:
     if kind in (*WEB, IPERF):
         return _tcp_or_mptcp(topology, experiment)
     if kind in ("quic", REQUEST_RESPONSE):
-        return "mpquic" if experiment.quic_multipath else "quic"
+        return "mpquic-picoquic" if experiment.quic_multipath else "quic"
     return COMMAND if kind in PROGRAMS else kind
 
 
@@ -243,7 +243,7 @@ def _paths(
         raise line.error(f"mode {mode} has no paths to schedule; allowed: xpType {able}")
     legs = len(topology.c2r)
     try:
-        whole = schedule.plan(legs).is_whole(legs)
+        whole = schedule.plan(legs).is_default(legs)
     except SettingsError as error:
         raise line.error(f"{error} (leg 1 is path_c2r_0)") from None
     if not whole and not get_runner(transport).takes_paths:

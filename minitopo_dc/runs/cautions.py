@@ -108,12 +108,15 @@ def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
 
 def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
     """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
-    if "downlink" in flow.workload.loads:
-        return "downlink", flow.pdcp, flow.legs
-    if flow.mode not in DUAL_CONNECTIVITY:
-        return "uplink", flow.uplink_pdcp, flow.legs
-    numbers = flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
-    return "uplink", flow.uplink_pdcp, numbers
+    way: Direction = "downlink" if "downlink" in flow.workload.loads else "uplink"
+    return way, flow.pdcp if way == "downlink" else flow.uplink_pdcp, carriers(flow, way)
+
+
+def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
+    """Return the numbers of the legs that carry a flow's packets of a direction."""
+    if way == "downlink" or flow.mode not in DUAL_CONNECTIVITY:
+        return flow.legs
+    return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
 
 
 def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:

@@ -234,13 +234,7 @@ def _rates(scenario: Scenario, name: Direction) -> Rates:
 @lru_cache(maxsize=MAX_CACHED)
 def _direction_rates(radio: LegSettings, seconds: int, _changed: int | None) -> tuple[float, ...]:
     """Return the whole bits of each second, in Mbit/s, cached for campaigns of many scenarios."""
-    capacity, rates = radio.capacity(), []
-    for second in range(seconds):
-        begin, end = second * NS_PER_S, (second + 1) * NS_PER_S
-        bits = capacity.bits_between(begin, end)
-        for outage in radio.outages:
-            lost_from, lost_to = (round(moment * NS_PER_S) for moment in outage)
-            if max(begin, lost_from) < min(end, lost_to):
-                bits -= capacity.bits_between(max(begin, lost_from), min(end, lost_to))
-        rates.append(max(0, bits) / 1e6)
-    return tuple(rates)
+    edges = range(0, (seconds + 1) * NS_PER_S, NS_PER_S)
+    # RLC takes its part of what the leg is given, whichever it follows.
+    plain = radio.model_copy(update={"rlc": None})
+    return tuple(bits / 1e6 for bits in plain.available_bits(edges))

@@ -20,8 +20,10 @@ MAX_STEPS = 10_000_000
 """Of what is made: windows, steps, opportunities. Some 1 GB of memory."""
 LONGEST_LINE = 100_000
 """Characters; the widest known table has some hundred columns."""
-LONGEST_FILE = 1_000_000_000
+LONGEST_FILE = 500_000_000
 """Bytes."""
+MAX_LINES = 5_000_000
+"""Of a trace's file: some 1 GB of memory."""
 
 
 def in_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:
@@ -50,6 +52,8 @@ class Source:
     """The columns and their units."""
     equal_times: int = 0
     """How many rows have the time of the row before."""
+    notes: tuple[str, ...] = ()
+    """What a reader had to choose, which the user is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,11 +81,11 @@ def run(directory: Path, *arguments: str) -> tuple[Path, int]:
 def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "mpquic", "--workload", "request-response"]
+    named = ["--transports", "quic-ngtcp2", "--workload", "request-response"]
     output, code = run(tmp_path, "--clock", "virtual", *named)
     assert (code, output.exists()) == (2, False)
     assert capsys.readouterr().err == (
-        "minitopo-dc: workload: transport mpquic does not carry workload request-response; "
+        "minitopo-dc: workload: transport quic-ngtcp2 does not carry workload request-response; "
         "allowed: download\n"
     )
 
@@ -93,16 +93,16 @@ def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
 def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
+    named = ["--transports", "quic", "quic-ngtcp2", "--modes", "sc", "--repetitions", "1"]
     asked = ["--clock", "virtual", "--jobs", "1", *named, "--legs", "20", "20", "--workload"]
     asked.append("request-response:count=2")
-    reason = "workload: transport mpquic does not carry workload request-response"
+    reason = "workload: transport quic-ngtcp2 does not carry workload request-response"
     output, code = run(tmp_path, *asked, "--dry-run")
     assert (code, output.exists()) == (0, False)
-    assert f"unsupported here: MP-QUIC: {reason}" in capsys.readouterr().out
+    assert f"unsupported here: leg 1 (quic-ngtcp2): {reason}" in capsys.readouterr().out
     output, code = run(tmp_path, *asked, "--json")
     assert code == 0
-    status = {"leg 1": "ok", "MP-QUIC": "unsupported"}
+    status = {"leg 1 (quic)": "ok", "leg 1 (quic-ngtcp2)": "unsupported"}
     assert dict(load(output)[["way", "status"]].to_numpy()) == status
     rows = json.loads(capsys.readouterr().out)
     assert {row["way"]: row["status"] for row in rows} == status
@@ -134,8 +134,9 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     monkeypatch.setenv("COLUMNS", "100")
     workload = "request-response:count=5,interval_s=0.05"
     _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
-    shown = capsys.readouterr().out.splitlines()
+    primary, *shown = capsys.readouterr().out.splitlines()
     assert code == 0
+    assert primary.startswith("Leg 1 is primary (least delay)")
     assert shown[0].split() == ["median", "95th", "longest"]
     assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
     assert shown[2].split() == [

@@ -55,7 +55,7 @@ def test_comments_blank_lines_and_any_order_are_fine(tmp_path: Path) -> None:
         (TWO_PATHS, "xpType:https\nmptcpEnabled:0\n", "tcp", "sc"),
         ("topoType:MultiIf\npath_c2r_0:1,1,1\n", "xpType:http\n", "tcp", "sc"),
         (TWO_PATHS, "xpType:quic\n", "quic", "sc"),
-        (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic", "multipath"),
+        (TWO_PATHS, "xpType:quic\nquicMultipath:1\n", "mpquic-picoquic", "multipath"),
         (TWO_PATHS, "xpType:mpquic-picoquic\n", "mpquic-picoquic", "multipath"),
         (TWO_PATHS, "xpType:iperf\nmptcpEnabled:0\n", "tcp", "sc"),
         (DUAL, "xpType:https\n", "tcp", "dc"),

@@ -92,11 +92,6 @@ def test_what_can_be_run_is_accepted(fields: dict[str, Any], transports: list[st
             flows({"mode": "dc"}, SC | {"workload": "ping"}),
             "flows.1.workload: transport quic does not carry workload ping; allowed: download, re",
         ),
-        (
-            MULTIPATH | {"transport": "mpquic", "workload": {"duration_s": 3}},
-            "workload: duration_s: the client of transport mpquic stops at the download's end only"
-            "; allowed: tcp, quic, ",
-        ),
         (VEGAS, f"congestion_control: {NO_CONTROL}"),
         (
             flows(SC, SC | {"congestion_control": "vegas"}),

@@ -121,9 +121,7 @@ CHANGES = {"changes": [{"at_s": 1, "delay_ms": 5}]}
     ("channels", "radio", "fields", "words"),
     [
         (([0.0], [0.0]), {}, {}, "handover: no channel has any capacity in the first"),
-        (SLOW, {}, {"transport": "mpquic"}, "paths: transport mpquic has a path on every leg"),
         (SLOW, CHANGES, {"handover": {"case": "sp"}}, r"sp: legs\.0\.downlink\.changes: allowed"),
-        (SLOW, {}, {"transport": "mpquic", "handover": {"case": "sp"}}, "needs at least two legs"),
         (
             SLOW,
             {"offset_s": 31_536_000},

@@ -146,6 +146,7 @@ def base_fields(arguments: argparse.Namespace) -> dict[str, Any]:
     fields = {
         "plugins": plugins,
         "legs": leg_settings(arguments),
+        "primary_leg": "nearest",
         "workload": {"kind": workload.kind, **workload.model_dump()},
         "congestion_control": arguments.congestion_control,
         "seed": arguments.seed,
