@@ -17,18 +17,11 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.linux_guest.guests import needs_guest
-from tests.quic.extension import needs_noq, needs_picoquic
+from tests.quic.extension import each_stack, needs_noq, needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script
 from tests.virtual.scenarios import leg, rows, scenario
 
 CONTROLS = ("newreno", "cubic", "bbr1", "fast")
-each_stack = pytest.mark.parametrize(
-    "stack",
-    [
-        pytest.param("picoquic", marks=needs_picoquic),
-        pytest.param("noq", marks=needs_noq),
-    ],
-)
 
 
 def mp(stack: str) -> dict[str, Any]:
@@ -203,17 +196,19 @@ def test_without_the_extension_it_is_unsupported_and_says_what_to_do(
     assert f"minitopo-dc build {stack}" in result.reason
 
 
+@needs_picoquic
 @pytest.mark.parametrize("seed", [5585, 6228])
 def test_acknowledgements_are_not_left_to_a_path_that_is_not_used(seed: int) -> None:
     """Scripts that stalled, with a backup or a failed path beside the one that was used."""
     assert run_script(seed).status == "ok"
 
 
-@given(st.integers(min_value=1, max_value=10**6))
-@example(153)
+@each_stack
+@given(seed=st.integers(min_value=1, max_value=10**6))
+@example(seed=153)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_random_scripts_of_paths_end_with_every_byte_or_a_reason(seed: int) -> None:
-    result = run_script(seed)
+def test_random_scripts_of_paths_end_with_every_byte_or_a_reason(stack: str, seed: int) -> None:
+    result = run_script(seed, stack)
     if result.status == "ok":
         assert result.details["bytes_received"] == random_scenario(seed).workload.size_bytes
     else:
