@@ -54,7 +54,7 @@ class Proportion:
 
     def _end(self, side: int) -> float:
         if not self.points:
-            return 0.0 if side < 0 else 1.0
+            return (1 + side) / 2
         share, square = self.share, Z**2 / self.points
         reach = Z * math.sqrt(share * (1 - share) / self.points + square / self.points / 4)
         return min(1.0, max(0.0, (share + square / 2 + side * reach) / (1 + square)))
@@ -86,7 +86,7 @@ class ExpectedCount:
 
 
 MANY = 500.0
-"""The number of expected events from which on the normal distribution is used."""
+"""The number of expected events above which the normal distribution is used."""
 
 
 def expected_count(mean: float, variance: float) -> ExpectedCount:
@@ -94,7 +94,7 @@ def expected_count(mean: float, variance: float) -> ExpectedCount:
 
     The distribution is the one of Panjer's class (ASTIN Bulletin 12, 1981) with these moments:
     binomial where the variance is below the mean, Poisson's where they agree, negative binomial
-    where events come in bursts; from `MANY` on it is the normal one.
+    where events come in bursts; above `MANY` it is the normal one.
     """
     deviation = math.sqrt(variance)
     outside = (1 - CONFIDENCE) / 2
@@ -118,8 +118,7 @@ def _cumulated(mean: float, variance: float, most: int) -> npt.NDArray[np.float6
     if more > 0:
         return np.asarray(betainc(mean / more, counts + 1, 1 / (1 + more)))
     left = mean / -more - counts  # of the binomial distribution's draws
-    some = betainc(np.maximum(left, 1e-9), counts + 1, 1 + more)
-    return np.where(left > 1e-9, some, 1.0)
+    return np.where(left > 0, betainc(left, counts + 1, 1 + more), 1.0)
 
 
 Columns = npt.NDArray[np.float64]

@@ -82,4 +82,5 @@ def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:
     """Return what all runs have in common; SettingsError if a field of a scenario is wrong."""
     options = {"receive_buffer_bytes": RECEIVE_BUFFER_BYTES, **fields.pop("options", {})}
     own = {"transport": QUIC[0], "mode": "sc", "clock": "virtual", "options": options}
+    own["primary_leg"] = "nearest"
     return Scenario.check({**fields, **own, "legs": list(legs)}, "advise")

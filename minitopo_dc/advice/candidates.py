@@ -24,7 +24,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.presets import DualConnectivity, dual_connectivity, table_name
+from minitopo_dc.scenario.presets import DualConnectivity, table_name
 from minitopo_dc.workloads import Video, Workload
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")
@@ -90,7 +90,7 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
 
 def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> Candidates:
     def over(name: DualConnectivity) -> Row:
-        fields, words = dual_connectivity(name, base.legs, xn_ms), table_name(name, xn_ms)
+        fields, words = base.dc_fields(name, xn_ms), table_name(name, xn_ms)
         return _row(base, single, f"DC ({words})", words, mode="dc", **fields)
 
     alone = (
@@ -98,7 +98,7 @@ def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> 
         for leg in range(1, len(base.legs) + 1)
     )
     # A path that carries nothing fails no run: over very unequal legs a scheduler may do so.
-    paths = {"initial": list(range(1, len(base.legs) + 1)), "each_carries": False}
+    paths = {"each_carries": False}
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
     multipath = _row(base, several, TRANSPORTS.get(several.name, several.name), "", **fields)
     others = over("papers"), over("ideal")

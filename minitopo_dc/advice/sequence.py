@@ -22,6 +22,7 @@ from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
+from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.statistics import (
     Interval,
     Outcome,
@@ -316,6 +317,7 @@ def _sampled(runs: Runs, rows: Sequence[Row]) -> tuple[Difference | None, Stoppe
 
 def _beside(stack: Candidates, runs: Runs) -> Iterator[str]:
     """Yield what the rows beside the judged ones did, and a warning that a leg alone was better."""
+    yield primary_leg(stack.multipath.scenario)
     judged, seeds = runs.criterion, f"with the first {SHOWN} seeds"
     means = runs.means(stack.rows)
     shown = {

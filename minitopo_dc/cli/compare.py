@@ -32,6 +32,7 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.results import results_table
+from minitopo_dc.results.kept_scenario import load_as_run
 from minitopo_dc.results.measures.expected_losses import few_losses
 from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
@@ -39,6 +40,7 @@ from minitopo_dc.results.run_result import RunResult, exit_status, mode_and_vari
 from minitopo_dc.runners.base import all_runners
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.perform import Retries, check_retries
+from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
 
 MAX_REPETITIONS = 10_000
@@ -162,6 +164,9 @@ def _verdict(frame: pd.DataFrame) -> list[Finding | MediaFinding]:
 def _print(
     frame: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
 ) -> None:
+    scenario = load_as_run(Path(frame["directory"].iloc[0]))
+    if len(scenario.legs) > 1:
+        say(primary_leg(scenario))
     findings_told = (finding.sentence for finding in verdict)
     print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(frame)), frame)
 

@@ -112,12 +112,13 @@ def _first_fault(scenario: Scenario, reasons: Iterable[str | None]) -> str | Non
 def _paths_of(
     scenario: Scenario, flow: ResolvedFlow, measured: Measurement, leg_bytes: list[int]
 ) -> FlowPaths | None:
-    if flow.paths is None or not flow.has_several_paths:
+    paths = flow.paths if flow.has_several_paths else None
+    if paths is None:
         return None
     # Beside other flows the legs' counters do not show what this one used.
     legs = len(scenario.legs)
     carried = bytes_of_legs(measured.details, legs) if scenario.flows else leg_bytes
-    return FlowPaths(scenario, flow, flow.paths, measured, carried)
+    return FlowPaths(scenario, flow, paths, measured, carried)
 
 
 def ok_result(
@@ -146,7 +147,7 @@ def ok_result(
     if not all(flow.workload.has_goodput for flow in flows):
         return result
     starts, ends = zip(*flow_windows(details, seconds), strict=True)
-    available = sum(available_bits(scenario, min(starts), max(ends)))
+    available = sum(available_bits(scenario, min(starts), max(ends), at_once=True))
     return replace(
         result,
         goodput_mbps=goodput_mbps(result.size_bytes, seconds),
@@ -159,13 +160,14 @@ def _per_flow(flows: Sequence[ResolvedFlow], measurements: Sequence[Measurement]
     rows = []
     for flow, measured in zip(flows, measurements, strict=True):
         size, seconds = measured.bytes_received, measured.completion_s
-        has_legs = flow.pdcp.legs and flow.mode in DUAL_CONNECTIVITY
+        splits = flow.mode in DUAL_CONNECTIVITY
+        has_order = flow.pdcp.legs or flow.legs[0] != 1
         rows.append(
             {
                 **measured.details,
                 "mode": flow.mode,
                 "leg": flow.leg,
-                **({"legs": list(flow.legs)} if has_legs else {}),
+                **({"legs": list(flow.legs)} if splits and has_order else {}),
                 "transport": flow.transport,
                 "workload": flow.workload.kind,
                 "congestion_control": flow.congestion_control,

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from minitopo_dc.data_model import PICOQUIC
 from minitopo_dc.fields import Direction
 from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
@@ -66,7 +65,7 @@ def cautions(scenario: Scenario) -> list[str]:
 
 def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
-    mine = flow.transport in PICOQUIC and flow.congestion_control == OWN_CUBIC
+    mine = flow.congestion_control == OWN_CUBIC
     if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
         yield (
             f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "
@@ -108,12 +107,15 @@ def backhauls_ms(pdcp: Pdcp, legs: int) -> Sequence[float]:
 
 def loaded(flow: ResolvedFlow) -> tuple[Direction, Pdcp, Sequence[int]]:
     """Return the direction of a flow's content, its PDCP, and the legs that carry it."""
-    if "downlink" in flow.workload.loads:
-        return "downlink", flow.pdcp, flow.legs
-    if flow.mode not in DUAL_CONNECTIVITY:
-        return "uplink", flow.uplink_pdcp, flow.legs
-    numbers = flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
-    return "uplink", flow.uplink_pdcp, numbers
+    way: Direction = "downlink" if "downlink" in flow.workload.loads else "uplink"
+    return way, flow.pdcp if way == "downlink" else flow.uplink_pdcp, carriers(flow, way)
+
+
+def carriers(flow: ResolvedFlow, way: Direction) -> Sequence[int]:
+    """Return the numbers of the legs that carry a flow's packets of a direction."""
+    if way == "downlink" or flow.mode not in DUAL_CONNECTIVITY:
+        return flow.legs
+    return flow.uplink_legs if flow.splits_uplink else flow.uplink_legs[:1]
 
 
 def _few_numbers(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:

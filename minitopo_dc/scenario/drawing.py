@@ -21,6 +21,7 @@ def svg(scenario: Scenario) -> str:
     """Return the drawing of a scenario: its legs, those that carry data in colour, and its way."""
     middle = TOP + ROW * len(scenario.legs) / 2
     used = {leg for flow in scenario.resolved_flows for leg in flow.legs}
+    roles = {scenario.leg_numbers[0]: " (primary)"} if len(used) > 1 else {}
     shapes = [_text(10, 16, f"{scenario.transport}, {scenario.mode}: {_work(scenario)}", "bold")]
     for number, leg in enumerate(scenario.legs, 1):
         y = TOP + ROW * (number - 0.5)
@@ -28,7 +29,7 @@ def svg(scenario: Scenario) -> str:
         line = f"M70 {middle} L{LEFT} {y} H{RIGHT} L{WIDTH - 70} {middle}"
         shapes += [
             f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="2"/>',
-            _text(LEFT + 6, y - 5, f"leg {number}: {_words(leg.downlink)}"),
+            _text(LEFT + 6, y - 5, f"leg {number}{roles.get(number, '')}: {_words(leg.downlink)}"),
         ]
     shapes += _box(10, middle, "server") + _box(WIDTH - 70, middle, "client")
     height = TOP + ROW * len(scenario.legs) + 8

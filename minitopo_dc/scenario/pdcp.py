@@ -218,7 +218,8 @@ class Pdcp(Settings):
     """How often an echo measures the round-trip time of each leg; none: `ECHO_MS` where the split
     policy is a steering mode, else never."""
     legs: LeftOut[tuple[Number, ...] | None] = None
-    """The numbers of the legs that the bearer uses, the primary one first; none: all of them.
+    """The numbers of the legs that the bearer uses, the primary one first; none: all of them, the
+    scenario's `primary_leg` first.
 
     `ratio` has one share for each. An element's bearer has `legs` of its own instead.
     """

@@ -21,7 +21,8 @@ from minitopo_dc.fields.base import (
 )
 from minitopo_dc.fields.ranges import UPLINK_MBPS, Direction, Moment, MomentAbove
 from minitopo_dc.scenario.layer2 import WifiSettings
-from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings
+from minitopo_dc.scenario.leg import DirectionFields, DirectionOnly, LegSettings, NoTraceError
+from minitopo_dc.units import NS_PER_S
 
 Outage = tuple[Moment, MomentAbove]
 """From and to, in s after the start of the transfer."""
@@ -159,12 +160,48 @@ class Leg(Settings):
 
     def down_periods(self) -> tuple[Outage, ...]:
         """Return when one or both directions are down (s), so that no path can use the leg."""
-        return _in_order(self.outages, self.downlink.outages, self.uplink.outages)
+        ways = (tuple(way.down_periods()) for way in (self.downlink, self.uplink))
+        return _in_order(self.outages, *ways)
 
     def moments(self) -> Iterator[float]:
         """Yield when changes and outages begin and outages end (s), unordered; not of traces."""
         yield from (change.at_s for change in (*self.downlink.changes, *self.uplink.changes))
         yield from (moment for outage in self.down_periods() for moment in outage)
+
+
+def nearest(legs: Sequence[Leg]) -> int:
+    """Return the number of the leg with the least round trip at the start, of those that are up.
+
+    Of equal ones it is the leg with most downlink in the first second, then the first leg; where
+    none is up, all count.
+
+    Raises:
+        SettingsError, TraceError: a trace is wrong.
+    """
+    down = [not _is_up(leg) for leg in legs]
+    places = [(down[n], _round_trip_ns(leg), -_bits(leg.downlink)) for n, leg in enumerate(legs)]
+    return 1 + min(range(len(legs)), key=places.__getitem__)
+
+
+def _is_up(leg: Leg) -> bool:
+    """Return whether both directions have some capacity in the first second, and no outage yet."""
+    has_outage = any(begin == 0 for begin, _ in leg.down_periods())
+    return not has_outage and bool(_bits(leg.downlink) and _bits(leg.uplink))
+
+
+def _bits(radio: LegSettings) -> int:
+    """Return what the first second carries; 0 without its trace, which the run will ask for."""
+    try:
+        return radio.capacity().bits_between(0, NS_PER_S)
+    except NoTraceError:
+        return 0
+
+
+def _round_trip_ns(leg: Leg) -> int:
+    try:
+        return leg.downlink.delay_model().mean_ns + leg.uplink.delay_model().mean_ns
+    except NoTraceError:
+        return 0
 
 
 def _signature() -> Signature:
@@ -185,7 +222,9 @@ def _signature() -> Signature:
 
 _WAYS = get_args(Direction)
 Leg.__signature__ = _signature()
-_DELAYS = ("delay_ms", "delay_trace", "delay_is", "delay_between")
+_DELAYS = (
+    *("delay_ms", "delay_trace", "delay_column", "delay_time_column", "delay_is", "delay_between"),
+)
 PROPAGATION = (*_DELAYS, "jitter_ms", "jitter", "reorder")
 """What an uplink has from its downlink: the same air. A delay that follows a capacity is the
 downlink's alone."""

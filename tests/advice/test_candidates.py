@@ -38,7 +38,8 @@ def test_the_deployable_dual_connectivity_is_set_against_multipath() -> None:
     stack = candidates_of(base_of([*LEGS, LEGS[0]]), ["quic-picoquic", "mpquic-picoquic"], 5)
     assert [row.variant for row in stack.alone] == ["leg 1", "leg 2", "leg 3"]
     assert stack.multipath.scenario.paths is not None
-    assert stack.multipath.scenario.paths.initial == (1, 2, 3)
+    (flow,) = stack.multipath.scenario.resolved_flows
+    assert flow.legs == (1, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_neighbours_have_the_same_congestion_control() -> None:
         (LEGS, {"workload": "realtime"}),
         ([*LEGS, LEGS[0]], {}),
         ([LEGS[0], {"downlink": {"rate_mbps": 10}, "delay_ms": 0}], {}),
-        (LEGS, {"stack": "tquic"}),
+        (LEGS, {"stack": "ngtcp2"}),
     ],
 )
 def test_what_the_study_has_no_networks_of_has_no_neighbours(

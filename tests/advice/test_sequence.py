@@ -38,7 +38,7 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
 def test_the_better_side_is_named_with_numbers_an_interval_and_seeds(tmp_path: Path) -> None:
     found = decided(tmp_path, by_name(0.005, deployable=33, multipath=30, leg_1=20))
     assert (found.outcome, found.stopped) == ("better", "decided")
-    what, how_sure, beside = found.sentences()
+    what, how_sure, _primary, beside = found.sentences()
     assert what == f"{DC} 33.0, MP-QUIC 30.0 Mbit/s: {DC} is 10 % faster."
     assert how_sure.startswith("The 95 % confidence interval is ")
     assert beside.startswith("Beside them, with the first 2 seeds: DC (papers') ")
@@ -97,7 +97,7 @@ def test_a_leg_that_is_better_alone_is_a_warning(tmp_path: Path) -> None:
     assert warning in list(found.sentences())
     found = decided(tmp_path / "ideal", by_name(ideal=100))  # which is never in the verdict
     assert (found.outcome, found.dual and found.dual.name) == ("tie", DC)
-    assert "DC (ideal) 100 Mbit/s." in found.beside[0]
+    assert "DC (ideal) 100 Mbit/s." in found.beside[1]
 
 
 def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:

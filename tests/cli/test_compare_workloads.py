@@ -82,11 +82,11 @@ def run(directory: Path, *arguments: str) -> tuple[Path, int]:
 def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "mpquic", "--workload", "request-response"]
+    named = ["--transports", "quic-ngtcp2", "--workload", "request-response"]
     output, code = run(tmp_path, "--clock", "virtual", *named)
     assert (code, output.exists()) == (2, False)
     assert capsys.readouterr().err == (
-        "minitopo-dc: workload: transport mpquic does not carry workload request-response; "
+        "minitopo-dc: workload: transport quic-ngtcp2 does not carry workload request-response; "
         "allowed: download\n"
     )
 
@@ -94,16 +94,16 @@ def test_a_transport_that_does_not_carry_the_workload_is_refused_before_a_run(
 def test_beside_others_it_is_a_row_that_is_unsupported_and_named_beforehand(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = ["--transports", "quic", "mpquic", "--modes", "sc", "multipath", "--repetitions", "1"]
+    named = ["--transports", "quic", "quic-ngtcp2", "--modes", "sc", "--repetitions", "1"]
     asked = ["--clock", "virtual", "--jobs", "1", *named, "--legs", "20", "20", "--workload"]
     asked.append("request-response:count=2")
-    reason = "workload: transport mpquic does not carry workload request-response"
+    reason = "workload: transport quic-ngtcp2 does not carry workload request-response"
     output, code = run(tmp_path, *asked, "--dry-run")
     assert (code, output.exists()) == (0, False)
-    assert f"unsupported here: mpquic multipath: {reason}" in capsys.readouterr().out
+    assert f"unsupported here: quic-ngtcp2 sc: {reason}" in capsys.readouterr().out
     output, code = run(tmp_path, *asked, "--json")
     assert code == 0
-    status = {"quic": "ok", "mpquic": "unsupported"}
+    status = {"quic": "ok", "quic-ngtcp2": "unsupported"}
     assert dict(load_results(output)[["transport", "status"]].to_numpy()) == status
     rows = json.loads(capsys.readouterr().out)
     assert {row["transport"]: row["status"] for row in rows} == status
@@ -137,8 +137,9 @@ def test_the_table_of_requests_has_answers_and_delays_and_no_goodput(
     monkeypatch.setenv("COLUMNS", "100")
     workload = "request-response:count=5,interval_s=0.05"
     _, code = run(tmp_path, *QUICK, "--modes", "dc", "--workload", workload)
-    shown = capsys.readouterr().out.splitlines()
+    primary, *shown = capsys.readouterr().out.splitlines()
     assert code == 0
+    assert primary.startswith("Leg 1 is primary (least delay)")
     assert shown[0].split() == ["median", "95th", "longest"]
     assert shown[1].split()[:4] == ["no", "delay", "percentile", "delay"]
     assert shown[2].split() == [

@@ -97,6 +97,10 @@ def test_the_command_compares_the_same_ways(choice: Choice) -> None:
         ({"others": "pdcp.batch"}, r"pdcp\.batch: allowed: FIELD=VALUE"),
         ({"others": "mode=sc"}, r"mode: the page chooses it"),
         ({"others": "legs.5.delay_ms=3"}, r"legs\.5\.delay_ms: 5 is no index here"),
+        ({"others": "seed=!x"}, "seed=!x: could not determine a constructor"),
+        ({"others": "seed={[1]:2}"}, "seed=.*: found unhashable key"),
+        ({"others": "seed=\x07"}, r"seed='\\x07': not YAML"),
+        ({"t_reordering_ms": "2001-13-41"}, r"pdcp\.t_reordering_ms=.*: .* is no timestamp"),
         ({"others": "ip_version=5"}, r"ip_version: 5; allowed: 4 or 6"),
     ],
 )

@@ -96,6 +96,11 @@ def test_the_interval_of_a_share_is_wilsons(count: int, others: int) -> None:
         assert (share.low, share.high) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize("points", [3, 20])  # without bounds rounding would exceed both ends
+def test_the_interval_of_all_or_none_ends_where_a_share_does(points: int) -> None:
+    assert (Proportion(0, points).low, Proportion(points, points).high) == (0.0, 1.0)
+
+
 @given(st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1))
 def test_means_of_a_table_are_those_of_its_groups_in_their_order(
     groups: dict[str, list[float]],
@@ -170,7 +175,9 @@ def binomial(packets: int, share: float) -> tuple[float, float, Any]:
         *(binomial(*case) for case in [(4733, 0.001), (20, 0.5), (900, 0.3), (3, 0.9)]),
         (6.0, 6.0, stats.poisson(6.0).ppf((0.025, 0.975))),
         (6.0, 18.0, stats.nbinom(3, 1 / 3).ppf((0.025, 0.975))),
+        (500.0, 500.0, stats.poisson(500.0).ppf((0.025, 0.975))),
         (10_000, 10_000, (9_804, 10_196)),  # many are normal
+        (1_000, 1_000_000, (0, 2_960)),  # no number of events is below 0
         (0, 0, (0, 0)),  # what is sure has no range
         (7, 0, (7, 7)),
     ],
@@ -180,6 +187,7 @@ def test_events_have_the_distribution_of_their_variance(
 ) -> None:
     events = expected_count(mean, variance)
     assert [events.low, events.high] == list(ends)
+    assert events.deviation == math.sqrt(variance)
 
 
 def published(**columns: list[float]) -> pd.DataFrame:

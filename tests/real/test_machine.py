@@ -143,10 +143,11 @@ def test_a_transport_that_cannot_run_says_what_it_lacks_not_what_it_never_has(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     with_kernel(monkeypatch)
-    monkeypatch.setenv("TQUIC_BIN", str(tmp_path))
-    found = finding("transport mpquic")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("minitopo_dc.runners.programs.SYSTEM_PLACES", ())
+    found = finding("transport quic-ngtcp2")
     assert found.status == "optional-missing"
-    assert found.detail.startswith("tquic_server is not in $TQUIC_BIN")
+    assert found.detail.startswith("gtlsserver and gtlsclient are not installed")
 
 
 @pytest.mark.parametrize(("name", "status"), [("quic", "missing"), ("mptcp", "optional-missing")])
@@ -174,9 +175,7 @@ def test_the_facts_hold_what_every_runner_uses_and_can_be_written_with_findings_
     told = written["facts"]
     assert told["kernel"] == os.uname().release
     tools = {tool.name for name in runner_names() for tool in get_runner(name).tools}
-    assert {"ip", "tc", "iptables", "curl", "mptcpize", "tquic_client", *tools} <= set(
-        told["tools"]
-    )
+    assert {"ip", "tc", "iptables", "curl", "mptcpize", "gtlsclient", *tools} <= set(told["tools"])
     assert {"mininet", "aioquic", "h2", "hypercorn"} <= set(told["packages"])
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from minitopo_dc.interruption import Interruption
 from minitopo_dc.results.judge import blank_result, crashed, judge, late_start_reason
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import accepted
@@ -231,6 +232,51 @@ def test_beside_other_flows_a_flow_is_judged_by_its_own_paths(
     assert [(row["flow"], row["leg"]) for row in rows] == [("2", str(leg)) for leg in paths]
 
 
+def test_one_request_has_a_file_in_a_directory_that_is_made(tmp_path: Path) -> None:
+    one = Measurement(750, 0.03, rows=ASKED.rows[:1])
+    judged(scenario(workload=ASKING | {"count": 1}), tmp_path / "a" / "run", one)
+    assert len(rows_of(tmp_path / "a" / "run" / "request-response.csv")) == 1
+
+
+def test_the_capacity_counts_from_the_first_start_to_the_last_end(tmp_path: Path) -> None:
+    planned = scenario(clock="virtual", mode="flows", flows=[{"mode": "sc"}, {"mode": "dc"}])
+    measured = [Measurement(10**7, 4.0, {"started_s": start}) for start in (3.0, 1.0)]
+    result = judged(planned, tmp_path, *measured)
+    assert result.goodput_mbps == 2 * 80 / 4  # both sizes in the longest time
+    assert result.capacity_share == 2 * 80 / (2 * 20 * (7 - 1))  # both legs from 1 s to 7 s
+
+
+def test_a_flow_s_row_names_the_legs_of_a_bearer_that_is_over_some_of_them(tmp_path: Path) -> None:
+    pdcp = {"split": "least-delay", "legs": [3, 1]}
+    modes: list[dict[str, Any]] = [{"mode": "dc", "pdcp": pdcp}, {"mode": "dc"}, {"mode": "sc"}]
+    planned = scenario(mode="flows", legs=[LEG] * 3, flows=modes)
+    rows = judged(planned, tmp_path, *[DOWNLOADED] * 3).details["flows"]
+    assert [row.get("legs") for row in rows] == [[3, 1], None, None]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_crash_is_saved_as_a_failed_result_beside_its_traceback(
+    there: bool, tmp_path: Path
+) -> None:
+    run = tmp_path / "a" / "run"
+    if there:
+        run.mkdir(parents=True)
+    error = ValueError("not a\n  number")
+    result = crashed(scenario(), run, error)
+    assert (result.status, result.reason) == ("failed", "ValueError: not a number")
+    assert RunResult.load(run) == result
+    assert (run / "crash.txt").read_text("utf-8") == "ValueError: not a\n  number\n"
+
+
+def test_an_error_after_a_signal_is_no_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Interruption, "has_arrived", True)
+    with pytest.raises(KeyboardInterrupt):
+        crashed(scenario(), tmp_path / "run", ValueError())
+    assert not (tmp_path / "run").exists()
+
+
 def test_an_error_in_a_user_s_file_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text('def read() -> int:\n    return {}["bytes"]\n', encoding="utf-8")
@@ -265,6 +311,7 @@ def started(*seconds: float) -> list[Measurement]:
         ({"downlink": changed(0.2)}, 1.0, None),  # a client may take a second to start
         ({"downlink": changed(0.2)}, 1.1, 0.2),
         ({"downlink": changed(0)}, 2.0, None),
+        ({"downlink": changed(3)}, 3.0, 3),  # at the very moment is behind it
     ],
 )
 def test_a_change_or_an_outage_before_the_client_s_start_is_missed(

@@ -8,19 +8,73 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.router.drivers import PduOnLeg, ReportSender, TransmitDriver
+from minitopo_dc.pdcp import ReceivingEntity, Timer, sn_format
+from minitopo_dc.router.drivers import (
+    LegDriver,
+    PduOnLeg,
+    ReceiveDriver,
+    ReportSender,
+    TransmitDriver,
+)
 
 
 class HeldPdu(PduOnLeg):
-    """A PDU that notes that it was dropped."""
+    """A PDU that notes what became of it."""
 
-    dropped = False
+    accepted = dropped = False
 
     def accept(self) -> None:
-        raise AssertionError("nothing lets it go")
+        self.accepted = True
 
     def drop(self) -> None:
         self.dropped = True
+
+
+class Loop:
+    """One that counts how often its parts' alarms were set anew."""
+
+    def __init__(self) -> None:
+        self.rearmed = 0
+        self.first: list[bool] = []
+
+    def add_timed(self, part: Any, *, first: bool = False) -> Any:  # noqa: ARG002
+        self.first.append(first)
+        return self
+
+    def rearm(self) -> None:
+        self.rearmed += 1
+
+
+def on_leg(loop: Loop, **does: Any) -> LegDriver[Any]:
+    leg: Any = SimpleNamespace(next_timeout=None, **does)
+    return LegDriver(1, leg, loop)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_leg_s_driver_drops_what_the_leg_refuses(taken: bool) -> None:
+    packet, loop = HeldPdu(1, 0), Loop()
+    on_leg(loop, push=lambda *_: taken).push(packet, 100, 5)
+    assert (packet.accepted, packet.dropped, loop.rearmed) == (False, not taken, 1)
+
+
+def test_what_crossed_a_leg_goes_on_and_what_is_lost_on_it_is_dropped() -> None:
+    crossed, lost, loop = HeldPdu(1, 0), HeldPdu(1, 1), Loop()
+    driver = on_leg(loop, poll=lambda now: [crossed] * (now == 5), dropped=lambda: [lost])
+    driver.handle(5)
+    assert [(packet.accepted, packet.dropped) for packet in (crossed, lost)] == [
+        (True, False),
+        (False, True),
+    ]
+    assert loop.rearmed == 0  # its loop asks it when to act next
+
+
+def test_where_directions_share_a_medium_what_happens_to_one_sets_the_alarms_of_both() -> None:
+    loop, other = Loop(), Loop()
+    driver = on_leg(loop, poll=lambda _: [], dropped=list, flush=lambda *_: ["flushed"])
+    driver.other = on_leg(other)
+    driver.handle(5)
+    assert driver.flush(bool, 5) == ["flushed"]
+    assert (loop.rearmed, other.rearmed) == (2, 2)
 
 
 class Queue:
@@ -36,14 +90,79 @@ class Queue:
 
 
 class Sender(TransmitDriver[Any, Queue]):
-    """A bearer that has nothing to send."""
+    """A bearer that notes what it puts on legs."""
 
     def _put(self, pdus: Sequence[Any], now: int) -> None:
-        raise AssertionError((pdus, now))
+        self.put = [*getattr(self, "put", []), (list(pdus), now)]
+
+
+def sending(follows_legs: bool, takes: bool = True) -> tuple[Sender, Loop]:
+    """Of an entity that makes a PDU at each poll until two are made, and drops one."""
+    pdus, loop = ["first", "second"], Loop()
+    entity: Any = SimpleNamespace(
+        next_timeout=lambda: None,
+        follows_legs=follows_legs,
+        push=lambda *_: takes,
+        lost_legs=lambda _: [],
+        poll=lambda _: [pdus.pop(0)] if pdus else [],
+        dropped=list,
+    )
+    return Sender(1, entity, [Queue()], loop), loop
+
+
+@pytest.mark.parametrize(
+    ("follows_legs", "put"),
+    [(True, [(["first"], 5), (["second"], 5)]), (False, [(["first"], 5)])],
+)
+def test_an_sdu_s_pdu_goes_on_a_leg_at_once_and_with_those_that_waited_for_legs(
+    follows_legs: bool, put: list[Any]
+) -> None:
+    sender, loop = sending(follows_legs)
+    sender.push(HeldPdu(1, 0), 100, 5, None)
+    assert sender.put == put
+    assert (loop.first, loop.rearmed) == ([True] * follows_legs, int(follows_legs))
+
+
+@pytest.mark.parametrize("takes", [True, False])
+def test_an_sdu_that_an_entity_refuses_is_dropped(takes: bool) -> None:
+    sdu = HeldPdu(1, 0)
+    sending(follows_legs=True, takes=takes)[0].push(sdu, 100, 5, None)
+    assert sdu.dropped != takes
+
+
+def test_only_an_entity_that_follows_legs_looks_at_changed_ones() -> None:
+    (follower, loop), (other, _) = sending(follows_legs=True), sending(follows_legs=False)
+    for sender in (follower, other):
+        sender.legs_changed(5)
+    assert (len(follower.put), loop.rearmed, hasattr(other, "put")) == (2, 1, False)
+
+
+class Receiver(ReceiveDriver[Any]):
+    """A bearer whose SDUs have 100 bytes."""
+
+    def _size(self, sdu: Any) -> int:  # noqa: ARG002
+        return 100
+
+
+def test_an_sdu_goes_on_once_with_its_bytes_counted_and_a_copy_is_dropped() -> None:
+    entity = ReceivingEntity[Any](sn_format(12), t_reordering=Timer(10), legs=2)
+    counted: list[Any] = []
+    reports: Any = SimpleNamespace(push=lambda *pdu: counted.append(pdu))
+    loop = Loop()
+    driver = Receiver(1, entity, loop, reports=reports)
+    late, first, copy = HeldPdu(1, 1), HeldPdu(1, 0), HeldPdu(1, 0)
+    for leg, sdu in enumerate((late, first, copy)):
+        driver.push(sdu.number, sdu, 100 + leg, leg % 2, 5, count=sdu.number + 4096)
+    assert [sdu.accepted for sdu in (late, first, copy)] == [True, True, False]
+    assert [sdu.dropped for sdu in (late, first, copy)] == [False, False, True]
+    assert driver.statistics().delivered_bytes == 200
+    assert counted == [(1, 100, 0), (0, 101, 1), (0, 102, 0)]
+    assert (entity.desynchronised, loop.rearmed) == (3, 3)
 
 
 def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
     own, other, plain = HeldPdu(1, 7), HeldPdu(2, 7), SimpleNamespace()
+    refused = HeldPdu(1, 8)
     taken: list[tuple[int, list[int], int]] = []
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
@@ -51,12 +170,11 @@ def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
         lost_legs=lambda _: [0],
         leg_lost=lambda *lost: taken.append(lost),
         poll=lambda _: [],
-        dropped=list,
+        dropped=lambda: [refused],
     )
-    loop: Any = None
-    Sender(1, entity, [Queue(own, other, plain)], loop).handle(5)
+    Sender(1, entity, [Queue(own, other, plain)], Loop()).handle(5)
     assert taken == [(0, [7], 5)]
-    assert (own.dropped, other.dropped) == (True, False)
+    assert (own.dropped, other.dropped, refused.dropped) == (True, False, True)
 
 
 @pytest.mark.parametrize(

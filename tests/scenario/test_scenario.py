@@ -22,14 +22,6 @@ DUPLICATED: dict[str, Any] = {"pdcp": {"split": "duplicate"}}
 GOOD: dict[str, Any] = {"transport": "tcp", "mode": "dc", "legs": [LEG, LEG]}
 
 
-def test_a_run_of_an_earlier_version_is_still_read() -> None:
-    virtual = {"recovery": "modern", "processing_delay_ms": 1}
-    words = r"virtual\.recovery: modern is deprecated and goes in version 2\.0: leave it out"
-    with pytest.warns(FutureWarning, match=words):
-        read = Scenario.check(GOOD | {"virtual": virtual}, "x")
-    assert read.virtual.processing_delay_ms == 1
-
-
 @pytest.mark.parametrize("mode", ["sc", "dc-duplicate"])
 def test_duplication_is_no_error_where_the_mode_says_so_or_nothing_is_split(mode: str) -> None:
     assert Scenario.check(GOOD | DUPLICATED | {"mode": mode}, "test").mode == mode

@@ -294,7 +294,6 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path, stack: str) 
     ("transport", "mode", "paths", "words"),
     [
         ("mptcp", "multipath", {"others_after_kb": 9}, "allowed: mpquic-picoquic, mpquic-noq"),
-        ("mpquic", "multipath", {"others_after_kb": 9}, "to the end; with a schedule allowed"),
         (
             *("mptcp", "multipath", {"attempt_delay_ms": 9, "schedule": ABANDON}),
             "attempt_delay_ms: transport mptcp has no schedule beside it",
@@ -329,26 +328,6 @@ def test_kernels_connect_over_the_leg_that_answers(
     assert result.details["connect_s"] == pytest.approx(0.27, abs=0.001)  # one round trip behind
     assert result.leg_bytes is not None
     assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)
-
-
-@pytest.mark.parametrize(
-    "transport",
-    [
-        pytest.param("quic-picoquic", marks=needs_picoquic),
-        pytest.param("quic-noq", marks=needs_noq),
-        "quic",
-    ],
-)
-@pytest.mark.parametrize("delay_ms", [10, 100, 750])
-def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
-    tmp_path: Path, transport: str, delay_ms: int
-) -> None:
-    fields = {"mode": "sc", "transport": transport, "workload": {"size_mb": 0.001}}
-    result = run(tmp_path, **fields, legs=[leg(rate_mbps=10, delay_ms=delay_ms)])
-    round_trip_s, packets_s = 2 * delay_ms / 1000, 0.003  # of 1.3 kB each, at 10 Mbit/s
-    assert result.details["handshake_s"] == pytest.approx(round_trip_s + 0.0013, rel=0.01)
-    assert result.completion_s is not None
-    assert 2 * round_trip_s < result.completion_s < 2 * (round_trip_s + packets_s)
 
 
 @each_stack

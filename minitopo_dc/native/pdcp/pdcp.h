@@ -276,7 +276,7 @@ typedef struct {
 } adaptive;
 
 struct receive {
-    int legs, in_order, off, plain, keeps_order, running;
+    int legs, in_order, off, keeps_order;
     int64_t t_reordering; /* ns; NEVER: infinity */
     adaptive *adaptive;   /* or NULL */
     int64_t mask, window, deliv, next, reord, expires;

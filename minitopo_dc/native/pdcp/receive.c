@@ -88,7 +88,6 @@ void receive_begin(receive *self, int sn_bits, int64_t t_reordering, int legs, i
     self->legs = legs;
     self->in_order = delivery == DELIVERY_IN_ORDER;
     self->off = delivery == DELIVERY_OFF;
-    self->plain = !self->off && !keeps_order;
     self->keeps_order = keeps_order;
     self->mask = (INT64_C(1) << sn_bits) - 1;
     self->window = INT64_C(1) << (sn_bits - 1);
@@ -201,9 +200,8 @@ static int64_t give_up_before(receive *self, int64_t reord, int64_t at)
 /* Stop t-Reordering; start it if a COUNT is waited for. */
 static void restart(receive *self, int64_t now)
 {
-    self->running = self->deliv < self->next;
     self->expires = NEVER;
-    if (!self->running)
+    if (self->deliv == self->next)
         return;
     self->reord = self->next;
     if (self->adaptive != NULL)
@@ -280,7 +278,7 @@ static int take(receive *self, int64_t count, void *sdu, int leg, int64_t now)
         learn(self, count, leg, now);
     if (count >= self->next)
         self->next = count + 1;
-    if (!self->running || self->deliv >= self->reord)
+    if (self->deliv >= self->reord) /* as always while t-Reordering is stopped */
         restart(self, now);
     return 1;
 }
@@ -308,7 +306,7 @@ int receive_push(receive *self, int64_t sn, int64_t count, void *sdu, int leg, i
     self->counters.pdus[leg]++;
     receive_settle(self, now);
     ahead = (sn - self->deliv) & self->mask;
-    if (self->off || (!ahead && !self->stored && self->plain)) { /* the usual case: in order, none waits */
+    if (self->off || (!ahead && !self->stored)) { /* the usual case: in order, none waits */
         packet_ring_push(&self->ready, sdu);
         if (!self->off) {
             self->counters.desynchronised += count >= 0 && count != self->deliv;

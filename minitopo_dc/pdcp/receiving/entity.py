@@ -89,7 +89,6 @@ class ReceivingEntity(Generic[T]):
             raise ValueError(f"delivery {delivery!r}: must be one of {allowed}")
         self._in_order = delivery == "in-order"
         self._off = delivery == "off"
-        self._plain = not self._off and not legs_keep_order
         self._mask = sn_format.modulus - 1
         self._window = sn_format.modulus // 2
         self._adaptive = AdaptiveTReordering(legs) if t_reordering.is_adaptive else None
@@ -99,7 +98,6 @@ class ReceivingEntity(Generic[T]):
         self._missing_by_order = 0
         self._first_count = first_count
         self._rx_next = self._rx_deliv = self._rx_reord = first_count
-        self._running = False
         self._expires = _NEVER
         # COUNT -> SDU, its time of arrival (ns), its leg; or () for an SDU delivered out of order.
         self._stored: dict[int, tuple[T, int, int] | tuple[()]] = {}
@@ -157,7 +155,7 @@ class ReceivingEntity(Generic[T]):
             self._expire(now)
         deliv = self._rx_deliv
         ahead = (sn - deliv) & self._mask
-        if not ahead and not self._stored and self._plain:  # the usual case: in order, none waits
+        if not (ahead or self._stored or self._off):  # the usual case: in order, and none waits
             if count is not None and count != deliv:
                 self._desynchronised += 1
             self._ready.append(sdu)
@@ -243,7 +241,7 @@ class ReceivingEntity(Generic[T]):
             self._learn(self._adaptive, count, leg, now)
         if count >= self._rx_next:
             self._rx_next = count + 1
-        if not self._running or self._rx_deliv >= self._rx_reord:
+        if self._rx_deliv >= self._rx_reord:  # as always while t-Reordering is stopped
             self._restart(now)
         return True
 
@@ -283,11 +281,9 @@ class ReceivingEntity(Generic[T]):
 
     def _restart(self, now: int) -> None:
         """Stop t-Reordering, and start it again if a COUNT is waited for."""
-        self._running = False
         self._expires = _NEVER
         if self._rx_deliv < self._rx_next:
             self._rx_reord = self._rx_next
-            self._running = True
             if self._adaptive is not None:
                 self._t_reordering = self._adaptive.value(now)
             if self._t_reordering is not None:

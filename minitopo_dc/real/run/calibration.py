@@ -153,8 +153,8 @@ def _rate(scenario: Scenario, seconds: float) -> Quantity:
     window = times[(times > SETTLE_S * 1e9) & (times < seconds * 1e9)]
     _check_enough(scenario, window, f"the {seconds - SETTLE_S:g} s of the rate")
     first, last = int(window[0]), int(window[-1])
-    capacity = downlink.capacity().bits_between(first, last) / (last - first) * 1e3
-    ideal = capacity * downlink.goodput_share() * (1 - downlink.mean_loss_percent() / 100)
+    capacity = sum(downlink.available_bits((first, last))) / (last - first) * 1e3
+    ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
     measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
     return Quantity(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
 

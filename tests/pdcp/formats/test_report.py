@@ -136,6 +136,17 @@ def test_a_pdu_from_before_the_first_count_is_nobody_s() -> None:
     assert decode_report(data, 2).legs == (NOTHING, NOTHING)
 
 
+@pytest.mark.parametrize(("sn", "next_count"), [(2048, 2049), (2049, 0)])
+def test_a_count_is_less_than_half_the_sn_space_from_the_highest(sn: int, next_count: int) -> None:
+    _, maker = receiver()
+    maker.start(0)
+    maker.push(0, 100, 0)  # the next COUNT is 1: those from 1 - 2048 to 1 + 2047 are near
+    maker.push(sn, 100, 1)
+    data = maker.poll(10 * MS)
+    assert data is not None
+    assert decode_report(data, 2).legs[1].next_count == next_count
+
+
 @pytest.mark.parametrize("delivery", ["in-order", "out-of-order", "off"])
 def test_counts_go_on_over_the_wrap_of_the_sn(delivery: str) -> None:
     entity = ReceivingEntity[int](

@@ -72,6 +72,16 @@ def test_pdus_that_are_taken_for_others_are_counted() -> None:
     assert entity.desynchronised == 1
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_pdu_of_another_hfn_is_counted_in_order_and_while_others_wait(waits: bool) -> None:
+    entity = receiver()
+    if waits:
+        entity.push(1, 1, 0, 0, 1)
+    for _ in range(2):
+        entity.push(entity.rx_deliv, 0, 0, 0, entity.rx_deliv + 4096)
+    assert entity.desynchronised == 2
+
+
 def test_nobody_is_told_of_wrong_counts_who_does_not_tell_them() -> None:
     entity = ReceivingEntity[int](sn_format(12), t_reordering=Timer(0), legs=1)
     for count in (0, 3000):
