@@ -19,7 +19,7 @@ from minitopo_dc.advice.neighbours import neighbours_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
 from minitopo_dc.clocks import build_missing, chosen_jobs
-from minitopo_dc.comparison import RowCampaign
+from minitopo_dc.comparison import check_resumed
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.scenario import Scenario
@@ -69,13 +69,11 @@ def advise(
         raise SettingsError(f"--time: {seconds:g}; allowed: {MIN_S:g} to {MAX_S:g} s")
     jobs = chosen_jobs(jobs, "virtual")
     with nullcontext(output) if output is not None else scratch() as place:
-        scenarios, variants = zip(*((row.scenario, row.variant) for row in stack.rows), strict=True)
-        comparison = RowCampaign(place, scenarios, variants=variants)
+        check_resumed(place, stack.ways)
         until = time.monotonic() + max(seconds - OVERHEAD_S, seconds / 2)
-        with comparison.held(), local(jobs, until) as workers:
-            runs = Runs(comparison, stack.rows, judged, workers, until, progress)
-            advice = decide(stack, runs)
-    return replace(advice, neighbours=neighbours_of(base, stack.name, judged.margin))
+        with local(jobs, until) as workers:
+            advice = decide(stack, Runs(place, stack.ways, judged, workers, until, progress))
+    return replace(advice, neighbours=neighbours_of(base, stack.stack, judged.margin))
 
 
 def base_of(legs: Sequence[Mapping[str, Any]], **fields: Any) -> Scenario:

@@ -10,57 +10,41 @@ clock and real packets differ by: who decides more finely decides on an artefact
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from minitopo_dc.clocks import unavailable_reason
-from minitopo_dc.comparison import scenario_of_row
+from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.named import measure
-from minitopo_dc.results.measures.row_pairs import TRANSPORTS
-from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runners.base import Runner, get_runner, runner_names, unknown_runner
+from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.scenario.presets import DualConnectivity, table_name
+from minitopo_dc.scenario.presets import DualConnectivity
 from minitopo_dc.workloads import Video, Workload
 
 QUIC = ("quic-picoquic", "mpquic-picoquic")
 """Transports unless others are named: one stack, so that stacks are not what is compared."""
+DUALS: tuple[DualConnectivity, ...] = ("deployable", "papers", "ideal")
+"""The first of these is judged."""
 ALLOWED = (
     "allowed: two of a stack, one for dc and one for multipath: " + " ".join(QUIC) + "; tcp mptcp"
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Row:
-    """One way to use the legs."""
-
-    name: str
-    """In sentences: `DC (ideal)`."""
-    variant: str
-    """In tables and names of directories: `ideal`."""
-    scenario: Scenario
-
-
 class Candidates(NamedTuple):
-    """The rows of one stack."""
+    """The ways of one stack, by their names."""
 
-    name: str
-    """Of the stack."""
-    dual: Row
-    multipath: Row
+    stack: str
+    ways: Mapping[str, Scenario]
+    dual: str
+    multipath: str
     """These two are judged."""
-    others: tuple[Row, ...]
+    others: tuple[str, ...]
     """The papers' Dual Connectivity, and the ideal one."""
-    alone: tuple[Row, ...]
-
-    @property
-    def rows(self) -> list[Row]:
-        """Return the rows of the stack, as they are run."""
-        return [self.dual, self.multipath, *self.others, *self.alone]
+    alone: tuple[str, ...]
 
 
 def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Candidates:
@@ -73,37 +57,36 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     if unknown := [name for name in transports if name not in runner_names()]:
-        raise SettingsError(f"--transports: {unknown_runner(unknown[0])}")
+        raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
     runners = [get_runner(name) for name in transports]
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     if single.stack != several.stack:
         named = " ".join(transports)
         raise SettingsError(f"--transports: {named}: {single.stack}, {several.stack}; {ALLOWED}")
     candidates = _of_stack(base, single, several, xn_ms)
-    for row in candidates.rows:
-        check_scenario(row.scenario)
-        if (reason := unavailable_reason(row.scenario)) is not None:
-            name = row.scenario.transport
+    for scenario in candidates.ways.values():
+        check_scenario(scenario)
+        if (reason := unavailable_reason(scenario)) is not None:
+            name = scenario.transport
             raise SettingsError(f"--transports: {name} cannot run here: {reason}")
     return candidates
 
 
 def _of_stack(base: Scenario, single: Runner, several: Runner, xn_ms: float) -> Candidates:
-    def over(name: DualConnectivity) -> Row:
-        fields, words = base.dc_fields(name, xn_ms), table_name(name, xn_ms)
-        return _row(base, single, f"DC ({words})", words, mode="dc", **fields)
-
-    alone = (
-        _row(base, single, f"leg {leg} alone", f"leg {leg}", mode="sc", leg=leg)
-        for leg in range(1, len(base.legs) + 1)
-    )
     # A path that carries nothing fails no run: over very unequal legs a scheduler may do so.
     paths = {"each_carries": False}
     fields = {"mode": "multipath", "paths": paths if several.takes_paths else None}
-    multipath = _row(base, several, TRANSPORTS.get(several.name, several.name), "", **fields)
-    others = over("papers"), over("ideal")
-    name = single.stack or single.name
-    return Candidates(name, over("deployable"), multipath, others, tuple(alone))
+    duals = [_way(base, single, mode="dc", **base.dc_fields(name, xn_ms)) for name in DUALS]
+    alone = [_way(base, single, mode="sc", leg=leg) for leg in range(1, len(base.legs) + 1)]
+    ways = ways_of([*duals, _way(base, several, **fields), *alone])
+    legs, names = list(ways)[: len(alone)], list(ways)[len(alone) :]
+    dual, *others, multipath = names
+    judged = [dual, multipath, *others, *legs]  # in the order in which they are run
+    return Candidates(
+        single.stack or single.name,
+        {name: ways[name] for name in judged},
+        *(dual, multipath, tuple(others), tuple(legs)),
+    )
 
 
 def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
@@ -114,11 +97,10 @@ def _with_mode(mode: str, runners: Sequence[Runner]) -> Runner:
     return able[0]
 
 
-def _row(base: Scenario, runner: Runner, name: str, variant: str, **fields: Any) -> Row:
+def _way(base: Scenario, runner: Runner, **fields: Any) -> Scenario:
     known = runner.options_type.model_fields
     options = {name: value for name, value in base.options.items() if name in known}
-    fields = {"transport": runner.name, "options": options, **fields}
-    return Row(name, variant, scenario_of_row(base, fields))
+    return scenario_of_row(base, {"transport": runner.name, "options": options, **fields})
 
 
 @dataclass(frozen=True)
@@ -138,15 +120,18 @@ class Criterion:
     margin: float
     """Of a ratio the part by which it may differ from 1; of a difference in `unit`."""
 
-    def score(self, result: RunResult) -> float:
+    def score(self, row: Mapping[Any, Any]) -> float:
         """Return a run's score; NaN where it failed or left a request unanswered.
+
+        Args:
+            row: of a table of runs, with the run's `directory`.
 
         Raises:
             ResultError: a file of the run is missing or broken.
         """
-        if result.status != "ok":
+        if row["status"] != "ok":
             return math.nan
-        value = measure({**asdict(result), **result.details}, self.measure)
+        value = measure(row, self.measure)
         if not math.isfinite(value) or (self.is_ratio and value <= 0):
             return math.nan
         value *= 100 if self.unit == "%" else 1

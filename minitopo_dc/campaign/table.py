@@ -1,7 +1,7 @@
-"""The table of a campaign: a row a run, with labels, seed, status, reason, measures and directory.
+"""The table of runs: a row a run, with labels, seed, status, reason, measures and directory.
 
-`campaign.json` beside it says what else reading needs. Nothing here imports or runs anything that a
-results directory holds.
+A campaign's `campaign.json` beside it says what else reading needs. Nothing here imports or runs
+anything that a results directory holds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pandas as pd
 from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Settings
+from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import (
     check_size,
     naming,
@@ -26,7 +27,9 @@ from minitopo_dc.files import (
     replacing,
     write_whole,
 )
+from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
+from minitopo_dc.results.tables.runs import differing_labels, load_result, uniform_column
 
 TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")
@@ -37,6 +40,10 @@ MAX_VALUES = 10_000_000
 """The most values of a table: 200,000 runs with 50 columns, as objects some 1 GB."""
 _RUN = re.compile(r"runs/([0-9a-f]{16})")
 Row = dict[str, Any]
+
+
+class NoResultsError(ResultError):
+    """A directory in which there are no results."""
 
 
 class Facts(Settings):
@@ -93,7 +100,8 @@ def save(table: pd.DataFrame, facts: Facts, directory: Path) -> None:
     with replacing(directory / TABLE) as partial:
         plain.to_parquet(partial, index=False)
     with replacing(directory / TEXT_TABLE) as partial:
-        plain.to_csv(partial, index=False)
+        # Line ends of RFC 4180: only with them is a lone carriage return in a text quoted.
+        plain.to_csv(partial, index=False, lineterminator="\r\n")
 
 
 def load_facts(directory: Path) -> Facts:
@@ -149,17 +157,31 @@ def _text_bytes(file: BufferedReader) -> int:
 
 
 def load(directory: str | Path) -> pd.DataFrame:
-    """Return the table of a campaign's directory, also of one that is under way or was killed.
+    """Return the table of a directory of results, also of one that is under way or was killed.
 
     A row a run: its labels, whose names are in `attrs["labels"]` (and `directory` in
     `attrs["directory"]`); `seed`, `status` (ok, failed, disturbed, unsupported or missing),
-    `reason`; measures, NaN where a run has none; `run`, its directory relative to this one.
+    `reason`; measures, NaN where a run has none; `run`, its directory relative to this one. Runs
+    that no campaign made, a single one or those in one folder, have `transport` and `mode` as
+    labels, and the fields in which their scenarios differ.
 
     Raises:
-        InputError: there is no campaign here, its files are damaged, or this program does not read
-            the version of what is there.
+        InputError: there are no results here, files are damaged, or this program does not read the
+            version of what is there.
     """
     directory = Path(directory)
+    check_version(directory)
+    if (directory / FACTS).exists():
+        return _load_campaign(directory)
+    alone = _has_result(directory)
+    runs = [directory] if alone else [run for run in directory.glob("*") if _has_result(run)]
+    if not runs:
+        words = f"looked for result.json, */result.json and {FACTS}"
+        raise NoResultsError(f"{quoted(directory)}: no results; {words}")
+    return _load_runs(directory, sorted(runs))
+
+
+def _load_campaign(directory: Path) -> pd.DataFrame:
     labels, path, store = load_facts(directory).labels, directory / TABLE, Store(directory)
     table = read_table(path, within=directory)
     with naming(path):
@@ -173,3 +195,23 @@ def load(directory: str | Path) -> pd.DataFrame:
         measures = [name for name in map(str, table) if name not in {*labels, *RESERVED}]
         kinds = table[labels].dtypes.to_dict()
         return make_table(rows, labels, measures, directory).astype(kinds)
+
+
+def _has_result(run: Path) -> bool:
+    """Return whether a directory has a result, or a link in its place, which counts as damaged."""
+    path = run / "result.json"
+    return path.exists() or path.is_symlink()
+
+
+def _load_runs(directory: Path, runs: Sequence[Path]) -> pd.DataFrame:
+    for run in runs:
+        if not run.resolve().is_relative_to(directory.resolve()):
+            raise ResultError(f"{run}: leads out of {directory}; such links are not followed")
+    results, labels = list(map(load_result, runs)), differing_labels(runs)
+    columns = {name: uniform_column([own[name] for own in labels]) for name in labels[0]}
+    rows = [
+        {**row_of(result), "seed": result.seed, "run": str(run.relative_to(directory))}
+        for result, run in zip(results, runs, strict=True)
+    ]
+    table = make_table(rows, [*columns], [], directory)
+    return table.assign(**columns)

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from minitopo_dc.results.run_result import FINE
-from minitopo_dc.results.tables.runs import SPLIT
 from minitopo_dc.results.tables.summary import columns_of, values_of
 from minitopo_dc.workloads import Column
 
@@ -31,10 +30,11 @@ KINDS = {
 """What a mode is a kind of, in words."""
 TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
 """The names of the transports that are multipath by themselves."""
-MULTIPATH = {KINDS["multipath"], *TRANSPORTS.values()}
+ENDS = ("multipath", "sc")
+"""The modes that Dual Connectivity is set against."""
 PAPERS = "batch"
 """The papers' split, against which others are set."""
-T_REORDERING = "pdcp.t_reordering_ms"
+SPLIT, T_REORDERING = "pdcp.split", "pdcp.t_reordering_ms"
 Rows = dict[str, pd.DataFrame]
 """The runs that are ok by the name of their row."""
 Row = tuple[str, pd.DataFrame]
@@ -48,7 +48,7 @@ class RowPair(NamedTuple):
     stack: str
     first: str
     second: str
-    """The names of the rows: `DC (ideal)`, `MP-QUIC`, `one leg alone`."""
+    """The names of the rows: `DC (ideal)`, `MP-QUIC`, `leg 2`."""
     runs: pd.DataFrame
     """A line a seed, with the columns of the first row as `NAME_x`, of the second as `NAME_y`."""
     warning: bool
@@ -64,7 +64,7 @@ def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> It
     """Yield the pairs of rows of each stack, in the order of their sentences.
 
     Args:
-        runs: runs that are ok and have the number that is compared (`load_results`).
+        runs: runs that are ok and have the number that is compared (`results_table`).
         stacks: the stack of each transport; other transports are left out.
         score: how good the runs of a row are; more is better.
     """
@@ -77,15 +77,14 @@ def row_pairs(runs: pd.DataFrame, stacks: Mapping[str, str], score: Score) -> It
 
 
 def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool]]:
-    modes = ("dc", "multipath", "sc")
-    dual, several, alone = (_rows(runs[runs["mode"] == mode], mode) for mode in modes)
+    dual, several, alone = (_rows(runs[runs["mode"] == mode]) for mode in ("dc", *ENDS))
     # Rows that can be deployed have such names (`Scenario.dc_name`).
     deployable = {name: own for name, own in dual.items() if name.startswith("DC (deployable")}
     best = [_best(rows, score) for rows in (deployable or dual, several) if rows]
     if len(best) > 1:
         yield best[0], best[1], False
     steered = runs[runs["mode"] == "atsss"].groupby("transport", sort=False)
-    for row in [_best(_rows(part, "atsss"), score) for _, part in steered]:
+    for row in [_best(_rows(part), score) for _, part in steered]:
         yield from ((row, other, False) for other in best)
     for first, second in _of_splits(dual, score) if dual else ():
         yield first, second, False
@@ -93,15 +92,8 @@ def _of_stack(runs: pd.DataFrame, score: Score) -> Iterator[tuple[Row, Row, bool
         yield row, _best(alone, score), True
 
 
-def _rows(runs: pd.DataFrame, mode: str) -> Rows:
-    transports = set(runs["transport"]) if mode in ("multipath", "atsss") else set()
-    name = TRANSPORTS.get(transports.pop(), KINDS[mode]) if len(transports) == 1 else KINDS[mode]
-    if mode == "atsss":
-        name = "ATSSS-LL" if name == KINDS[mode] else f"ATSSS by {name}"
-    return {
-        f"{name} ({variant})" if variant else name: runs[runs["variant"] == variant]
-        for variant in runs["variant"].unique()
-    }
+def _rows(runs: pd.DataFrame) -> Rows:
+    return {str(way): own for way, own in runs.groupby("way", sort=False)}
 
 
 def _best(rows: Mapping[str, pd.DataFrame], score: Score) -> Row:
@@ -182,8 +174,8 @@ PERCEIVED_MEASURES: Mapping[str, tuple[PerceivedMeasure, ...]] = {
 """What is compared of a workload; rows are ranked by the first."""
 
 
-LEG = "leg [0-9]+"
-"""The variant of a row over one leg where there is one for each leg."""
+LEG = r"leg [0-9]+( \([\w-]+\))?"
+"""The way over one leg where there is one for each leg."""
 
 
 class BetterLegs(NamedTuple):
@@ -217,14 +209,14 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
     A row with runs that failed is never left out.
 
     Args:
-        results: runs of one comparison (`load_results`).
+        results: runs of one comparison (`results_table`).
     """
-    alone = results[(results["mode"] == "sc") & results["variant"].str.fullmatch(LEG)]
+    alone = results[(results["mode"] == "sc") & results["way"].str.fullmatch(LEG)]
     worse: list[int] = []
     sentences = []
     for transport in dict.fromkeys(alone["transport"]):
         runs = alone[alone["transport"] == transport]
-        rows = {name: runs[runs["variant"] == name] for name in dict.fromkeys(runs["variant"])}
+        rows = _rows(runs)
         ok = {name: row[row["status"] == "ok"] for name, row in rows.items()}
         rank = _rank(runs[runs["status"] == "ok"])
         best = max(rows, key=lambda name: rank.goodness(ok[name]))
@@ -234,9 +226,7 @@ def better_legs(results: pd.DataFrame) -> BetterLegs:
         if others and len(ok[best]):
             numbers = {name: rank.column.as_text(rank.mean(row)) for name, row in ok.items()}
             rest = ", ".join(f"{name} {numbers[name]}" for name in others)
-            sentences.append(
-                f"{transport} over one leg: {best} is the better one ({numbers[best]}; {rest})."
-            )
+            sentences.append(f"The better leg alone is {best}: {numbers[best]}; {rest}.")
     return BetterLegs(results.drop(index=worse), sentences)
 
 

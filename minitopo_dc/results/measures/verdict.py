@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -25,7 +25,6 @@ import pandas as pd
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import Reason, reason, short
 from minitopo_dc.results.measures.row_pairs import (
-    MULTIPATH,
     PERCEIVED_MEASURES,
     PerceivedMeasure,
     RowPair,
@@ -148,7 +147,7 @@ class Finding:
     stack: str
     first: str
     second: str
-    """The names of the rows: `DC (least-delay)`, `MP-QUIC`, `one leg alone`."""
+    """The names of the rows: `DC (least-delay)`, `MP-QUIC`, `leg 2`."""
     first_mbps: float
     second_mbps: float
     """Their mean goodputs over pairs."""
@@ -158,8 +157,6 @@ class Finding:
     """The reason why the slower one was slower."""
     warning: bool = False
     """Whether it warns that Dual Connectivity is slower than one leg alone."""
-    several: bool = False
-    """Whether transports of other stacks are compared as well."""
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it for programs; null stands for a missing interval."""
@@ -174,7 +171,7 @@ class Finding:
         """Return what was found and how sure it is, and in a second sentence why."""
         names, means = (self.first, self.second), (self.first_mbps, self.second_mbps)
         what = difference_sentence(names, means, "Mbit/s", self.ratio)
-        before = f"{'Warning: ' if self.warning else ''}{f'{self.stack}: ' if self.several else ''}"
+        before = "Warning: " if self.warning else ""
         slower = names[0] if self.ratio.mean < 1 else names[1]
         why = self.reason.sentence(slower)
         tells = self.ratio.is_clear or self.ratio.pairs == 1
@@ -187,7 +184,7 @@ class Finding:
 
 
 def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding | MediaFinding]:
-    """Compare rows of runs (`load_results`), by the pairs of `row_pairs`.
+    """Compare rows of runs (`results_table`), by the pairs of `row_pairs`.
 
     Those of Dual Connectivity with multipath come first, and of goodput before videos and calls.
 
@@ -195,25 +192,19 @@ def findings(results: pd.DataFrame, stacks: Mapping[str, str]) -> list[Finding |
         results: runs of one comparison.
         stacks: the stack of each transport; other transports are left out.
     """
-    row = results["transport"] + " " + results["mode"] + " " + results["variant"]
-    results = results.assign(row=row)
     ok = results[results["status"] == "ok"]
     with_goodput = ok[ok["goodput_mbps"].notna()]
-    pairs = row_pairs(with_goodput, stacks, lambda row: float(row["goodput_mbps"].mean()))
+    pairs = list(row_pairs(with_goodput, stacks, lambda row: float(row["goodput_mbps"].mean())))
+    pairs.sort(key=lambda pair: pair.runs["mode_y"].iloc[0] != "multipath")
     made = [finding for pair in pairs if (finding := _goodput_finding(pair, results)) is not None]
-    several = len({stacks[name] for name in results["transport"] if stacks.get(name)}) > 1
-    first = sorted(made, key=lambda finding: finding.second not in MULTIPATH)
-    return [
-        *(replace(finding, several=several) for finding in first),
-        *_of_media(results, ok, stacks),
-    ]
+    return [*made, *_of_media(results, ok, stacks)]
 
 
 def _goodput_finding(pair: RowPair, results: pd.DataFrame) -> Finding | None:
     """Compare two rows; None: it would be a warning, and the first row is not clearly slower."""
     mbps = pair.runs["goodput_mbps_x"], pair.runs["goodput_mbps_y"]
-    rows = (pair.runs[f"row_{end}"].iloc[0] for end in "xy")
-    ratio = Ratio.of(paired_ratio(results, "row", *rows, measure="goodput_mbps", pairs=["seed"]))
+    rows = pair.first, pair.second
+    ratio = Ratio.of(paired_ratio(results, "way", *rows, measure="goodput_mbps", pairs=["seed"]))
     finding = Finding(
         stack=pair.stack,
         first=pair.first,
@@ -288,7 +279,7 @@ class MediaFinding:
         seeds = _seeds_text(self.pairs, self.seeds)
         how = f"with 95 % intervals, {seeds}" if self.pairs > 1 else f"{seeds}, so no interval"
         numbers = ", ".join(difference.phrase(self.first) for difference in self.differences)
-        words = f"{self.stack}: {self.first} less {self.second} ({how}): {numbers}"
+        words = f"{self.first} less {self.second} ({how}): {numbers}"
         if self.lost:
             ends = self.differences[0].other_low, self.differences[0].other_high
             turned = f"if it went the other way there, {' to '.join(map(_signed, ends))}"
@@ -311,7 +302,7 @@ def _of_media(
     values = {measure.name: list(map(measure.value, ok["details"])) for measure in felt}
     known = ok.assign(**values).dropna(subset=[felt[0].name])
     for pair in row_pairs(known, stacks, felt[0].goodness):
-        mine = results[results["row"].isin([*pair.runs["row_x"], *pair.runs["row_y"]])]
+        mine = results[results["way"].isin([pair.first, pair.second])]
         good, used = mine.index.to_series().isin(known.index), pd.Index(pair.runs["seed"])
         lost = lost_pairs(mine, good, used, ["seed"])
         differences = tuple(_difference(pair, measure, sum(lost.values())) for measure in felt)

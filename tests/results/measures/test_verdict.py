@@ -13,21 +13,26 @@ from minitopo_dc.results.measures import verdict
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.results.tables.runs import results_table
-from tests.results.synthetic_runs import no_result, result
+from tests.results.synthetic_runs import no_result, result, table_of
 
 STACKS = {"quic-picoquic": "picoquic", "mpquic-picoquic": "picoquic", "tcp": "Linux"}
 
 
-def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> list[RunResult]:
-    return [
-        result(transport, mode, goodput_mbps=goodput, seed=seed, repetition=seed, variant=variant)
+NAMES = {"sc": "leg 1", "dc": "DC", "atsss": "ATSSS-LL", "multipath": "MP-QUIC"}
+Row = tuple[str, list[RunResult]]
+
+
+def row(transport: str, mode: str, *goodputs: float, variant: str = "") -> Row:
+    runs = [
+        result(transport, mode, goodput_mbps=goodput, seed=seed)
         for seed, goodput in enumerate(goodputs, start=1)
     ]
+    words = ", ".join(filter(None, (variant, "TCP" if transport == "tcp" else "")))
+    return f"{NAMES[mode]} ({words})" if words else NAMES[mode], runs
 
 
-def findings_of(*rows: list[RunResult]) -> list[Finding]:
-    made = findings(results_table([run for row in rows for run in row]), STACKS)
+def findings_of(*rows: Row) -> list[Finding]:
+    made = findings(table_of(dict(rows)), STACKS)
     return [finding for finding in made if isinstance(finding, Finding)]
 
 
@@ -67,7 +72,7 @@ def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
     (finding,) = findings_of(
         row("quic-picoquic", "dc", 10, 11, 12),
-        [*row("mpquic-picoquic", "multipath", 20, 23), failed],
+        ("MP-QUIC", [*row("mpquic-picoquic", "multipath", 20, 23)[1], failed]),
     )
     assert (finding.ratio.pairs, finding.ratio.seeds) == (2, 3)
     assert "%, 2 of 3 seeds); 1 failed: if it went the other way there, -" in finding.sentence
@@ -86,21 +91,19 @@ def test_one_seed_has_no_interval() -> None:
 
 def test_dc_below_one_leg_alone_is_a_warning() -> None:
     (warning,) = findings_of(
-        row("tcp", "sc", 79, 78, 80, variant="leg 1"),
+        row("tcp", "sc", 79, 78, 80),
         row("tcp", "dc", 22, 21, 23, variant="batch"),
         row("tcp", "dc", 90, 91, 89, variant="least-delay"),
     )
     assert warning.warning
-    assert (warning.first, warning.second) == ("DC (batch)", "one leg alone (leg 1)")
+    assert (warning.first, warning.second) == ("DC (batch, TCP)", "leg 1 (TCP)")
     assert warning.sentence == (
-        "Warning: DC (batch) 22.0, one leg alone (leg 1) 79.0 Mbit/s: "
-        "one leg alone (leg 1) is 259 % faster (231 to 290 %, 3 seeds)."
+        "Warning: DC (batch, TCP) 22.0, leg 1 (TCP) 79.0 Mbit/s: "
+        "leg 1 (TCP) is 259 % faster (231 to 290 %, 3 seeds)."
     )
 
 
-def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there_are_several() -> (
-    None
-):
+def test_the_best_dc_against_multipath_is_first() -> None:
     made = findings_of(
         row("tcp", "dc", 10, 11, variant="batch"),
         row("tcp", "dc", 20, 22, variant="credit"),
@@ -109,19 +112,17 @@ def test_the_best_dc_against_multipath_is_first_and_stacks_are_named_where_there
     )
     assert [finding.second for finding in made] == ["MP-QUIC"]
     splits = findings_of(
+        row("tcp", "dc", 9, 9.5),
+        row("tcp", "sc", 20, 20.5),
         split_row("batch", 200.0, 10, 11),
         split_row("credit", 200.0, 12, 14),
         row("mpquic-picoquic", "multipath", 20, 23),
-        row("tcp", "dc", 9, 9.5),
-        row("tcp", "sc", 20, 20.5),
     )
-    assert splits[0].second == "MP-QUIC"
-    stacks = {finding.second: finding.sentence.partition(" DC")[0] for finding in splits}
-    assert stacks == {
-        "MP-QUIC": "picoquic:",
-        "DC (batch, t-Reordering 200.0 ms)": "picoquic:",
-        "one leg alone": "Warning: Linux:",
-    }
+    assert [finding.second for finding in splits] == [
+        "MP-QUIC",
+        "leg 1 (TCP)",
+        "DC (batch, t-Reordering 200.0 ms)",
+    ]
 
 
 def test_other_stacks_are_not_set_against_each_other() -> None:
@@ -130,29 +131,29 @@ def test_other_stacks_are_not_set_against_each_other() -> None:
 
 def test_runs_without_goodput_count_for_nothing() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "disturbed", "this machine: ...", seed=1)
-    assert not findings_of(row("quic-picoquic", "dc", 10, 11), [failed])
+    assert not findings_of(row("quic-picoquic", "dc", 10, 11), ("MP-QUIC", [failed]))
 
 
 def test_the_reason_is_that_of_the_slower_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs = [
-        result("tcp", "sc", goodput_mbps=79, directory="fast"),
-        result("tcp", "dc", goodput_mbps=22, directory="slow"),
-    ]
+    runs = {
+        "leg 1": [result("tcp", "sc", goodput_mbps=79, directory="fast")],
+        "DC": [result("tcp", "dc", goodput_mbps=22, directory="slow")],
+    }
     reasons = {(Path("slow"), Path("fast")): Reason("lost", 0.05, 0.0)}
     monkeypatch.setattr(verdict, "reason", lambda *runs: reasons[runs])
-    (finding,) = findings_of(runs)
+    (finding,) = findings_of(*runs.items())
     assert finding.sentence.endswith(". DC lost more packets (5 % for 0 %).")
     assert finding.to_json()["sign"] == "lost"
 
 
-def split_row(split: str, t_reordering_ms: float | str, *goodputs: float) -> list[RunResult]:
+def split_row(split: str, t_reordering_ms: float | str, *goodputs: float) -> Row:
     settings = {"pdcp.split": split, "pdcp.t_reordering_ms": t_reordering_ms}
     variant = f"{split}, t-Reordering {t_reordering_ms} ms"
-    runs = row("quic-picoquic", "dc", *goodputs, variant=variant)
-    return [replace(run, settings=settings) for run in runs]
+    name, runs = row("quic-picoquic", "dc", *goodputs, variant=variant)
+    return name, [replace(run, settings=settings) for run in runs]
 
 
-def names(*rows: list[RunResult]) -> list[tuple[str, str]]:
+def names(*rows: Row) -> list[tuple[str, str]]:
     return [(finding.first, finding.second) for finding in findings_of(*rows)]
 
 
@@ -172,17 +173,15 @@ def test_the_shortest_t_reordering_is_set_against_the_longest() -> None:
     ]
 
 
-def media_row(kind: str, mode: str, *seeds: dict[str, float], split: str = "") -> list[RunResult]:
+def media_row(kind: str, mode: str, *seeds: dict[str, float], split: str = "") -> Row:
     transport = "mpquic-picoquic" if mode == "multipath" else "quic-picoquic"
-    return [
+    return NAMES[mode] + (f" ({split})" if split else ""), [
         result(
             transport,
             mode,
             workload=kind,
             goodput_mbps=None,
             seed=seed,
-            repetition=seed,
-            variant=split,
             settings={"pdcp.split": split, "pdcp.t_reordering_ms": 200.0} if split else {},
             details=details,
         )
@@ -194,8 +193,8 @@ def call(late: float, p99: float) -> dict[str, float]:
     return {"late_share": late, "frame_delay_p95_ms": 40.0, "frame_delay_p99_ms": p99, "freezes": 0}
 
 
-def perceived(*rows: list[RunResult]) -> list[MediaFinding]:
-    made = findings(results_table([run for row in rows for run in row]), STACKS)
+def perceived(*rows: Row) -> list[MediaFinding]:
+    made = findings(table_of(dict(rows)), STACKS)
     return [finding for finding in made if isinstance(finding, MediaFinding)]
 
 
@@ -207,7 +206,7 @@ def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
     assert (finding.first, finding.second, finding.pairs) == ("DC", "MP-QUIC", 3)
     assert finding.differences[0].better == "MP-QUIC"
     assert finding.sentence == (
-        "picoquic: DC less MP-QUIC (with 95 % intervals, 3 seeds): "
+        "DC less MP-QUIC (with 95 % intervals, 3 seeds): "
         "late frames +5.00 percentage points (+5.00 to +5.00: worse), "
         "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
         "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
@@ -218,7 +217,7 @@ def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
 def test_a_call_that_failed_is_counted_and_turned_against_the_others() -> None:
     failed = no_result("quic-picoquic", "dc", "failed", "it broke", seed=3)
     (finding,) = perceived(
-        [*media_row("realtime", "dc", call(0.10, 90), call(0.12, 95)), failed],
+        ("DC", [*media_row("realtime", "dc", call(0.10, 90), call(0.12, 95))[1], failed]),
         media_row("realtime", "multipath", *[call(0.05, 90)] * 3),
     )
     assert finding.lost == "1 failed"
@@ -256,7 +255,7 @@ def test_dc_is_warned_of_only_where_it_has_clearly_more_late_frames_than_one_leg
     worse = media_row("realtime", "sc", call(0.05, 90), call(0.06, 90), call(0.07, 90))
     equal = media_row("realtime", "sc", call(0.09, 90), call(0.12, 90), call(0.12, 90))
     (warning,) = perceived(dual, worse)
-    assert warning.sentence.startswith("Warning: picoquic: DC less one leg alone")
+    assert warning.sentence.startswith("Warning: DC less leg 1")
     assert not perceived(dual, equal)
 
 
