@@ -50,6 +50,15 @@ def on_leg(loop: Loop, **does: Any) -> LegDriver[Any]:
     return LegDriver(1, leg, loop)
 
 
+def test_a_leg_tells_bearers_apart_and_no_pdus_of_one() -> None:
+    assert PduOnLeg(1, 0).flow_id == PduOnLeg(1, 5).flow_id != PduOnLeg(2, 0).flow_id
+
+
+def test_a_report_that_is_not_due_goes_nowhere() -> None:
+    maker: Any = SimpleNamespace(poll=lambda _: None, next_timeout=None, start=None)
+    ReportSender(maker, [], every_leg=True).handle(5)
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_leg_s_driver_drops_what_the_leg_refuses(taken: bool) -> None:
     packet, loop = HeldPdu(1, 0), Loop()
