@@ -79,10 +79,10 @@ def test_what_crossed_a_leg_goes_on_and_what_is_lost_on_it_is_dropped() -> None:
 
 def test_where_directions_share_a_medium_what_happens_to_one_sets_the_alarms_of_both() -> None:
     loop, other = Loop(), Loop()
-    driver = on_leg(loop, poll=lambda _: [], dropped=list, flush=lambda *_: ["flushed"])
+    driver = on_leg(loop, poll=lambda _: [], dropped=list, flush=lambda now, which: [now, which])
     driver.other = on_leg(other)
     driver.handle(5)
-    assert driver.flush(bool, 5) == ["flushed"]
+    assert driver.flush(bool, 5) == [5, bool]
     assert (loop.rearmed, other.rearmed) == (2, 2)
 
 
@@ -111,9 +111,9 @@ def sending(follows_legs: bool, takes: bool = True) -> tuple[Sender, Loop]:
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=follows_legs,
-        push=lambda *_: takes,
+        push=lambda _, *given: takes and given == (100, 5, None),
         lost_legs=lambda _: [],
-        poll=lambda _: [pdus.pop(0)] if pdus else [],
+        poll=lambda now: [pdus.pop(0)] if pdus and now == 5 else [],
         dropped=list,
     )
     return Sender(1, entity, [Queue()], loop), loop
@@ -176,7 +176,7 @@ def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=False,
-        lost_legs=lambda _: [0],
+        lost_legs=lambda now: [0] * (now == 5),
         leg_lost=lambda *lost: taken.append(lost),
         poll=lambda _: [],
         dropped=lambda: [refused],
