@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from minitopo_dc import data_model
 from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.campaign.store import Store
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_text, write_whole
@@ -147,9 +147,7 @@ class RowCampaign:
             }
             write_whole(root / ASKED, json.dumps(asked, indent=1))
             return
-        has_version = (root / data_model.FILE).exists() or any(root.glob("*/result.json"))
-        if has_version and data_model.check_version(root) != data_model.VERSION:
-            raise ValueError("its runs have another version of the data model than this program's")
+        check_version(root)
         before = parse_json(read_text(root / ASKED, MAX_BYTES, within=root))
         if differences := self._differences(before):
             more = "; ..." if len(differences) > MAX_LISTED else ""
@@ -164,8 +162,7 @@ class RowCampaign:
         """
         try:
             pairs: dict[str, Any] = {"repetitions": (before["repetitions"], self._repetitions)}
-            # Checked, so that a field that a later version adds has its default in an older file.
-            rows = [Scenario.check(row, ASKED) for row in before["rows"]]
+            rows, files = [Scenario.check(row, ASKED) for row in before["rows"]], before["files"]
         except (KeyError, TypeError):
             raise ValueError(f"{ASKED} is not what a comparison was asked for") from None
         theirs, mine = (
@@ -175,7 +172,6 @@ class RowCampaign:
         for old, new in zip(rows, self._rows, strict=True) if theirs == mine else ():
             pairs |= differing_fields(old, new)
         lines = [f"{name} {old}, here {new}" for name, (old, new) in pairs.items() if old != new]
-        files = before.get("files", {})  # older comparisons did not keep them
         for path, digest in file_digests(self._rows).items():
             if files.get(path, digest) != digest:
                 lines.append(f"{path} has changed since its runs")

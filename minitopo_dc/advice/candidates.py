@@ -21,7 +21,7 @@ from minitopo_dc.numbers import significant
 from minitopo_dc.results.measures.named import measure
 from minitopo_dc.results.measures.row_pairs import TRANSPORTS
 from minitopo_dc.results.run_result import RunResult
-from minitopo_dc.runners.base import Runner, get_runner, runner_names, unknown_runner
+from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import DualConnectivity, table_name
@@ -73,7 +73,7 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     if unknown := [name for name in transports if name not in runner_names()]:
-        raise SettingsError(f"--transports: {unknown_runner(unknown[0])}")
+        raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
     runners = [get_runner(name) for name in transports]
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     if single.stack != several.stack:

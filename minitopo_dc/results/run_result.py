@@ -24,7 +24,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from minitopo_dc.data_model import with_new_controls, write_version
+from minitopo_dc.data_model import write_version
 from minitopo_dc.fields import Direction
 from minitopo_dc.files import parse_json, read_text, write_whole
 from minitopo_dc.results.metrics import goodput_mbps
@@ -94,7 +94,7 @@ class RunResult:
     """Bits of the content divided by what all legs together could have carried meanwhile."""
     directory: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
-    """The `settings_of` its scenario; empty in results of the first data model."""
+    """The `settings_of` its scenario."""
     details: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -140,7 +140,7 @@ class RunResult:
     def load(cls, directory: Path) -> RunResult:
         """Read a run's result; raise OSError, TypeError or ValueError when there is none."""
         text = read_text(directory / "result.json", MAX_BYTES, within=directory)
-        values, known = with_new_controls(parse_json(text), directory), fields(cls)
+        values, known = parse_json(text), fields(cls)
         names = [field.name for field in known]
         if unknown := [name for name in values if name not in names]:
             words = ", ".join(map(repr, unknown))

@@ -11,9 +11,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from minitopo_dc.data_model import PICOQUIC
 from minitopo_dc.fields import Direction
-from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
+from minitopo_dc.quic.picoquic.library import CUBIC, OWN_CUBIC
 from minitopo_dc.results.metrics import available_bits
 from minitopo_dc.results.run_result import CAUTIONS, RunResult
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, LegSettings, ResolvedFlow, Scenario
@@ -67,7 +66,7 @@ def cautions(scenario: Scenario) -> list[str]:
 
 def _own_cubic(scenario: Scenario, flow: ResolvedFlow) -> Iterator[str]:
     """Yield that picoquic's CUBIC ignores losses of up to 15 % (its cubic.c, smoothed losses)."""
-    mine = flow.transport in PICOQUIC and flow.congestion_control == OWN_CUBIC
+    mine = flow.congestion_control == OWN_CUBIC
     if mine and any(leg.mean_loss_percent() for leg in _downlinks(scenario, flow)):
         yield (
             f"a leg loses packets at random, and {OWN_CUBIC} reacts to losses above 15 % only; "

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, StringConstraints, field_validator, model_validator
 
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.fields import Settings
 from minitopo_dc.fields.base import LeftOut
 from minitopo_dc.workloads.base import Column, Measurement, Workload, workload
@@ -40,7 +39,6 @@ RESERVED = frozenset(
         *("mp_capacity_mbps", "sp_capacity_mbps", "mp_share", "sp_share"),
         *("handovers_per_minute", "handover_recovery_s", "leg_failures"),
         *("configuration", "leg", "settings"),
-        *RENAMED,
     }
 )
 RESERVED_BEGINNINGS = (*("leg_bytes_", "utilisation_leg_", "links_", "flow_"),)

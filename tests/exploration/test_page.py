@@ -18,7 +18,7 @@ from minitopo_dc.exploration.choice import Choice
 from minitopo_dc.exploration.page import Explorer, draw, png_of
 from minitopo_dc.exploration.runs import DELAYS, Newest, Outcome
 from minitopo_dc.pool import Killed
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 SMALL: dict[str, Any] = {"size_mb": 0.5}
 

@@ -16,7 +16,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script
 from tests.virtual.scenarios import leg, rows, scenario
 

@@ -14,13 +14,13 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version, with_new_controls
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
 from minitopo_dc.files import replacing
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.kept_scenario import GIVEN
-from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult, settings_of
+from minitopo_dc.results.run_result import ATTEMPTS, NUMBERS, SETTINGS, RunResult
 from minitopo_dc.results.tables.columns import LEG_BYTES
 from minitopo_dc.results.trust import verdict_of
 from minitopo_dc.scenario import Mode
@@ -78,10 +78,7 @@ def _has_result(run: Path) -> bool:
 def _result_in(directory: Path, run: Path) -> RunResult:
     if not run.resolve().is_relative_to(directory.resolve()):
         raise ResultError(f"{run}: leads out of {directory}; such links are not followed")
-    result = load_result(run)
-    if result.settings:
-        return result
-    return replace(result, settings=settings_of(result.mode, scenario_fields(run)))
+    return load_result(run)
 
 
 def load_result(directory: Path) -> RunResult:
@@ -244,7 +241,7 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(flat(with_new_controls(values, run)))
+    return dict(flat(values))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

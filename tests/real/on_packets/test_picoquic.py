@@ -10,7 +10,7 @@ import pytest
 
 from minitopo_dc.results.run_result import RunResult
 from tests import long
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.real.testbed import ok
 
 pytestmark = [pytest.mark.root, needs_picoquic]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from dataclasses import replace
@@ -199,13 +198,6 @@ def test_what_differs_between_the_runs_of_a_comparison_is_a_column(tmp_path: Pat
     assert table["pdcp.batch"].to_dict() == {"batch-2": 2, "batch-100": 100}
     assert "pdcp.sn_bits" not in table
     assert "pdcp.batch" not in load_results(tmp_path / "batch-2")
-
-
-def test_a_run_of_the_first_data_model_has_its_settings_from_its_scenario(tmp_path: Path) -> None:
-    recorded(tmp_path, "old", mode="dc", pdcp={"split": "least-delay"})
-    path = tmp_path / "old" / "result.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"settings": {}}))
-    assert load_results(tmp_path)["pdcp.split"].tolist() == ["least-delay"]
 
 
 def test_a_table_of_means_begins_with_the_main_measure_and_has_intervals() -> None:

@@ -14,15 +14,15 @@ import pytest
 
 from minitopo_dc.clocks import run_scenario
 from minitopo_dc.fields import PathEvent, PathPlan
-from minitopo_dc.picoquic.connection import Datagram
+from minitopo_dc.quic.connection import Datagram
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runners.base import Transfer, TransferFailed, accepted, get_runner
-from minitopo_dc.runners.picoquic.endpoint import Sockets
-from minitopo_dc.runners.picoquic.runner import ClientSettings
+from minitopo_dc.runners.sans_io.endpoint import Sockets
+from minitopo_dc.runners.sans_io.runner import ClientSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests import REPOSITORY
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     TwoHosts,

@@ -14,7 +14,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 pytestmark = needs_picoquic
 RATE_MBPS, QUEUE_MS, XN_MS = 20, 20, 5

@@ -14,7 +14,7 @@ from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Leg, Scenario
 from minitopo_dc.scenario.pdcp import DuplicationSettings, Pdcp
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 pytestmark = needs_picoquic
 NEAR: dict[str, Any] = {"rate_mbps": 20, "delay_ms": 10}

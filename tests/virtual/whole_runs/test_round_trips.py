@@ -13,7 +13,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import rows
 
 NO_NGTCP2 = get_runner("quic-ngtcp2").missing() or ""
