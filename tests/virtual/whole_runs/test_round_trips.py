@@ -13,7 +13,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.quic.extension import needs_picoquic
+from tests.quic.extension import needs_noq, needs_picoquic
 from tests.virtual.scenarios import rows
 
 NO_NGTCP2 = get_runner("quic-ngtcp2").missing() or ""
@@ -56,6 +56,8 @@ STACKS = {
     "quic": pytest.param(Stack("quic", 1)),
     "quic-picoquic": pytest.param(Stack("quic-picoquic", 1), marks=needs_picoquic),
     "mpquic-picoquic": pytest.param(Stack("mpquic-picoquic", 1, legs=2), marks=needs_picoquic),
+    "quic-noq": pytest.param(Stack("quic-noq", 1), marks=needs_noq),
+    "mpquic-noq": pytest.param(Stack("mpquic-noq", 1, legs=2), marks=needs_noq),
 }
 NGTCP2 = pytest.param(Stack("quic-ngtcp2", 1), marks=[needs_guest, needs_ngtcp2])
 
@@ -84,7 +86,8 @@ def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
 def test_each_request_is_sent_at_its_time_and_answered_after_a_round_trip(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
-    result = stack.run(tmp_path, delay_ms, kind="request-response", count=3, interval_s=1)
+    small: dict[str, Any] = {"count": 3, "interval_s": 1, "request_bytes": 100}  # one packet
+    result = stack.run(tmp_path, delay_ms, kind="request-response", **small)
     asked = rows(tmp_path / "request-response.csv")
     for late_s, request in enumerate(asked):
         assert float(request["sent_s"]) - late_s == over(stack.handshake, delay_ms)
@@ -93,7 +96,9 @@ def test_each_request_is_sent_at_its_time_and_answered_after_a_round_trip(
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100, 750])
-@pytest.mark.parametrize("stack", [STACKS["mpquic-picoquic"], STACKS["mptcp"]])
+@pytest.mark.parametrize(
+    "stack", [STACKS[name] for name in ("mpquic-picoquic", "mpquic-noq", "mptcp")]
+)
 def test_a_later_path_is_open_at_the_server_after_seven_one_way_delays(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
