@@ -14,6 +14,7 @@ import html
 import shutil
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,7 @@ import pandas as pd
 
 from minitopo_dc import statistics
 from minitopo_dc.campaign.campaign import Campaign
+from minitopo_dc.campaign.executors import Workers
 from minitopo_dc.clocks import build_missing, run_scenario
 from minitopo_dc.comparison import LABEL
 from minitopo_dc.errors import InputError
@@ -211,12 +213,12 @@ class Comparison:
     def __repr__(self) -> str:
         """Return the table, the sentence and what failed, as a terminal shows them."""
         lines = self.sentences or [self.sentence]
-        return "\n".join([_shown(self.table).to_string(), *lines, *self._not_ok()])
+        return "\n".join([_shown(self.table).to_string(), *lines, *self.not_ok()])
 
     def _repr_html_(self) -> str:
         from matplotlib import pyplot  # noqa: PLC0415 (it looks for a screen, which runs need not)
 
-        lines = [*(self.sentences or [self.sentence]), *self._not_ok()]
+        lines = [*(self.sentences or [self.sentence]), *self.not_ok()]
         words = "".join(f"<p>{html.escape(text)}</p>" for text in lines)
         file, figure = BytesIO(), self.plot().get_figure(root=True)
         assert figure is not None
@@ -226,7 +228,8 @@ class Comparison:
         picture = f'<img alt="means with 95 % intervals" src="data:image/png;base64,{data}">'
         return _shown(self.table).to_html(border=0) + words + picture
 
-    def _not_ok(self) -> Iterator[str]:
+    def not_ok(self) -> Iterator[str]:
+        """Yield the ways with runs that are not ok, how many and why."""
         bad = self.runs[self.runs["status"] != "ok"]
         for (way, status, reason), runs in bad.groupby([LABEL, "status", "reason"], sort=False):
             yield f"{way}: {len(runs)} {status}: {reason}"
@@ -260,6 +263,8 @@ def compare(
     *,
     directory: str | Path | None = None,
     jobs: int | None = None,
+    executor: Executor | Workers | None = None,
+    progress: bool = True,
 ) -> Comparison:
     """Run each way with the same seeds; return the table, the sentence and the picture.
 
@@ -271,6 +276,8 @@ def compare(
         directory: keeps the runs, and is gone on with if it has some; None: they are kept as long
             as what is returned.
         jobs: runs at once; None: one a processor, on the real clock one.
+        executor: runs them instead, as for `Campaign.run`.
+        progress: whether a bar is shown.
 
     Raises:
         InputError: a scenario or a seed is wrong, or its clock cannot run here.
@@ -280,7 +287,8 @@ def compare(
     numbers = range(1, seeds + 1) if isinstance(seeds, int) else seeds
     cases = [(scenario, {LABEL: name}) for name, scenario in ways.items()]
     with _place(directory) as place:
-        runs = Campaign(place, cases, numbers, title="Comparison").run(jobs)
+        campaign = Campaign(place, cases, numbers, title="Comparison")
+        runs = campaign.run(jobs, executor=executor, progress=progress)
         return _kept(Comparison(runs, place), named=directory is not None)
 
 
