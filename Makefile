@@ -11,7 +11,7 @@ TOGETHER := $(BIN)/pytest --numprocesses $(shell expr 1 + `nproc`) --dist loadfi
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-again compare test test-long lint lint-format lint-docstrings lint-imports lint-types unit sanitize docs notebooks benchmark clean-all
+.PHONY: help setup setup-tests setup-again compare test test-long lint lint-format lint-docstrings lint-imports lint-types unit mutants sanitize docs notebooks benchmark clean-all
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-13s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,9 +35,10 @@ test: lint ## format, lint, types, imports and all but the long tests; as root t
 	test "$$failed" = 2 || $(TOGETHER) -m "root and not alone and not long" || failed=yes; \
 	test -z "$$failed"
 
-test-long: setup-tests ## the tests that repeat in breadth what those of `make test` show, and sanitize
+test-long: setup-tests ## the tests that repeat in breadth what those of `make test` show, mutants and sanitize
 	@failed=; $(ALONE) -m "root and alone and long" || failed=$$?; \
 	test "$$failed" = 2 || $(TOGETHER) -m "long and not alone" || failed=yes; \
+	$(BIN)/python scripts/mutants.py || failed=yes; \
 	scripts/sanitize.sh || failed=yes; test -z "$$failed"
 
 # The types take longest, and studies' after those of the library that they use.
@@ -63,6 +64,9 @@ lint-types:
 
 unit: setup-tests ## those of the tests that need no root
 	$(UNIT)
+
+mutants: setup-tests ## a sample of changes to the cores, each of which a test has to notice
+	$(BIN)/python scripts/mutants.py $(ARGS)
 
 sanitize: setup-tests ## the native core's tests and a fuzzer under ASan and UBSan
 	@scripts/sanitize.sh

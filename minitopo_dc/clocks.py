@@ -18,8 +18,8 @@ from minitopo_dc.linux_guest import library as linux_guest
 from minitopo_dc.linux_guest.build import build_agent
 from minitopo_dc.native import library as native
 from minitopo_dc.native.library import build as build_native
-from minitopo_dc.picoquic import library as picoquic
-from minitopo_dc.picoquic.library import build as build_picoquic
+from minitopo_dc.quic.picoquic import library as picoquic
+from minitopo_dc.quic.picoquic.library import build as build_picoquic
 from minitopo_dc.results.judge import crashed
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario, runners_of, unsupported_reason

@@ -16,7 +16,7 @@ from minitopo_dc.link.queue.discipline import (
 )
 from minitopo_dc.media.abr import AbrAlgorithm, AbrChoice, AbrView, abr_algorithm
 from minitopo_dc.pdcp import LegView, SplitPolicy, split_policy
-from minitopo_dc.picoquic.scheduler import PathScheduler, PathView, path_scheduler
+from minitopo_dc.quic.scheduler import PathScheduler, PathView, path_scheduler
 from minitopo_dc.runners.base import Runner, Transfer, TransferFailed, runner
 from minitopo_dc.runners.programs import Tool
 from minitopo_dc.workloads import Column, Measure, Measurement, RowsFigure, Workload, workload

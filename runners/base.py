@@ -13,7 +13,7 @@ from typing import IO, Any, ClassVar, Literal, Protocol, TypeVar
 
 from minitopo_dc.errors import MinitopoDcError
 from minitopo_dc.fields import PathPlan
-from minitopo_dc.registry import MIGRATION, Registry, UnknownNameError
+from minitopo_dc.registry import Registry
 from minitopo_dc.runners.addresses import is_bound
 from minitopo_dc.runners.options import Options
 from minitopo_dc.runners.programs import Tool
@@ -381,13 +381,12 @@ STACKS = (
     "aioquic.runner",
     "ngtcp2",
     "mptcp.runner",
-    "picoquic.runner",
+    "sans_io.picoquic",
+    "sans_io.noq",
     "icmp",
     "command.runner",
 )
 """Modules of the stacks that come with this package, which register their transports."""
-GONE: Mapping[str, str] = {"mpquic": "mpquic was TQUIC's, which has gone; take mpquic-picoquic"}
-"""Names that transports had, with what to take instead."""
 _RUNNERS: Registry[type[Runner]] = Registry(
     "runner",
     "minitopo_dc.runners",
@@ -405,8 +404,9 @@ def runner(name: str) -> Callable[[AnyRunner], AnyRunner]:
 
     def register(kind: AnyRunner) -> AnyRunner:
         if not issubclass(kind.options_type, Options):
-            wanted = f"options_type must be a subclass of {Options.__name__}"
-            raise TypeError(f"runner {name}: {wanted}; {MIGRATION}")
+            raise TypeError(
+                f"runner {name}: options_type: allowed: subclasses of {Options.__name__}"
+            )
         _RUNNERS.add(name, kind)
         kind.name = name
         return kind
@@ -430,14 +430,7 @@ def get_runner(name: str) -> Runner:
     Raises:
         UnknownNameError: there is none of this name.
     """
-    if name in GONE and name not in runner_names():
-        raise UnknownNameError(GONE[name])
     return _RUNNERS.get(name)()
-
-
-def unknown_runner(name: str) -> str:
-    """Return what an error says of a name that no runner has: it, and what is allowed."""
-    return GONE.get(name, f"{name}; allowed: {', '.join(runner_names())}")
 
 
 def read_report(report: dict[str, Any], workload: Workload) -> Measurement:

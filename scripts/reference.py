@@ -37,7 +37,6 @@ from minitopo_dc import (
     Scenario,
     Video,
 )
-from minitopo_dc.data_model import RENAMED
 from minitopo_dc.link.any_leg import LegStatistics
 from minitopo_dc.link.cell.cell import CellStatistics
 from minitopo_dc.link.rlc.parameters import RlcStatistics
@@ -180,7 +179,7 @@ def counters(statistics: type[Any], beyond: type[Any] | None = None) -> Iterator
             for part in fields(WaitingTime):
                 yield f"waiting_{part.name}{'_N' if part.name == 'histogram' else ''}"
         else:
-            yield RENAMED.get(field.name, field.name + "_LEG" * (field.name in PER_LEG))
+            yield field.name + "_LEG" * (field.name in PER_LEG)
 
 
 def segments() -> Iterable[str]:

@@ -18,7 +18,7 @@ from minitopo_dc.clocks import unavailable_reason
 from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.results.measures.criteria import CRITERIA, Criterion
-from minitopo_dc.runners.base import Runner, get_runner, runner_names, unknown_runner
+from minitopo_dc.runners.base import Runner, get_runner, runner_names
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import DualConnectivity
@@ -56,7 +56,7 @@ def candidates_of(base: Scenario, transports: Sequence[str], xn_ms: float) -> Ca
     if len(base.legs) < 2:
         raise SettingsError(f"--legs: {len(base.legs)}; allowed: two or more")
     if unknown := [name for name in transports if name not in runner_names()]:
-        raise SettingsError(f"--transports: {unknown_runner(unknown[0])}")
+        raise SettingsError(f"--transports: {unknown[0]}; allowed: {', '.join(runner_names())}")
     runners = [get_runner(name) for name in transports]
     single, several = _with_mode("dc", runners), _with_mode("multipath", runners)
     if single.stack != several.stack:

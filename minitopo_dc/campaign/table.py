@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,15 @@ from minitopo_dc.campaign.store import Store, StoreError
 from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Settings
 from minitopo_dc.fields.base import quoted
-from minitopo_dc.files import naming, opened, parse_json, read_text, replacing, write_whole
+from minitopo_dc.files import (
+    check_size,
+    naming,
+    opened,
+    parse_json,
+    read_text,
+    replacing,
+    write_whole,
+)
 from minitopo_dc.results.files import ResultError
 from minitopo_dc.results.run_result import MAX_BYTES, SIZE, RunResult
 from minitopo_dc.results.tables.runs import differing_labels, load_result, uniform_column
@@ -26,7 +35,9 @@ TABLE, TEXT_TABLE, FACTS = "runs.parquet", "runs.csv", "campaign.json"
 RESERVED: Final = ("seed", "status", "reason", "run")
 """Columns of every table that are neither labels nor measures."""
 MAX_TABLE = 1 << 30
-"""The most bytes of a table: 1,000,000 runs of 1 kB."""
+"""The most bytes of a table, packed or not: 1,000,000 runs of 1 kB."""
+MAX_VALUES = 10_000_000
+"""The most values of a table: 200,000 runs with 50 columns, as objects some 1 GB."""
 _RUN = re.compile(r"runs/([0-9a-f]{16})")
 Row = dict[str, Any]
 
@@ -108,6 +119,43 @@ def load_facts(directory: Path) -> Facts:
         return Facts.check(parse_json(read_text(path, MAX_BYTES, within=directory)), str(path))
 
 
+def read_table(path: Path, within: Path | None = None) -> pd.DataFrame:
+    """Return a table of Parquet, of which the file says beforehand how large it is unpacked.
+
+    Args:
+        path: the file.
+        within: a directory, out of which no link of the path may lead.
+
+    Raises:
+        InputError: it is no such table, or too large.
+    """
+    from pyarrow import parquet  # noqa: PLC0415  # slow to import, and few commands read tables
+
+    with naming(path), opened(path, MAX_TABLE, within=within) as file:
+        metadata = parquet.ParquetFile(file).metadata
+        check_size(metadata.num_rows * max(1, metadata.num_columns), MAX_VALUES, "values")
+        groups = map(metadata.row_group, range(metadata.num_row_groups))
+        check_size(sum(group.total_byte_size for group in groups), MAX_TABLE)
+        check_size(_text_bytes(file), MAX_TABLE, "bytes of text")
+        return pd.read_parquet(file)
+
+
+def _text_bytes(file: BufferedReader) -> int:
+    """Return how long all texts of a table are: a file has those that are equal once."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import compute, parquet  # noqa: PLC0415
+
+    schema = parquet.read_schema(file)
+    texts = (pa.string(), pa.large_string())
+    names = [field.name for field in schema if field.type in texts]
+    table = parquet.read_table(file, columns=names, read_dictionary=names)
+    chunks = (chunk for column in table.columns for chunk in column.chunks)
+    lengths = (
+        compute.take(compute.binary_length(chunk.dictionary), chunk.indices) for chunk in chunks
+    )
+    return sum(compute.sum(length).as_py() or 0 for length in lengths)
+
+
 def load(directory: str | Path) -> pd.DataFrame:
     """Return the table of a directory of results, also of one that is under way or was killed.
 
@@ -135,9 +183,8 @@ def load(directory: str | Path) -> pd.DataFrame:
 
 def _load_campaign(directory: Path) -> pd.DataFrame:
     labels, path, store = load_facts(directory).labels, directory / TABLE, Store(directory)
+    table = read_table(path, within=directory)
     with naming(path):
-        with opened(path, MAX_TABLE, within=directory) as file:
-            table = pd.read_parquet(file)
         rows: list[Row] = []
         for row in table.astype(object).to_dict("records"):
             rows.append({str(name): value for name, value in row.items()})

@@ -15,7 +15,7 @@ from minitopo_dc.fields import PathSchedule, SettingsError, parse_path_words
 from minitopo_dc.fields.ranges import CONGESTION_CONTROL
 from minitopo_dc.minitopo.lines import Line, ParameterFile, fields, whole, word
 from minitopo_dc.minitopo.programs import KEYS as PROGRAM_KEYS
-from minitopo_dc.runners.base import GONE, all_runners
+from minitopo_dc.runners.base import all_runners
 from minitopo_dc.workloads import Download, Ping, RequestResponse, Workload
 
 NONE = "none"
@@ -162,8 +162,7 @@ def read_experiment(path: Path, types: tuple[str, ...]) -> Experiment:
     # The type is read before the keys, as another experiment has others.
     if (given := file.one("xpType")) is not None and given.value not in types:
         raise given.error(
-            GONE.get(given.value)
-            or f"experiment {given.value!r}; allowed: {', '.join(types)} "
+            f"experiment {given.value!r}; allowed: {', '.join(types)} "
             "(Minitopo's others, as nc and vlc, run inside your Minitopo: minitopo-dc minitopo)"
         )
     is_iperf = given is not None and given.value == IPERF

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
-from minitopo_dc.data_model import with_new_controls
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import Direction, SettingsError, read_yaml
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.files import parse_json, read_bytes, read_text, replacing, write_whole
@@ -57,16 +57,15 @@ def load_as_run(run: Path) -> Scenario:
 
 
 def load_to_run(path: Path) -> Scenario:
-    """Read a scenario's file, to be run: one's own, or one that a run kept, maybe an old one.
+    """Read a scenario's file, to be run: one's own, or one that a run kept.
 
     Raises:
         SettingsError: the file is missing or wrong.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    values = read_yaml(path)
     if (path.parent / "result.json").exists():
-        values = with_new_controls(values, path.parent)
-    return Scenario.check(values, str(path))
+        check_version(path.parent)
+    return Scenario.check(read_yaml(path), str(path))
 
 
 def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
@@ -79,7 +78,8 @@ def load_recorded(run: Path, name: str = GIVEN) -> Scenario:
         SettingsError: the file is missing or wrong, or needs a plugin that is not registered.
         DataModelError: the run has a version of the data model that this program does not read.
     """
-    values, plugins = with_new_controls(read_yaml(run / name, within=run), run), ()
+    check_version(run)
+    values, plugins = read_yaml(run / name, within=run), ()
     if isinstance(values, dict):
         plugins = values.pop("plugins", ())
     try:
@@ -129,9 +129,7 @@ def share_traces(run: Path, root: Path) -> None:
 def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
     """Return a recorded scenario with the traces that were kept with its results.
 
-    Results of versions that kept none have the traces at the recorded paths, or, where there are
-    none, in a folder `traces/` that somebody has put there, by their names. A path that is nowhere
-    stays, and whatever needs the trace names it.
+    A trace without a copy stays at its path, and whatever needs it names it.
     """
     if next(trace_paths(scenario), None) is None:
         return scenario
@@ -149,9 +147,8 @@ def with_kept_traces(scenario: Scenario, run: Path) -> Scenario:
 
 def _place(path: str, run: Path) -> str:
     name = _recorded(run).get(path)
-    if name is None:  # of a version that kept none
-        files = (folder / Path(path).name for folder in _folders(run))
-        return next((str(file) for file in files if file.is_file()), path)
+    if name is None:
+        return path
     for copy in (folder / name for folder in _folders(run)):
         if not copy.is_symlink() and _is_same(str(copy), name):
             return str(copy)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minitopo_dc.data_model import FIRST_CONTROLS
 from minitopo_dc.fields import Direction, IpVersion, PathPlan, SettingsError
-from minitopo_dc.picoquic.configuration import CUBIC, OWN_CUBIC
-from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names, unknown_runner
+from minitopo_dc.runners.base import Runner, all_runners, get_runner, runner_names
 from minitopo_dc.runners.tcp.runner import DCTCP
 from minitopo_dc.runs.cautions import print_cautions, print_once
 from minitopo_dc.runs.routers import client_legs, transmit_bearers
@@ -157,9 +155,6 @@ def _check_load(scenario: Scenario, flow: ResolvedFlow, where: str) -> None:
     if (reason := flow.workload.refusal(len(scenario.legs))) is not None:
         raise SettingsError(f"{where}workload: {reason}")
     control, where = flow.congestion_control, f"{where}congestion_control: "
-    if control == FIRST_CONTROLS[CUBIC]:
-        words = f"write {CUBIC} (picoquic's own is {OWN_CUBIC})"
-        raise SettingsError(f"{where}{control} has another name: {words}")
     known = {name: None for runner in all_runners() for name in runner.congestion_controls}
     if control not in known:
         raise SettingsError(f"{where}{control}; allowed: {', '.join(known)}")
@@ -183,7 +178,8 @@ def _known_runner(
             f"{where}transport: ping is a workload: write transport: icmp, workload: ping"
         )
     if transport not in runner_names():
-        raise SettingsError(f"{where}transport: {unknown_runner(transport)}")
+        known = ", ".join(runner_names())
+        raise SettingsError(f"{where}transport: {transport}; allowed: {known}")
     runner = get_runner(transport)
     try:
         runner.check_options(options, version)
@@ -226,7 +222,7 @@ def check_virtual(scenario: Scenario) -> None:
         SettingsError: the message names the field.
     """
     if scenario.real.backhaul:
-        raise SettingsError("real.backhaul: needs clock: real; the virtual clock has no such links")
+        raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
     if scenario.virtual.sysctl and not any(runner.guest() for runner in runners_of(scenario)):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")

@@ -20,7 +20,6 @@ from minitopo_dc.fields.base import SettingsError, error_text
 from minitopo_dc.fields.path_schedule import PathEvent, PathPlan
 from minitopo_dc.fields.ranges import Direction, Moment
 from minitopo_dc.scenario.change import STEP_S
-from minitopo_dc.scenario.flow import DUAL_CONNECTIVITY
 from minitopo_dc.scenario.leg import LegSettings
 from minitopo_dc.scenario.mobility import losing
 from minitopo_dc.scenario.radio import Leg, Outage
@@ -113,7 +112,7 @@ def _with_mobility(given: Scenario) -> Scenario:
     if not given.mobility:
         return given
     legs = list(given.legs)
-    for event in given.mobility if given.mode in DUAL_CONNECTIVITY else ():
+    for event in given.mobility if given.mode in ("dc", "dc-duplicate") else ():
         number = event.leg - 1
         legs[number] = _down(losing(legs[number], event), [event.outage])
     return given.model_copy(update={"legs": tuple(legs), "mobility": ()})
@@ -215,7 +214,7 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
     values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"})
-    if radio.trace_mean_mbps is not None and radio.queue_ms is not None:
+    if radio.queue_ms is not None:  # of its own rate
         values |= {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
     return values | {
         "rate_mbps": positive,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import count, groupby, pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -23,14 +22,10 @@ from minitopo_dc.trace.formats.columns import (
 )
 from minitopo_dc.trace.formats.fields import Row, check_lines, rows_of, text_of
 from minitopo_dc.trace.formats.table import MISSING, Samples, over_time
-from minitopo_dc.trace.model import EndRule, Source, TraceError
+from minitopo_dc.trace.model import DelayTrace, Source, TraceError
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 DelayIs = Literal["one-way", "round-trip"]
-DelayBetween = Literal["hold", "linear"]
-"""What is between two values: the former one, or a line."""
-LINE_STEP_NS = 10 * NS_PER_MS
-"""Of a line: far below a round trip's, and a hundred changes a second."""
 MAX_MS = 3_600_000
 """An hour: the longest delay that a leg may have (`Milliseconds`)."""
 ECHO = re.compile(
@@ -46,53 +41,6 @@ ROUND_TRIP = re.compile(r"rtt|round.?trip|ping", re.IGNORECASE)
 """Of a column's name."""
 LOST = ("lost", "timeout", "nan", "*", "-1", "-1.0")
 """What loggers write for an echo without an answer, beside `MISSING`."""
-
-
-@dataclass(frozen=True, slots=True)
-class DelayTrace:
-    """One-way delays as a piecewise-constant function of time, as `RateTrace` has rates.
-
-    `delays_ns[i]` holds from `times_ns[i]` (ns, ascending, the first is 0) up to the next time, the
-    last one up to `duration_ns`.
-    """
-
-    name: str
-    times_ns: tuple[int, ...]
-    delays_ns: tuple[int, ...]
-    duration_ns: int
-    source: Source | None = field(default=None, compare=False, repr=False)
-
-    def steps(
-        self, between: DelayBetween, end: EndRule, offset_ns: int = 0
-    ) -> Iterator[tuple[int, int]]:
-        """Yield each moment (ns, from 0) and the delay (ns) from then on, for ever with `loop`.
-
-        Args:
-            between: what is between two values.
-            end: `loop`: it begins again; else the last value stays.
-            offset_ns: the moment of the trace that is time 0.
-        """
-        begun = False
-        before = self.delays_ns[0]
-        for cycle in count() if end == "loop" else (0,):
-            for moment, delay in self._once(between):
-                time = cycle * self.duration_ns + moment - offset_ns
-                if time > 0:
-                    if not begun:
-                        yield 0, before
-                    begun = True
-                    yield time, delay
-                before = delay
-        if not begun:
-            yield 0, before
-
-    def _once(self, between: DelayBetween) -> Iterator[tuple[int, int]]:
-        points = list(zip(self.times_ns, self.delays_ns, strict=True))
-        for (since, first), (until, second) in pairwise(points):
-            steps = range(since, until, LINE_STEP_NS if between == "linear" else until - since)
-            for moment in steps:
-                yield moment, first + (second - first) * (moment - since) // (until - since)
-        yield points[-1]
 
 
 def read_delays(

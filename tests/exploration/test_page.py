@@ -22,7 +22,7 @@ from minitopo_dc.exploration.page import Explorer, draw, png_of
 from minitopo_dc.exploration.runs import Newest
 from minitopo_dc.pool import Killed
 from minitopo_dc.ways import Comparison
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 
 SMALL: dict[str, Any] = {"size_mb": 0.5}
 

@@ -94,7 +94,7 @@ BAD_EXPERIMENTS = [
     (DUAL, "xpType:ping\nduration:9\n", "xp:2: duration: only downloads have it, not ping"),
     (DUAL, "xpType:iperf\nduration:9\n", "xp:2: duration: xpType:iperf has iperfTime"),
     (DUAL, "xpType:iperf\niperfParallel:4\n", "xp:2: iperfParallel: only 1 connection here"),
-    (TWO_PATHS, "xpType:mpquic\n", "xp:1: xpType: .*take mpquic-picoquic"),
+    (TWO_PATHS, "xpType:mpquic\n", "xp:1: xpType: experiment 'mpquic'; allowed: .*mpquic-picoquic"),
     (DUAL, SIRI, "xp: no siriRunTime; allowed: 0.001 to 86400"),
     (DUAL, "xpType:ab\nabConccurentRequests:1.5\n", "xp:.*: .*'1.5' is not a whole number"),
     (DUAL, SIRI + "siriRunTime:9\nsiriMaxPayloadSize:150\n", "xp:.*: .*allowed: .* 170"),

@@ -26,6 +26,28 @@ from minitopo_dc.pdcp import (
 MS = 1_000_000
 
 
+DISCARD_TIMER = """
+    ms10, ms20, ms30, ms40, ms50, ms60, ms75, ms100, ms150, ms200, ms250, ms300, ms500, ms750,
+    ms1500
+"""
+T_REORDERING_TIMER = """
+    ms0, ms1, ms2, ms4, ms5, ms8, ms10, ms15, ms20, ms30, ms40, ms50, ms60, ms80, ms100, ms120,
+    ms140, ms160, ms180, ms200, ms220, ms240, ms260, ms280, ms300, ms500, ms750, ms1000, ms1250,
+    ms1500, ms1750, ms2000, ms2250, ms2500, ms2750, ms3000
+"""
+"""The enumerations of TS 38.331 clause 6.3.2, PDCP-Config, but for infinity and spare values."""
+
+
+@pytest.mark.parametrize(
+    ("enumeration", "values"),
+    [(T_REORDERING_TIMER, T_REORDERING_MS), (DISCARD_TIMER, DISCARD_TIMER_MS)],
+)
+def test_the_values_of_timers_are_those_of_the_standard(
+    enumeration: str, values: Sequence[int]
+) -> None:
+    assert [f"ms{value}" for value in values] == enumeration.replace(",", " ").split()
+
+
 def test_values_of_the_standard_become_nanoseconds() -> None:
     for value in T_REORDERING_MS:
         assert Timer.t_reordering(value) == Timer.t_reordering(float(value)) == Timer(value * MS)

@@ -12,7 +12,7 @@ from minitopo_dc.results.metrics import available_bits, capacity_over_time
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.resolve import resolve_scenario
 from minitopo_dc.virtual.run import run_virtual
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.results.synthetic_runs import result, save
 
 SILENT_S = (2, 8)

@@ -18,9 +18,7 @@ from cryptography import x509
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minitopo_dc.advice import advise
 from minitopo_dc.fields import SettingsError
-from minitopo_dc.registry import UnknownNameError
 from minitopo_dc.runners.aioquic.runner import ClientSettings
 from minitopo_dc.runners.aioquic.server import initial_destination
 from minitopo_dc.runners.base import (
@@ -31,8 +29,6 @@ from minitopo_dc.runners.base import (
 )
 from minitopo_dc.runners.certificate import make_certificate
 from minitopo_dc.runners.tcp.runner import TcpRunner
-from minitopo_dc.runs.check import check_fields
-from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import RequestResponse
 from minitopo_dc.workloads.content import (
     BLOCK_BYTES,
@@ -61,19 +57,8 @@ def test_unknown_and_taken_names_and_options_that_are_no_model_are_refused() -> 
         get_runner("sctp")
     with pytest.raises(ValueError, match="there is a runner 'tcp' already"):
         runner("tcp")(type("Other", (TcpRunner,), {}))
-    with pytest.raises(TypeError, match="runner own: options_type must be a subclass of Options"):
+    with pytest.raises(TypeError, match="runner own: options_type: allowed: subclasses of Options"):
         runner("own")(type("Own", (TcpRunner,), {"options_type": dict}))
-
-
-def test_the_name_of_a_transport_that_has_gone_says_what_to_take() -> None:
-    with pytest.raises(UnknownNameError, match="take mpquic-picoquic"):
-        get_runner("mpquic")
-    legs = 2 * [{"downlink": {"rate_mbps": 9}}]
-    fields = {"transport": "mpquic", "mode": "multipath", "legs": legs}
-    with pytest.raises(SettingsError, match=r"transport: .*take mpquic-picoquic"):
-        check_fields(Scenario.check(fields, "scenario"))
-    with pytest.raises(SettingsError, match=r"--transports: .*take mpquic-picoquic"):
-        advise(legs, transports=["mpquic"])
 
 
 def test_a_congestion_control_that_a_tool_lacks_is_unsupported_with_the_choice() -> None:

@@ -22,7 +22,7 @@ from minitopo_dc.runs.perform import Retries, tried
 from minitopo_dc.runs.plan import needs, print_unmet
 from minitopo_dc.workloads.upload import Upload
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.results.synthetic_runs import no_result, result
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -86,6 +86,16 @@ def test_a_split_over_xn_needs_a_timer_above_skew_and_xn(timer_ms: int, is_met: 
     (line,) = (need for need in needs(made) if "t-Reordering" in need.words)
     assert line.is_met == is_met
     assert "55 ms" in line.words
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [{"queue_ms": 60}, {"queue_bytes": 150_000}, {"queue_bytes": 150_000, "queue_packets": 200}],
+)
+def test_a_queue_is_the_same_in_each_unit_at_any_rate(unit: dict[str, Any]) -> None:
+    slower = {"changes": [{"at_s": 0, "rate_mbps": 10}]}
+    packets, other = (LEG.evolve(**slower, **queue) for queue in ({"queue_packets": 100}, unit))
+    assert needs(scenario(LATE, packets)) == needs(scenario(LATE, other))
 
 
 def with_mtu(
@@ -188,46 +198,18 @@ def test_the_examples_have_what_they_need(path: Path, capsys: pytest.CaptureFixt
 
 UPLINK = {"rate_mbps": 20, "delay_ms": 10, "queue_packets": 10_000}
 LEGS = [{"downlink": {"rate_mbps": 20}, "uplink": UPLINK}] * 2
-SYSTEM = {"receive_buffer_bytes": None}
-LARGE = {"receive_buffer_bytes": 33_554_432}
-RENO = {"legs": LEGS, "congestion_control": "reno"}
-FLOWS = [
-    {"mode": "dc"},
-    {"mode": "multipath", "transport": "mpquic-picoquic", "options": SYSTEM},
-    {"mode": "sc", "transport": "tcp"},
-]
-OF_VERSION_0_1: dict[str, dict[str, Any]] = {
-    "10e989aff135cf69": {"transport": "quic", "mode": "dc", "options": SYSTEM} | RENO,
-    "1d6818170b1e98f1": {"transport": "tcp", "mode": "sc", "legs": LEGS},
-    "f9ee19df1e32b9e9": {"transport": "quic-picoquic", "mode": "sc", "options": LARGE} | RENO,
-    "bb054076a13bac15": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
-    | {"congestion_control": "cubic-picoquic"},
-    "29b186cbf322ee67": {"transport": "quic-picoquic", "mode": "sc", "legs": LEGS, "options": LARGE}
-    | {"congestion_control": "cubic"},
-    "5d0b5780d24733e1": {"transport": "quic", "mode": "flows", "flows": FLOWS, "options": SYSTEM}
-    | RENO,
-}
-"""Identities that the first version gave to these, some of which were its defaults; its `cubic` of
-picoquic was picoquic's own, and RFC 9438's `cubic-rfc9438`."""
 
 
-@pytest.mark.parametrize("identity", OF_VERSION_0_1)
-def test_a_run_of_the_first_version_has_the_identity_that_it_had(identity: str) -> None:
-    assert run_id(Scenario.check(OF_VERSION_0_1[identity], "test")) == identity
-
-
-def test_what_is_not_named_has_another_identity_than_the_first_version_s_default() -> None:
-    for fields in OF_VERSION_0_1.values():
-        named = ("legs", "congestion_control", "options")
-        bare = {name: value for name, value in fields.items() if name not in named}
-        legs = [{"downlink": {"rate_mbps": 20}}] * 2
-        assert run_id(Scenario.check({**bare, "legs": legs}, "test")) not in OF_VERSION_0_1
+def test_a_field_that_has_its_default_changes_no_identity() -> None:
+    bare = Scenario.check({"transport": "tcp", "mode": "sc", "legs": LEGS}, "test")
+    named = bare.model_dump() | {"congestion_control": "cubic"}
+    assert run_id(Scenario.check(named, "test")) == run_id(bare)
+    assert run_id(bare.evolve(congestion_control="reno")) != run_id(bare)
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"transport": "quicc"}, "transport: quicc; allowed: "),
         (
             {"legs": [{"downlink": {"trace": "no.csv"}}]},
             r"legs\.0\.downlink\.trace: no\.csv: No such",

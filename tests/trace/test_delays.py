@@ -15,7 +15,8 @@ from minitopo_dc.cli.options.legs import add_legs, leg_settings
 from minitopo_dc.results.kept_scenario import trace_paths
 from minitopo_dc.runs.identity import run_id
 from minitopo_dc.trace import TraceError, doubts
-from minitopo_dc.trace.delays import DelayBetween, DelayTrace, read_delays
+from minitopo_dc.trace.delays import DelayIs, read_delays
+from minitopo_dc.trace.model import DelayBetween, DelayTrace
 from minitopo_dc.units import NS_PER_MS, NS_PER_S
 
 MS, S = NS_PER_MS, NS_PER_S
@@ -80,23 +81,21 @@ def test_columns_of_a_file_without_a_header_are_called_by_number(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("header", "kind", "factor"),
+    ("header", "kind", "factor", "note"),
     [
-        ("time_s,rtt_ms", None, 1),
-        ("time_s,rtt_ms", "one-way", 2),
-        ("time_s,delay_ms", None, 2),
-        ("time_s,delay_ms", "round-trip", 1),
+        ("time_s,rtt_ms", None, 1, True),
+        ("time_s,rtt_ms", "one-way", 2, False),
+        ("time_s,delay_ms", None, 2, False),
+        ("time_s,delay_ms", "round-trip", 1, False),
     ],
 )
 def test_round_trips_are_halved_by_the_name_or_by_what_is_said(
-    header: str, kind: str | None, factor: int, tmp_path: Path
+    header: str, kind: DelayIs | None, factor: int, note: bool, tmp_path: Path
 ) -> None:
     path = file(tmp_path, f"{header}\n0,20\n10,80\n")
     assert read(path, kind=kind)[0] == [(time, delay * factor) for time, delay in STEP]
-    says_so = "'rtt_ms' has round trips, of which a half is taken"
-    assert (says_so in str(doubts(read_delays(path, kind=kind)))) == (
-        (header, kind)[0] == "time_s,rtt_ms" and kind is None
-    )
+    words = "'rtt_ms' has round trips, of which a half is taken"
+    assert (words in str(doubts(read_delays(path, kind=kind)))) == note
 
 
 def ping(*echoes: str) -> str:

@@ -26,7 +26,7 @@ from minitopo_dc.virtual.loop import START_NS
 from minitopo_dc.virtual.packet import Flow
 from minitopo_dc.virtual.run import one_processor, run_virtual
 from tests.native.extension import needs_native
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.studies.test_quic_of_2020 import needs_it
 from tests.virtual.scenarios import leg, rows, scenario
 

@@ -26,7 +26,7 @@ from minitopo_dc.fields.base import quoted
 from minitopo_dc.fields.ranges import RECEIVE_BUFFER_BYTES
 from minitopo_dc.numbers import whole
 from minitopo_dc.pdcp.policies.policy import policy_names, policy_parameters
-from minitopo_dc.runners.base import all_runners, get_runner, runner_names, unknown_runner
+from minitopo_dc.runners.base import all_runners, get_runner, runner_names
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Clock, Mode, Scenario
 from minitopo_dc.scenario.flow import STEERING, is_proxied
 from minitopo_dc.scenario.presets import NAMES, DualConnectivity
@@ -103,7 +103,7 @@ def rows(arguments: argparse.Namespace, base: Scenario) -> list[dict[str, Any]]:
     transports = listed(arguments.transports or _compared(base.clock, base.workload, paths))
     for name in transports:
         if name not in runner_names():
-            raise SettingsError(f"--transports: {unknown_runner(name)}")
+            raise SettingsError(f"--transports: {name}; allowed: {', '.join(runner_names())}")
     made = [
         {
             "transport": name,

@@ -78,7 +78,7 @@ class WifiMedium:
         self._stations: list[Contender] = [*self._others]
         self._sending: list[Contender] = []
         self._begin = self._end = 0
-        self._began: int | None = None
+        self._has_begun = False
 
     def new_rng(self) -> Random:
         """Return a new random generator for a station."""
@@ -99,19 +99,10 @@ class WifiMedium:
         """Return whether some station has the medium, as of the last call."""
         return bool(self._sending)
 
-    @property
-    def accounted_ns(self) -> int:
-        """Return the time (ns) that all airtimes add up to, up to the last transmission's end."""
-        return 0 if self._began is None else self._accounted - self._began
-
-    @property
-    def _accounted(self) -> int:
-        return self._begin if self._sending else self._end
-
     def advance(self, now: int) -> None:
         """Process all transmissions up to `now` (ns)."""
-        if self._began is None:
-            self._began = self._end = now
+        if not self._has_begun:
+            self._has_begun, self._end = True, now
         while True:
             if self._sending:
                 if self._end > now:

@@ -96,7 +96,7 @@ Sized = tuple[T, int]
 
 _DROPS = ("dropped_queue", "dropped_loss", "dropped_stop", "dropped_flush", "dropped_radio")
 _CHAIN_COUNTERS = ("pushed_packets", "pushed_bytes", "delivered_packets", "delivered_bytes")
-_MAXIMA = ("queue_max", "mpdus_max")
+_MAXIMA = ("queue_max_packets", "mpdus_max")
 
 
 class ChainPair:

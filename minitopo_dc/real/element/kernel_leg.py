@@ -144,7 +144,7 @@ class KernelLeg:
     def statistics(self) -> LegStatistics:
         """Return the kernel's counters in the terms of a leg.
 
-        `queue_max` is the largest queue seen at these calls.
+        `queue_max_packets` is the largest queue seen at these calls.
         """
         gc.collect(0)  # of the last call's: what is in use now would be kept for good
         counters = {
@@ -170,7 +170,7 @@ class KernelLeg:
             dropped_flush=0,
             queue_packets=waiting,
             queue_bytes=_queued(queue, "backlog") - waiting * ETHERNET_HEADER_BYTES,
-            queue_max=self._queue_max,
+            queue_max_packets=self._queue_max,
             air_packets=on_the_way,
         )
 

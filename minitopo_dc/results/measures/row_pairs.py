@@ -31,8 +31,6 @@ KINDS = {
     "multipath": "multipath",
 }
 """What a mode is a kind of, in words."""
-TRANSPORTS = {"mpquic": "MP-QUIC", "mpquic-picoquic": "MP-QUIC", "mptcp": "MPTCP"}
-"""The names of the transports that are multipath by themselves."""
 ENDS = ("multipath", "sc")
 """The modes that Dual Connectivity is set against."""
 PAPERS = "batch"

@@ -13,7 +13,7 @@ from typing import Any, get_args
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
 
-from minitopo_dc.data_model import check_version, with_new_controls
+from minitopo_dc.data_model import check_version
 from minitopo_dc.fields import SettingsError, read_yaml
 from minitopo_dc.fields.base import error_text
 from minitopo_dc.results.files import ResultError
@@ -29,9 +29,7 @@ _SCHEMA = TypeAdapter(RunResult)
 _MAPPING = TypeAdapter(dict[str, Any])
 _REASONS = TypeAdapter(list[str])
 _FLOWS = TypeAdapter(list[dict[str, Any]])
-_FIELDS = tuple(
-    field.name for field in fields(RunResult) if field.name not in ("repetition", "variant")
-)
+_FIELDS = tuple(field.name for field in fields(RunResult))
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
@@ -204,7 +202,7 @@ def scenario_fields(run: Path) -> dict[str, Any]:
         raise ResultError(str(error)) from None
     if not isinstance(values, dict):
         raise ResultError(f"{path}: no scenario: no mapping of names to values")
-    return dict(flat(with_new_controls(values, run)))
+    return dict(flat(values))
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

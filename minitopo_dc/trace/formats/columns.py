@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from minitopo_dc.numbers import RATE_UNITS, TIME_UNITS, Unit, is_ambiguous, rate_unit, time_unit
-from minitopo_dc.trace.formats.fields import Row, is_date, is_number
+from minitopo_dc.trace.formats.fields import MAX_DIGITS, Row, is_date, is_number
 from minitopo_dc.units import NS_PER_S
 
 DEFAULT_COLUMN = "DL_bitrate"
@@ -64,7 +64,7 @@ class ColumnKind(NamedTuple):
     field: str
     """The field of a leg's direction that names a column."""
     options: tuple[str, ...] = ()
-    """Options that do so, beside `--set`."""
+    """The beginnings of options that do so, beside `--set`."""
     words: re.Pattern[str] | None = None
     """Of a name without a unit that tells what the column holds."""
 
@@ -74,9 +74,9 @@ class ColumnKind(NamedTuple):
 
     def choice(self, column: str) -> str:
         """Return what to type to choose a column."""
+        options = (f"{option}{shlex.quote(column)}" for option in self.options)
         field = f"--set {shlex.quote(f'legs.*.downlink.{self.field}={column}')}"
-        options = [f"{option} {shlex.quote(column)}" for option in self.options] or [field]
-        return "; ".join((*options, f"in a scenario {self.field}: {column}"))
+        return "; ".join((*options, field, f"in a scenario {self.field}: {column}"))
 
 
 def _time_unit(text: str) -> Unit | None:
@@ -86,9 +86,9 @@ def _time_unit(text: str) -> Unit | None:
 _TIMES = (_time_unit, (*TIME_UNITS, ISO.name), SECONDS)
 CAPACITY = ColumnKind(
     *("capacity", rate_unit, RATE_UNITS, MBPS, "trace_column"),
-    options=("--trace-column", "trace info: --column"),
+    options=("--trace-column ", "trace info: --column "),
 )
-TIME = ColumnKind("time", *_TIMES, "trace_time_column")
+TIME = ColumnKind("time", *_TIMES, "trace_time_column", ("trace info: --time-column ",))
 DELAY = ColumnKind(
     *("delay", time_unit, TIME_UNITS, MS, "delay_column"),
     words=re.compile(r"rtt|delay|latency|owd|ping|round.?trip", re.IGNORECASE),
@@ -101,9 +101,10 @@ def epoch_unit(text: str) -> Unit | None:
 
     By its size it can be in one unit only.
     """
-    if not is_number(text) or not Decimal(text).is_finite():
+    number = Decimal(text) if is_number(text) else Decimal("nan")
+    if not number.is_finite() or number.adjusted() > MAX_DIGITS:
         return None
-    seconds = ((unit, Decimal(text) * unit.size / NS_PER_S) for unit in EPOCHS)
+    seconds = ((unit, number * unit.size / NS_PER_S) for unit in EPOCHS)
     return next((unit for unit, time in seconds if YEAR_2000_S <= time < YEAR_2100_S), None)
 
 

@@ -125,6 +125,32 @@ def test_pie_leaves_a_burst_alone() -> None:
     assert {pie.enqueue(at_queue(), ms * MS, RNG) for ms in range(140)} == {Verdict.PASS}
 
 
+def test_pie_s_probability_falls_while_the_queue_is_idle_however_late_it_looks() -> None:
+    """By 2 % and alpha * target a step (section 4.2), and not below 0."""
+    late, timely = Pie(), Pie()
+    for pie in (late, timely):
+        pie.enqueue(at_queue(), 0, RNG)
+        pie.probability = 0.15
+    timely.enqueue(at_queue(), 15 * MS, RNG)
+    assert timely.probability == pytest.approx((0.15 - 0.125 * 0.015) * 0.98)
+    for step in range(2, 21):
+        timely.enqueue(at_queue(), step * 15 * MS, RNG)
+    late.enqueue(at_queue(), 20 * 15 * MS, RNG)
+    assert late.probability == timely.probability > 0
+    late.enqueue(at_queue(), 1000 * 15 * MS, RNG)
+    assert late.probability == 0
+
+
+def test_pie_keeps_its_grid_of_steps_over_idle_time() -> None:
+    pie = Pie()
+    pie.dequeue(at_queue(waited_ms=0, packets=0), 0, RNG)
+    pie.dequeue(at_queue(waited_ms=30), 100 * 15 * MS + 7 * MS, RNG)
+    pie.dequeue(at_queue(waited_ms=30), 101 * 15 * MS - 1, RNG)
+    assert pie.probability == 0
+    pie.dequeue(at_queue(waited_ms=30), 101 * 15 * MS, RNG)
+    assert pie.probability == pytest.approx((0.125 * 0.015 + 1.25 * 0.030) / 2048)
+
+
 def test_red_averages_the_queue_and_spreads_its_marks() -> None:
     red = Red(weight=0.5)
     for waiting in (8, 8):

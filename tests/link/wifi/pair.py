@@ -78,6 +78,11 @@ class Pair(Driven):
         ]
         super().__init__(self.legs)
 
+    @property
+    def accounted_ns(self) -> int:
+        """What all airtimes add up to, from a start at 0 to the last transmission's end."""
+        return self.medium._begin if self.medium.sending else self.medium._end
+
 
 class PathPair(Driven):
     """Several hops, with or without wires before them."""

@@ -136,7 +136,7 @@ def test_others_take_as_much_time_as_their_load_together(stations: int) -> None:
     for until in (20 * S, 21 * S):
         pair.push(0)
         pair.serve(until)
-    share = pair.legs[0].statistics().medium_foreign_ns / pair.medium.accounted_ns
+    share = pair.legs[0].statistics().medium_foreign_ns / pair.accounted_ns
     assert share == pytest.approx(0.3, rel=0.05)
 
 
@@ -218,6 +218,14 @@ def test_a_flush_takes_what_has_not_arrived_and_holds_nothing_up() -> None:
     assert pair.legs[0].flush(pair.now, lambda packet: packet % 2 == 0) == [2, 4, 0]
     pair.serve(S)
     assert pair.delivered(0) == [1, 3, 5]
+
+
+def test_a_flush_of_all_leaves_nothing_to_send() -> None:
+    pair = Pair(WifiParameters())
+    for _ in range(3):
+        pair.push(0)
+    assert pair.legs[0].flush(pair.now) == [0, 1, 2]
+    assert pair.legs[0].next_timeout() is None
 
 
 def test_followers_learn_how_far_the_queue_is() -> None:

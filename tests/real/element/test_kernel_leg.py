@@ -265,7 +265,7 @@ def test_the_kernel_s_counters_are_those_of_a_leg_with_the_longest_queue_seen(
         dropped_flush=0,
         queue_packets=2,
         queue_bytes=3000,
-        queue_max=9,
+        queue_max_packets=9,
         air_packets=1,
     )
 

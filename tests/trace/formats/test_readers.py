@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -181,7 +182,9 @@ FIRST = "2018.02.28_10.00.01,0,1,1,D"
         (["time_s,rate_mbps"], 1, "no row"),
         (["0,1", "1,2,3"], 2, "3 columns.*2 columns"),
         (["0,1", "1,2", "0.5,3"], 3, "backwards"),
-        (["t,mbps", "0,1"], 1, r"'t' names no unit.*=t:s'; in a scenario trace_time_column: t:s"),
+        (["t,mbps", "0,1"], 1, "'t' names no unit.*--time-column t:s; --set '.*time_column=t:s';"),
+        (["t,mbps", "nan,1"], 1, "'t' names no unit"),
+        (["1e999999,1"], 1, "'1e999999' is out of range"),
         (["# only a comment", ""], 0, "no data"),
         (["1", "2.5"], 2, "'2.5'.*whole number"),
         (["5", "4"], 2, "backwards.*5 ms or later"),
@@ -234,3 +237,30 @@ def test_a_format_that_is_given_is_not_guessed_and_a_binary_file_is_none(tmp_pat
     (tmp_path / "trace.bin").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(TraceError, match="UTF-8"):
         read_trace(tmp_path / "trace.bin")
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (["# a comment", "", *(f"{time},1" for time in range(4))], "4 lines"),
+        (['[{"duration_ms": 1, "bandwidth_kbps": 1}' + ', {"duration_ms": 1}' * 3 + "]"], "4 entr"),
+        (['[{"duration_ms": 1}' + ", 0.1" * 16 + "]"], "4 entries"),
+    ],
+)
+def test_more_lines_than_memory_is_for_are_refused_before_they_are_read(
+    lines: Lines, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("minitopo_dc.trace.formats.fields.MAX_LINES", 3)
+    with pytest.raises(TraceError, match=rf": {what}.*up to 3"):
+        read_trace(write(tmp_path, lines))
+
+
+def test_a_line_of_a_trace_takes_less_than_250_bytes(tmp_path: Path) -> None:
+    path = write(tmp_path, [f"{time * 0.05:.2f},{time % 977}.125" for time in range(20_000)])
+    tracemalloc.start()
+    try:
+        read_trace(path)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 250 * 20_000

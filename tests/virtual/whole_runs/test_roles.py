@@ -14,7 +14,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.scenario.presets import NAMES
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_picoquic
 from tests.virtual.scenarios import scenario
 
 pytestmark = [needs_picoquic, needs_guest]

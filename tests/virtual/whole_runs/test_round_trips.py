@@ -13,7 +13,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.picoquic.extension import needs_picoquic
+from tests.quic.extension import needs_noq, needs_picoquic
 from tests.virtual.scenarios import rows
 
 NO_NGTCP2 = get_runner("quic-ngtcp2").missing() or ""
@@ -56,6 +56,8 @@ STACKS = {
     "quic": pytest.param(Stack("quic", 1)),
     "quic-picoquic": pytest.param(Stack("quic-picoquic", 1), marks=needs_picoquic),
     "mpquic-picoquic": pytest.param(Stack("mpquic-picoquic", 1, legs=2), marks=needs_picoquic),
+    "quic-noq": pytest.param(Stack("quic-noq", 1), marks=needs_noq),
+    "mpquic-noq": pytest.param(Stack("mpquic-noq", 1, legs=2), marks=needs_noq),
 }
 NGTCP2 = pytest.param(Stack("quic-ngtcp2", 1), marks=[needs_guest, needs_ngtcp2])
 
