@@ -17,7 +17,7 @@ from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     new_directory,
     print_runs,
     resumable,
@@ -126,7 +126,7 @@ def _run(
     results += done.values()
     missing = [run for run in comparison.runs if run.name not in done]
     scenarios = [run.scenario for run in missing]
-    with Progress(scenarios, len(done), watched) as progress, local(jobs) as workers:
+    with ProgressLine(scenarios, len(done), watched) as progress, local(jobs) as workers:
         for _, result in comparison.run(missing, workers, retries):
             results.append(result)
             progress.end(result)

@@ -21,7 +21,7 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     interrupted_with,
     kept_text,
     new_directory,
@@ -102,7 +102,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 
 def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
-    with Progress([scenario], watched=None if as_json else directory) as progress:
+    with ProgressLine([scenario], watched=None if as_json else directory) as progress:
         result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=as_json)

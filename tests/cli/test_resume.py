@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc import cli, clocks, data_model
-from minitopo_dc.cli.screen import Progress
+from minitopo_dc.cli.screen import ProgressLine
 from minitopo_dc.comparison import ASKED, RowCampaign
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
@@ -173,7 +173,7 @@ def wide(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Progress([SCENARIO] * 2) as progress:
+    with ProgressLine([SCENARIO] * 2) as progress:
         progress.end(FAILED)
     shown = capsys.readouterr()
     assert shown.err == "1/2 quic dc (seed 1): failed [/red] of [tc]\n"
@@ -183,7 +183,7 @@ def test_a_run_that_failed_is_told_with_the_first_line_of_its_reason_as_it_is(
 def test_runs_that_cannot_be_for_one_reason_tell_it_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Progress([SCENARIO] * 2) as progress:
+    with ProgressLine([SCENARIO] * 2) as progress:
         for _ in range(2):
             progress.end(replace(FAILED, status="unsupported", reason="no picoquic"))
     first, second = capsys.readouterr().err.splitlines()
@@ -200,7 +200,7 @@ def test_a_run_of_programs_shows_their_first_numbers_with_units(
         FAILED, status="ok", reason="", transport="command", workload="command",
         completion_s=20.01, leg_bytes=[1000, 2000], details={"units": units, **numbers},
     )  # fmt: skip
-    with Progress([SCENARIO]) as progress:
+    with ProgressLine([SCENARIO]) as progress:
         progress.end(result)
     shown = capsys.readouterr()
     first = "requests_per_s 61.2 1/s, request_mean_ms 8.10 ms, failed_requests 0"
@@ -213,7 +213,7 @@ def test_a_run_of_programs_shows_their_first_numbers_with_units(
 def test_the_time_left_is_that_of_the_pace_so_far(
     passed_s: float, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Shown(Progress):
+    class Shown(ProgressLine):
         def text(self) -> str:
             return str(self._status.status)
 
