@@ -157,8 +157,8 @@ class GuestConnection(AnyConnection):
 class GuestHost:
     """The part of a host that is outside its guest: the CPU time of each packet.
 
-    As in `Host`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one thing at a
-    time.
+    As in `VirtualHost`, reading a packet, and sending one, each take `cpu_ns`; the CPU does one
+    thing at a time.
     """
 
     def __init__(self, loop: AnyLoop, cpu_ns: int, inject: Callable[[int, bytes], None]) -> None:
