@@ -10,7 +10,7 @@ from minitopo_dc.campaign.table import FACTS, load
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.fields.base import quoted
 from minitopo_dc.results.kept_scenario import load_recorded
-from minitopo_dc.results.measures.row_pairs import KINDS, TRANSPORTS
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.tables.runs import MODES, flat
 from minitopo_dc.runners.base import get_runner
 from minitopo_dc.runs.identity import run_id
@@ -59,26 +59,30 @@ def ways_of(scenarios: Sequence[Scenario]) -> dict[str, Scenario]:
 
 
 def _kind(scenario: Scenario) -> str:
-    by = TRANSPORTS.get(scenario.transport)
+    by = _protocol(scenario.transport)
     match scenario.mode:
         case "sc" if get_runner(scenario.transport).every_leg:
             return "each leg alone"
         case "sc":
             return f"leg {scenario.leg}"
         case "multipath":
-            return by or scenario.transport
+            return by
         case "atsss":
-            return f"ATSSS by {by}" if by else "ATSSS-LL"
+            return f"ATSSS by {by}" if by.startswith("MP") else "ATSSS-LL"
         case "dc-duplicate":
             return "DC with duplicates"
     return KINDS.get(scenario.mode, scenario.mode)
+
+
+def _protocol(transport: str) -> str:
+    return PROTOCOLS.get(transport.partition("-")[0], transport)
 
 
 def _transport(name: str, names: Sequence[str]) -> str:
     """Return which of several transports it is; empty: there is no other."""
     if len(names) < 2:
         return ""
-    known = {other: PROTOCOLS.get(other.partition("-")[0], other) for other in names}
+    known = {other: _protocol(other) for other in names}
     return known[name] if len(set(known.values())) == len(names) else name
 
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
+from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
 from minitopo_dc.advice.neighbours import neighbours_of
 from minitopo_dc.advice.sequence import Advice, Progress, Runs, decide
 from minitopo_dc.campaign.executors import local
@@ -53,7 +53,7 @@ def advise(
         progress: hears what is under way.
         transports: one with Dual Connectivity and one with multipath, of one stack.
         seconds: for the verdict, at most.
-        margin_percent: within which both are a tie; None: the workload's (`CRITERIA`).
+        margin_percent: within which both are a tie; None: the workload's (`MARGINS`).
         xn_ms: the delay of Xn one way, of the Dual Connectivity that is judged.
         jobs: runs at once, in processes; None: one per processor.
         fields: any other field of a scenario: `workload`, `congestion_control`, `seed`, ...
@@ -62,7 +62,7 @@ def advise(
         SettingsError, TraceError: something is wrong, or cannot run here; nothing has been run.
     """
     base = base_of(legs, **fields)
-    judged = criterion(base.workload, margin_percent)
+    judged = judged_of(base.workload, margin_percent)
     build_missing(base.model_copy(update={"transport": name}) for name in transports)
     stack = candidates_of(base, transports, xn_ms)
     if not MIN_S <= seconds <= MAX_S:

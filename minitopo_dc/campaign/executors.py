@@ -77,7 +77,7 @@ def local(jobs: int, until: float = math.inf) -> Iterator[Workers]:
         yield partial(_serial, until)
         return
     with Pool(perform, jobs) as pool:
-        yield partial(_pooled, pool, until)
+        yield partial(pooled, pool, until)
 
 
 def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path) -> Results:
@@ -89,10 +89,10 @@ def _serial(until: float, scenarios: Scenarios, retries: Retries, working: Path)
         yield name, perform(scenario, working / name, retries)
 
 
-def _pooled(
+def pooled(
     pool: Pool, until: float, scenarios: Scenarios, retries: Retries, working: Path
 ) -> Results:
-    """Perform runs in processes; begin again those that were killed.
+    """Perform runs (`perform`) in processes; begin again those that were killed.
 
     Raises:
         StoreError: some were killed `MAX_KILLS` times; raised when all others have ended.

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from minitopo_dc.advice import SECONDS, advise
-from minitopo_dc.advice.candidates import CRITERIA, QUIC
+from minitopo_dc.advice.candidates import MARGINS, QUIC
 from minitopo_dc.advice.sequence import Advice
 from minitopo_dc.campaign.store import Store
 from minitopo_dc.campaign.table import FACTS, load
@@ -52,7 +52,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help=f"time limit for the verdict in s, or with a unit: 5min (default: {SECONDS:g})",
     )
-    margins = ", ".join(f"{name} {100 * judged.margin:g}" for name, judged in CRITERIA.items())
+    margins = ", ".join(f"{name} {100 * margin:g}" for name, margin in MARGINS.items())
     group.add_argument(
         "--margin",
         type=options.quantity("percent"),

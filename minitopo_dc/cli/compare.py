@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     new_directory,
     print_runs,
     resumable,
@@ -34,16 +34,14 @@ from minitopo_dc.fields import SettingsError
 from minitopo_dc.files import write_whole
 from minitopo_dc.numbers import whole
 from minitopo_dc.results.kept_scenario import load_as_run
-from minitopo_dc.results.measures.expected_losses import few_losses
-from minitopo_dc.results.measures.row_pairs import KINDS, BetterLegs, better_legs
-from minitopo_dc.results.measures.verdict import Finding, MediaFinding, findings
+from minitopo_dc.results.measures.row_pairs import KINDS
 from minitopo_dc.results.run_result import exit_status
-from minitopo_dc.results.tables.runs import load_result, with_results
-from minitopo_dc.runners.base import all_runners
+from minitopo_dc.results.tables.runs import load_result
 from minitopo_dc.runs.check import check_rows
 from minitopo_dc.runs.perform import Retries, check_retries
 from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
+from minitopo_dc.ways import Comparison
 from minitopo_dc.workloads import Workload
 
 MAX_REPETITIONS = 10_000
@@ -109,9 +107,10 @@ def execute(arguments: argparse.Namespace) -> int:
     with resumable(arguments, root, kept):
         watched = None if arguments.json else root / "working"
         retries = Retries(disturbed=arguments.retry_disturbed)
-        progress = partial(Progress, names=names, watched=watched)
+        progress = partial(ProgressLine, names=names, watched=watched)
         runs = campaign.run(jobs, retries=retries, progress=progress)
-        written = _report(base.workload, runs, root, as_json=arguments.json)
+        comparison = Comparison(runs, root)
+        written = _report(base.workload, comparison, as_json=arguments.json)
     return exit_status(list(runs["status"])) if written else 1
 
 
@@ -125,29 +124,30 @@ def _tell_plan(ways: Mapping[str, Scenario], repetitions: int) -> int:
     return exit_status(["ok" if not reason else "unsupported" for reason in reasons.values()])
 
 
-def _report(workload: Workload, runs: pd.DataFrame, root: Path, *, as_json: bool) -> bool:
+def _report(workload: Workload, comparison: Comparison, *, as_json: bool) -> bool:
     """Print what was measured, then write figures; return whether they could be written.
 
     What was measured is printed first, even where nothing can be written any more.
     """
-    results = with_results(runs)
-    legs, verdict = better_legs(results), _verdict(results)
+    root = comparison.directory
     if as_json:
-        print_json(runs)
+        print_json(comparison.runs)
     else:
-        _print(results, legs, verdict)
-    if not saved(root, lambda: _save(workload, legs.runs, verdict, root)):
+        print_comparison(comparison)
+    if not saved(root, lambda: _save(workload, comparison)):
         return False
     if not as_json:
-        _print_files(root)
+        print_files(root)
     return True
 
 
-def print_comparison(runs: pd.DataFrame, root: Path) -> None:
-    """Print a comparison from its table, as it was printed when it ran."""
-    results = with_results(runs)
-    _print(results, better_legs(results), _verdict(results))
-    _print_files(root)
+def print_comparison(comparison: Comparison) -> None:
+    """Print the table of a comparison, and its sentences below."""
+    results = comparison.results
+    scenario = load_as_run(Path(results["directory"].iloc[0]))
+    if len(scenario.legs) > 1:
+        say(primary_leg(scenario))
+    print_runs(comparison.better_legs.runs, comparison.sentences, results)
 
 
 def print_json(runs: pd.DataFrame) -> None:
@@ -161,48 +161,22 @@ def print_json(runs: pd.DataFrame) -> None:
     print(json.dumps(rows, indent=1))  # noqa: T201
 
 
-def _verdict(results: pd.DataFrame) -> list[Finding | MediaFinding]:
-    return findings(results, {runner.name: runner.stack for runner in all_runners()})
-
-
-def _print(
-    results: pd.DataFrame, legs: BetterLegs, verdict: Iterable[Finding | MediaFinding]
-) -> None:
-    scenario = load_as_run(Path(results["directory"].iloc[0]))
-    if len(scenario.legs) > 1:
-        say(primary_leg(scenario))
-    findings_told = (finding.sentence for finding in verdict)
-    print_runs(legs.runs, (*findings_told, *legs.sentences, *few_losses(results)), results)
-
-
-def _print_files(root: Path) -> None:
+def print_files(root: Path) -> None:
+    """Print where the results are."""
     files = sorted(path.name for path in root.iterdir() if path.is_file() and path.name != LOCK)
     say(f"Results: {root} ({', '.join(files)}, one directory per run in runs)")
 
 
-def _save(
-    workload: Workload,
-    shown: pd.DataFrame,
-    verdict: Iterable[Finding | MediaFinding],
-    root: Path,
-) -> None:
+def _save(workload: Workload, comparison: Comparison) -> None:
     """Write figures of the rows that are shown and of the best of each kind, and the verdict."""
     from minitopo_dc import plots  # noqa: PLC0415 (Matplotlib takes a second)
 
+    root, shown = comparison.directory, comparison.better_legs.runs
     name = "goodput" if workload.figure is None else workload.kind
-    numbers = [
-        {
-            name: value
-            for name, value in details.items()
-            if name not in shown and isinstance(value, int | float) and not isinstance(value, bool)
-        }
-        for details in shown["details"]
-    ]
-    shown = shown.join(pd.DataFrame(numbers, shown.index))
     save_figure(plots.comparison(shown), root / f"{name}.png")
     if runs := best_of_each(shown, plots.main_measure(shown)):
         save_figure(plots.timeline(*runs.values(), names=[*runs]), root / "timeline.png")
-    text = json.dumps([finding.to_json() for finding in verdict], indent=1)
+    text = json.dumps([finding.to_json() for finding in comparison.findings], indent=1)
     write_whole(root / "verdict.json", text)
 
 

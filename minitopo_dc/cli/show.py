@@ -20,7 +20,7 @@ from minitopo_dc.campaign.table import FACTS, NoResultsError, load
 from minitopo_dc.cli import options
 from minitopo_dc.cli.advise import ADVICE
 from minitopo_dc.cli.campaign import tell_directory
-from minitopo_dc.cli.compare import print_comparison, print_json
+from minitopo_dc.cli.compare import print_comparison, print_files, print_json
 from minitopo_dc.cli.owner import drop_privileges
 from minitopo_dc.cli.run import tell_run
 from minitopo_dc.cli.screen import print_runs, resume_text, say
@@ -36,6 +36,7 @@ from minitopo_dc.results.tables.columns import main_measure, measures_of, name_a
 from minitopo_dc.results.tables.runs import load_result, with_results
 from minitopo_dc.results.tables.sheet import Head, Sheet
 from minitopo_dc.statistics import mean_interval
+from minitopo_dc.ways import Comparison
 
 HELP = "print the results of a run, comparison or campaign, or set two of them side by side"
 MAX_DIFFERENCES = 12
@@ -99,7 +100,8 @@ def _show(root: Path, *, as_json: bool) -> None:
     elif (root / ADVICE).exists():
         print_runs(with_results(runs), _advised(root / ADVICE))
     else:
-        print_comparison(runs, root)
+        print_comparison(Comparison(runs, root))
+        print_files(root)
         done = int((runs["status"] != "missing").sum())
         if done < len(runs):
             say(f"{resume_text(done, len(runs))} with --output {root}")

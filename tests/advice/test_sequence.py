@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minitopo_dc.advice import base_of
-from minitopo_dc.advice.candidates import QUIC, candidates_of, criterion
+from minitopo_dc.advice.candidates import QUIC, candidates_of, judged_of
 from minitopo_dc.advice.sequence import Advice, Runs, decide
 from minitopo_dc.results.measures.limiting_factors import Reason
 from minitopo_dc.results.run_result import RunResult
@@ -26,7 +26,7 @@ def decided(root: Path, goodput: Goodput, number: int | None = None) -> Advice:
     base = base_of(LEGS)
     stack = candidates_of(base, QUIC, 5)
     until = math.inf if number is None else 0.0
-    judged, workers = criterion(base.workload), made_up(goodput, number)
+    judged, workers = judged_of(base.workload), made_up(goodput, number)
     return decide(stack, Runs(root, stack.ways, judged, workers, until=until))
 
 
@@ -101,8 +101,8 @@ def test_runs_that_fail_are_in_no_number_and_are_told(tmp_path: Path) -> None:
         return 0.0 if fails else by_name(0.001, multipath=11)(scenario)
 
     found = decided(tmp_path, goodput)
-    assert found.difference is not None
-    assert (found.outcome, found.difference.pairs) == ("worse", 5)
+    assert found.look is not None
+    assert (found.outcome, found.look.difference.paired.pairs) == ("worse", 5)
     _, how_sure, *others = found.sentences()
     assert "MP-QUIC: 1 of 6 runs failed and are left out: it broke" in others
     # Five are 10 % faster, and the sixth is taken to be as much slower.

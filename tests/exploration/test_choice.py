@@ -52,7 +52,7 @@ def test_ways_are_each_leg_alone_dc_and_multipath() -> None:
         *(("sc", 1), ("sc", 2), ("dc", 1), ("multipath", 1))
     ]
     with_kernel = [*replace(PLAIN, kernel=True).ways()]
-    assert with_kernel[4:] == ["leg 1, TCP", "leg 2, TCP", "DC, TCP", "MPTCP"]
+    assert with_kernel[4:] == ["leg 1 (TCP)", "leg 2 (TCP)", "DC (TCP)", "MPTCP"]
 
 
 @of_choices

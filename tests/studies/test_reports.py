@@ -36,7 +36,7 @@ def few(runs: pd.DataFrame, kind: str) -> pd.DataFrame:
     ok = runs[runs["status"] == "ok"]
     if kind in ("none", "one"):
         return ok.head({"none": 0, "one": 1}[kind])
-    numbers = runs.loc[:, "reason":"run"].columns[1:-1]  # type: ignore[misc]
+    numbers = runs.loc[:, "reason":"run"].columns[1:-1]
     empty: Any = dict.fromkeys(numbers, float("nan"))
     status, rows = ("failed", runs.head(3)) if kind == "failed" else ("missing", runs)
     lacking = rows.assign(status=status, reason="no route", **empty)

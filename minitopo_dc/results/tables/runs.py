@@ -29,9 +29,7 @@ _SCHEMA = TypeAdapter(RunResult)
 _MAPPING = TypeAdapter(dict[str, Any])
 _REASONS = TypeAdapter(list[str])
 _FLOWS = TypeAdapter(list[dict[str, Any]])
-_FIELDS = tuple(
-    field.name for field in fields(RunResult) if field.name not in ("repetition", "variant")
-)
+_FIELDS = tuple(field.name for field in fields(RunResult))
 
 
 def leg_columns(table: pd.DataFrame) -> list[str]:
@@ -120,8 +118,7 @@ def results_table(
     which has other values); the fields of `RunResult` (each of
     `settings` by itself); `trust` (its verdict, `clean` or `disturbed`; empty on the virtual
     clock); `repeats` (attempts before it that were disturbed); `leg_bytes_1`, `leg_bytes_2`, ...
-    (missing where a run has no such leg); and the measures of users' own programs, where there are
-    any (NaN in runs that have no such measure).
+    (missing where a run has no such leg); and the other measures, NaN where a run has none.
 
     Args:
         results: one or more.
@@ -134,7 +131,7 @@ def results_table(
         if name in _FIELDS and list(table[name]) != [getattr(run, name) for run in results]
     ]
     table = table.rename(columns={name: f"run.{name}" for name in taken})
-    table.attrs["labels"] = list(table)
+    names = list(table)
     for name in _FIELDS:
         if name != "settings":
             table[name] = [getattr(run, name) for run in results]
@@ -146,10 +143,11 @@ def results_table(
     for leg in range(max(map(len, bytes_of_legs), default=0)):
         values = [legs[leg] if leg < len(legs) else None for legs in bytes_of_legs]
         table[f"{LEG_BYTES}{leg + 1}"] = pd.array(values, dtype="Int64")
-    for name in dict.fromkeys(name for run in results for name in run.details.get("units", {})):
-        table[name] = pd.Series([run.details.get(name) for run in results], dtype="float64")
     for path in SETTINGS:
         table[path] = uniform_column([run.settings.get(path) for run in results])
+    measures = pd.DataFrame([run.measures for run in results], dtype="float64")
+    table = table.join(measures[[name for name in measures if name not in table]])
+    table.attrs["labels"] = names
     return table
 
 
