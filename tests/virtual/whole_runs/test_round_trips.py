@@ -98,7 +98,7 @@ def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100, 750])
-@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+@pytest.mark.parametrize("stack", [STACKS[name] for name in STACKS if name != "mpquic-noq"])
 def test_each_request_is_sent_at_its_time_and_answered_after_a_round_trip(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
@@ -158,3 +158,13 @@ def test_picoquic_paces_its_first_request_behind_a_probe_of_the_handshake(
     round_trip_s = 2 * delay_ms / 1000
     paced_s = 0 if probe_s is None else probe_s + round_trip_s / 12 - round_trip_s
     assert result.completion_s == pytest.approx(2 * round_trip_s + paced_s + 0.004, abs=0.003)
+
+
+@needs_noq
+def test_noq_paces_its_first_request_behind_the_identifiers_of_paths(tmp_path: Path) -> None:
+    """Ten packets in a round trip (RFC 9002, section 7.7) at 1.25 times the window's rate."""
+    stack = Stack("mpquic-noq", 1, legs=2)
+    stack.run(tmp_path, 750, kind="request-response", count=3, interval_s=2)
+    delays_s = [float(each["delay_ms"]) / 1000 for each in rows(tmp_path / "request-response.csv")]
+    assert delays_s[0] == pytest.approx(1.5 + 1.5 / 10 / 1.25, abs=0.01)
+    assert delays_s[1:] == [over(1, 750)] * 2
