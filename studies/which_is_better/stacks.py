@@ -34,11 +34,11 @@ def seeds(version: str) -> Sequence[int]:
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with each stack and each way."""
     for point in dc.campaign.sobol(512, DOWNLOADS)[::10][: POINTS[version]]:
-        point = {**point, "control": "cubic"}
+        at = {**point, "control": "cubic"}
         for stack in STACKS:
-            base = dc.Scenario(**fields_of(point)).evolve(transport=f"quic-{stack}")
+            base = dc.Scenario(**fields_of(at)).evolve(transport=f"quic-{stack}")
             for way, scenario in ways(base, stack):
-                yield scenario, {"stack": stack, "way": way, **point}
+                yield scenario, {"stack": stack, "way": way, **at}
 
 
 def ways(base: dc.Scenario, stack: str) -> Iterator[tuple[str, dc.Scenario]]:
