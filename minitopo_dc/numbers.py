@@ -58,7 +58,7 @@ def significant(value: float, digits: int = 3) -> str:
     if math.isnan(value):
         return "-"
     if value == 0 or math.isinf(value):
-        return f"{value:g}"
+        return f"{value + 0.0:g}"  # never -0
     exponent = int(f"{value:.{digits - 1}e}".partition("e")[2])
     if not MIN_EXPONENT <= exponent <= MAX_EXPONENT:
         return f"{value:.{digits - 1}e}"

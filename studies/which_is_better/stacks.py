@@ -33,12 +33,12 @@ def seeds(version: str) -> Sequence[int]:
 
 def cases(version: str) -> Iterator[Case]:
     """Yield each network with each stack and each way."""
-    for point in dc.campaign.sobol(512, DOWNLOADS)[::10][: POINTS[version]]:
-        at = {**point, "control": "cubic"}
+    for network in dc.campaign.sobol(512, DOWNLOADS)[::10][: POINTS[version]]:
+        point = {**network, "control": "cubic"}
         for stack in STACKS:
-            base = dc.Scenario(**fields_of(at)).evolve(transport=f"quic-{stack}")
+            base = dc.Scenario(**fields_of(point)).evolve(transport=f"quic-{stack}")
             for way, scenario in ways(base, stack):
-                yield scenario, {"stack": stack, "way": way, **at}
+                yield scenario, {"stack": stack, "way": way, **point}
 
 
 def ways(base: dc.Scenario, stack: str) -> Iterator[tuple[str, dc.Scenario]]:

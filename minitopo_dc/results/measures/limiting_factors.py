@@ -96,7 +96,7 @@ capacity."""
 
 def short(number: float) -> str:
     """Return a number with two digits, or all before the point."""
-    return f"{number:.0f}" if abs(number) >= 10 else f"{number:.2g}"
+    return f"{number:.0f}" if abs(number) >= 10 else f"{number + 0.0:.2g}"  # never -0
 
 
 @dataclass(frozen=True)
