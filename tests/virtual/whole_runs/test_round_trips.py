@@ -163,7 +163,7 @@ def test_picoquic_paces_its_first_request_behind_a_probe_of_the_handshake(
 @needs_noq
 def test_noq_paces_its_first_request_behind_the_identifiers_of_paths(tmp_path: Path) -> None:
     """Ten packets in a round trip (RFC 9002, section 7.7) at 1.25 times the window's rate."""
-    stack = Stack("mpquic-noq", 1, legs=2)
+    stack = Stack("mpquic-noq", 1, legs=2, mode="multipath")
     stack.run(tmp_path, 750, kind="request-response", count=3, interval_s=2)
     delays_s = [float(each["delay_ms"]) / 1000 for each in rows(tmp_path / "request-response.csv")]
     assert delays_s[0] == pytest.approx(1.5 + 1.5 / 10 / 1.25, abs=0.01)
