@@ -22,7 +22,7 @@ from minitopo_dc.campaign.plan import Case
 from minitopo_dc.comparison import LABEL
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.limiting_factors import reason
-from minitopo_dc.results.measures.verdict import Difference, difference
+from minitopo_dc.results.measures.verdict import FEWEST, Difference, difference
 from minitopo_dc.runs.perform import Retries
 from minitopo_dc.runs.plan import primary_leg
 from minitopo_dc.scenario import Scenario
@@ -144,9 +144,7 @@ class Advice:
         scores = {self.dual: first, self.multipath: second}
         shown = [f"{name} {significant(judged.value(score))}" for name, score in scores.items()]
         better = max(scores, key=scores.__getitem__)
-        by = judged.shown(abs(first - second))
-        word = "faster" if judged.is_ratio else "better"
-        outcome = f"{OUTCOMES[look.outcome][1]}{better} is {by} {word}"
+        outcome = f"{OUTCOMES[look.outcome][1]}{better} is {judged.by(abs(first - second))}"
         return f"{', '.join(shown)} {judged.unit_words}: {outcome}"
 
     def _how_sure(self, look: Look) -> str:
@@ -157,8 +155,8 @@ class Advice:
             seeds = f"{paired.pairs} of {paired.pairs + look.lost} seeds"
             turned = judged.shown(*look.of_the_better(paired.other[1]))
             behind = f"; {turned} if the lost ones went the other way"
-        if paired.pairs == 1:
-            return f"One seed gives no confidence interval{behind}"
+        if paired.pairs < FEWEST:
+            return f"{seeds} are too few for a confidence interval{behind}"
         if math.isclose(*ends, abs_tol=1e-12):
             return f"Seeds change nothing: all {paired.pairs} give this difference{behind}"
         return f"The 95 % confidence interval is {judged.shown(*ends)} ({seeds}{behind})"
@@ -179,8 +177,6 @@ class Advice:
 
 SHOWN = 2
 """Seeds of the rows that are not judged: they show how far off these are."""
-FEWEST = 4
-"""Seeds of the first analysis: of fewer the interval is so wide that it decides nothing."""
 GROWTH = 1.5
 """Of the seeds from one analysis to the next."""
 MAX_SEEDS = 200

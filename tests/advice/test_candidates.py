@@ -68,14 +68,15 @@ def test_what_cannot_be_judged_is_one_error(fields: dict[str, Any], message: str
 @pytest.mark.parametrize(
     ("kind", "difference", "shown", "margin"),
     [
-        ("download", math.log(1.1), "10 %", "5 %"),
-        ("realtime", 3.4, "3.4 percentage points", "1 percentage points"),
-        ("video", 0.123, "0.12 Mbit/s", "0.3 Mbit/s"),
+        ("download", math.log(1.1), "10 % faster", "5 %"),
+        ("download", math.log(11), "11 times as fast", "5 %"),
+        ("realtime", 3.4, "3.4 percentage points better", "1 percentage points"),
+        ("video", 0.123, "0.12 Mbit/s better", "0.3 Mbit/s"),
     ],
 )
 def test_a_difference_has_its_unit(kind: str, difference: float, shown: str, margin: str) -> None:
     judged = judged_of(parse_workload(kind))
-    assert judged.criterion.shown(difference) == shown
+    assert judged.criterion.by(difference) == shown
     assert judged.margin_shown == margin
 
 

@@ -53,7 +53,7 @@ def test_a_page_begins_with_a_picture_of_each_way(page: Explorer) -> None:
     waits = runs["reordering_ms"]
     assert waits["DC"] > waits["leg 1"] == waits["MP-QUIC"] == 0
     assert "DC " in page.notes.value  # and what it comes to, as `dc.compare` says it
-    assert "1 seed, so no interval" in page.notes.value
+    assert "1 seed, more are needed for an interval" in page.notes.value
 
 
 @needs_picoquic

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from minitopo_dc.numbers import significant
+from minitopo_dc.numbers import short, significant
 from minitopo_dc.results.measures.named import measure
 from minitopo_dc.results.tables.columns import is_better_low, main_measure, name_and_unit
 
@@ -29,8 +29,8 @@ class Criterion:
     """Whether ratios count, not differences."""
     sign: Literal[1, -1] = 1
     """1, or -1 where less of the measure is better."""
-    better: str = "faster"
-    """What the better one is of a ratio."""
+    better: Literal["faster", "higher", "lower"] = "faster"
+    """What the better one is, of a ratio."""
 
     @property
     def unit_words(self) -> str:
@@ -75,12 +75,41 @@ class Criterion:
         """Return a difference of scores in `difference_unit`."""
         return 100 * math.expm1(difference) if self.is_ratio else difference
 
-    def shown(self, *differences: float) -> str:
-        """Return differences of scores as people read them: `4.1 to 7.6 %`."""
-        values = (significant(self.in_unit(difference), 2) for difference in differences)
-        return f"{' to '.join(values)} {self.difference_unit}"
+    def shown(self, low: float, high: float) -> str:
+        """Return the ends of an interval of scores: `4.1 to 7.6 %`, `0.7 to 2.4 times`.
+
+        Of what is lower they are parts of the higher one.
+        """
+        if not self.is_ratio:
+            ends = (significant(end, 2) for end in (low, high))
+            return f"{' to '.join(ends)} {self.difference_unit}".rstrip()
+        if self.better == "lower":
+            low, high = (-100 * math.expm1(-end) for end in (low, high))
+        elif max(abs(low), abs(high)) >= TWICE:
+            return f"{short(math.exp(low))} to {short(math.exp(high))} times"
+        else:
+            low, high = self.in_unit(low), self.in_unit(high)
+        return f"{short(low)} to {short(high)} %"
+
+    def by(self, difference: float) -> str:
+        """Return by how much the better one is better: `12 % faster`, `11 times as fast`.
+
+        Args:
+            difference: of the scores, not below 0.
+        """
+        if not self.is_ratio:
+            unit = f" {self.difference_unit}".rstrip()
+            return f"{significant(difference, 2)}{unit} better"
+        if self.better == "lower":
+            return f"{short(-100 * math.expm1(-difference))} % lower"
+        if difference >= TWICE:
+            word = {"faster": "fast", "higher": "high"}[self.better]
+            return f"{short(math.exp(difference))} times as {word}"
+        return f"{short(self.in_unit(difference))} % {self.better}"
 
 
+TWICE = math.log(1.995)
+"""The difference of logarithms from which on a ratio is told as a factor: 2 in two digits."""
 GOODPUT = Criterion("goodput_mbps", "goodput", "Mbit/s")
 CRITERIA = {
     "download": (GOODPUT,),

@@ -8,7 +8,7 @@ Rules:
   difference of their scores (`criteria`), with Student's 95 % interval over pairs. Of goodputs it
   is their ratio, of videos and calls each number that viewers and callers feel, in one sentence.
   The intervals are not widened for their number.
-* One pair has no interval, and its sentence says so.
+* Fewer than four pairs have an interval that says nothing, and their sentence says so.
 * The reason is the sign by which the worse run of the first pair differs most from the better one
   (`limiting_factors`), if the first number is clearly worse, or there is one pair.
 """
@@ -25,9 +25,12 @@ import pandas as pd
 
 from minitopo_dc.numbers import for_json, significant
 from minitopo_dc.results.measures.criteria import Criterion, criteria_of
-from minitopo_dc.results.measures.limiting_factors import Reason, reason, short
+from minitopo_dc.results.measures.limiting_factors import Reason, reason
 from minitopo_dc.results.measures.row_pairs import RowPair, row_pairs
 from minitopo_dc.statistics import CONFIDENCE, Paired, paired_difference
+
+FEWEST = 4
+"""Pairs of an interval that is told: of fewer it is so wide that it tells nothing."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,13 @@ class Difference:
     def seeds(self) -> int:
         """Return the number of pairs that were asked for."""
         return self.paired.pairs + sum(self.paired.lost.values())
+
+    @property
+    def seeds_shown(self) -> str:
+        """Return of how many of all seeds both ways have a run: `3 seeds`, `2 of 3 seeds`."""
+        if self.paired.pairs < self.seeds:
+            return f"{self.paired.pairs} of {self.seeds} seeds"
+        return "1 seed" if self.seeds == 1 else f"{self.seeds} seeds"
 
     @property
     def is_seen(self) -> bool:
@@ -79,30 +89,22 @@ class Difference:
     def _outcome(self) -> str:
         turn = -1 if self.paired.mean < 0 else 1
         way = self.ways[0] if turn > 0 else self.ways[1]
-        paired, (low, high) = self.paired, _ends(self.paired.interval, turn)
-        seeds = _seeds_text(paired.pairs, self.seeds)
-        far = f"{way} is {self._percent(abs(paired.mean))} % {self.criterion.better}"
-        far = far if self.is_seen else "no difference"
+        paired, judged = self.paired, self.criterion
+        low, high = _ends(paired.interval, turn)
+        far = f"{way} is {judged.by(abs(paired.mean))}" if self.is_seen else "no difference"
         if not paired.pairs:
             return "no ratio, as no seed has a number above 0 of both"
-        if math.isnan(low):
-            words = f"{far} ({seeds}, so no interval)"
-        elif math.isclose(low, high, abs_tol=1e-9):
-            words = f"{far} (the same with {seeds})"
-        elif self.better:
-            words = f"{far} ({self._percent(low)} to {self._percent(high)} %, {seeds})"
+        if math.isclose(low, high, abs_tol=1e-9):
+            words = f"{far} (the same with {self.seeds_shown})"
+        elif paired.pairs < FEWEST:
+            words = f"{far} ({self.seeds_shown}, more are needed for an interval)"
         else:
-            ends = f"{self._percent(low)} to {self._percent(high)} %"
-            words = f"no clear difference ({ends}, {seeds})"
+            words = far if self.better else "no clear difference"
+            words += f" ({judged.shown(low, high)}, {self.seeds_shown})"
         if paired.lost:
-            ends = " to ".join(map(self._percent, _ends(paired.other[1], turn)))
-            words += f"; {_lost_text(paired.lost)}: if it went the other way there, {ends} %"
+            ends = judged.shown(*_ends(paired.other[1], turn))
+            words += f"; {_lost_text(paired.lost)}: if it went the other way there, {ends}"
         return words
-
-    def _percent(self, difference: float) -> str:
-        """Return a difference of scores, of the better way; of what is lower, by how much."""
-        lower = self.criterion.better == "lower"
-        return short(-100 * math.expm1(-difference) if lower else 100 * math.expm1(difference))
 
     @property
     def phrase(self) -> str:
@@ -110,7 +112,7 @@ class Difference:
         unit = f" {self.criterion.difference_unit}".rstrip()
         sign, interval = self.criterion.sign, self.paired.interval
         words = f"{self.criterion.words} {_signed(sign * self.paired.mean)}{unit}"
-        if math.isnan(interval.low):
+        if self.paired.pairs < FEWEST:
             return words
         better = {"": "no clear difference", self.ways[0]: "better"}.get(self.better, "worse")
         return f"{words} ({' to '.join(map(_signed, _ends(interval, sign)))}: {better})"
@@ -170,13 +172,6 @@ def _lost_text(lost: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {why}" for why, number in lost.items())
 
 
-def _seeds_text(pairs: int, seeds: int) -> str:
-    """Return of how many of all seeds both ways have a run: `3 seeds`, `2 of 3 seeds`."""
-    if pairs < seeds:
-        return f"{pairs} of {seeds} seeds"
-    return "1 seed" if pairs == 1 else f"{pairs} seeds"
-
-
 def _signed(value: float) -> str:
     return f"{'+' if value > 0 else ''}{significant(value)}"
 
@@ -218,8 +213,10 @@ class Finding:
 
     def _of_each_number(self) -> str:
         (first, second), paired = self.main.ways, self.main.paired
-        seeds = _seeds_text(paired.pairs, self.main.seeds)
-        how = f"with 95 % intervals, {seeds}" if paired.pairs > 1 else f"{seeds}, so no interval"
+        seeds = self.main.seeds_shown
+        how = f"{seeds}, more are needed for intervals"
+        if paired.pairs >= FEWEST:
+            how = f"with 95 % intervals, {seeds}"
         numbers = ", ".join(difference.phrase for difference in self.differences)
         words = f"{first} less {second} ({how}): {numbers}"
         if paired.lost:

@@ -67,14 +67,15 @@ def test_atsss_is_set_against_dc_and_against_multipath() -> None:
 
 def test_a_ratio_of_some_seeds_says_of_how_many() -> None:
     failed = no_result("mpquic-picoquic", "multipath", "failed", "fell back", seed=3)
+    several = row("mpquic-picoquic", "multipath", 11, 13, 14, 14.5, 15)[1]
     (finding,) = findings_of(
-        row("quic-picoquic", "dc", 10, 11, 12),
-        ("MP-QUIC", [*row("mpquic-picoquic", "multipath", 20, 23)[1], failed]),
+        row("quic-picoquic", "dc", 10, 11, 12, 13, 14),
+        ("MP-QUIC", [*several[:2], failed, *several[3:]]),
     )
-    assert (finding.main.paired.pairs, finding.main.seeds) == (2, 3)
-    assert "%, 2 of 3 seeds); 1 failed: if it went the other way there, -" in finding.sentence
+    assert (finding.main.paired.pairs, finding.main.seeds) == (4, 5)
+    assert " %, 4 of 5 seeds); 1 failed: if it went the other way there, -" in finding.sentence
     assert finding.main.paired.lost == {"failed": 1}
-    assert "MP-QUIC is 104 % faster (" in finding.sentence
+    assert "MP-QUIC is 12 % faster (" in finding.sentence
 
 
 def test_one_seed_has_no_interval() -> None:
@@ -82,7 +83,9 @@ def test_one_seed_has_no_interval() -> None:
         row("quic-picoquic", "dc", 10), row("mpquic-picoquic", "multipath", 20)
     )
     assert math.isnan(finding.main.paired.interval.low)
-    assert "MP-QUIC is 100 % faster (1 seed, so no interval)." in finding.sentence
+    assert finding.sentence.endswith(
+        "MP-QUIC is 2 times as fast (1 seed, more are needed for an interval)."
+    )
     assert (
         json.loads(json.dumps(finding.to_json(), allow_nan=False))["differences"][0]["low"] is None
     )
@@ -90,15 +93,15 @@ def test_one_seed_has_no_interval() -> None:
 
 def test_dc_below_one_leg_alone_is_a_warning() -> None:
     (warning,) = findings_of(
-        row("tcp", "sc", 79, 78, 80),
-        row("tcp", "dc", 22, 21, 23, variant="batch"),
-        row("tcp", "dc", 90, 91, 89, variant="least-delay"),
+        row("tcp", "sc", 79, 78, 80, 79),
+        row("tcp", "dc", 72, 71, 73, 72, variant="batch"),
+        row("tcp", "dc", 90, 91, 89, 90, variant="least-delay"),
     )
     assert warning.warning
     assert warning.main.ways == ("DC (batch, TCP)", "leg 1 (TCP)")
     assert warning.sentence == (
-        "Warning: DC (batch, TCP) 22.0, leg 1 (TCP) 79.0 Mbit/s: "
-        "leg 1 (TCP) is 259 % faster (231 to 290 %, 3 seeds)."
+        "Warning: DC (batch, TCP) 72.0, leg 1 (TCP) 79.0 Mbit/s: "
+        "leg 1 (TCP) is 9.7 % faster (9.5 to 9.9 %, 4 seeds)."
     )
 
 
@@ -219,28 +222,28 @@ def call(late: float, p99: float) -> dict[str, float]:
 
 def test_a_call_is_judged_by_late_frames_and_shows_every_number() -> None:
     (finding,) = findings_of(
-        media_row("realtime", "dc", call(0.10, 90), call(0.11, 95), call(0.12, 85)),
-        media_row("realtime", "multipath", call(0.05, 90), call(0.06, 90), call(0.07, 90)),
+        media_row("realtime", "dc", *(call(0.1 + n / 100, 90 + 5 * (-1) ** n) for n in range(4))),
+        media_row("realtime", "multipath", *(call(0.05 + n / 100, 90) for n in range(4))),
     )
-    assert (*finding.main.ways, finding.main.paired.pairs) == ("DC", "MP-QUIC", 3)
+    assert (*finding.main.ways, finding.main.paired.pairs) == ("DC", "MP-QUIC", 4)
     assert finding.main.better == "MP-QUIC"
     assert finding.sentence == (
-        "DC less MP-QUIC (with 95 % intervals, 3 seeds): "
+        "DC less MP-QUIC (with 95 % intervals, 4 seeds): "
         "late or lost frames +5.00 percentage points (+5.00 to +5.00: worse), "
         "95th percentile of frame delay 0 ms (0 to 0: no clear difference), "
-        "99th percentile of frame delay 0 ms (-12.4 to +12.4: no clear difference), "
+        "99th percentile of frame delay 0 ms (-9.19 to +9.19: no clear difference), "
         "freezes 0 (0 to 0: no clear difference)."
     )
 
 
 def test_a_call_that_failed_is_counted_and_turned_against_the_others() -> None:
-    failed = no_result("quic-picoquic", "dc", "failed", "it broke", seed=3)
+    failed = no_result("quic-picoquic", "dc", "failed", "it broke", seed=5)
     (finding,) = findings_of(
-        ("DC", [*media_row("realtime", "dc", call(0.10, 90), call(0.12, 95))[1], failed]),
-        media_row("realtime", "multipath", *[call(0.05, 90)] * 3),
+        ("DC", [*media_row("realtime", "dc", *[call(0.1, 90), call(0.12, 95)] * 2)[1], failed]),
+        media_row("realtime", "multipath", *[call(0.05, 90)] * 5),
     )
     assert finding.main.paired.lost == {"failed": 1}
-    assert "(with 95 % intervals, 2 of 3 seeds)" in finding.sentence
+    assert "(with 95 % intervals, 4 of 5 seeds)" in finding.sentence
     assert "; 1 failed: if it went the other way there, -" in finding.sentence
 
 
@@ -248,8 +251,8 @@ def test_of_a_video_higher_is_better_where_it_is_bitrate() -> None:
     video = {"linear_qoe_mbps": 4.0, "stalls": 1, "stall_s": 2.0, "bitrate_mbps": 5.0}
     better = {"linear_qoe_mbps": 6.0, "stalls": 0, "stall_s": 0.0, "bitrate_mbps": 6.0}
     (finding,) = findings_of(
-        media_row("video", "dc", better, better, split="least-delay"),
-        media_row("video", "dc", video, video, split="batch"),
+        media_row("video", "dc", *[better] * 4, split="least-delay"),
+        media_row("video", "dc", *[video] * 4, split="batch"),
     )
     assert finding.main.ways == ("DC (least-delay)", "DC (batch)")
     assert {difference.better for difference in finding.differences} == {"DC (least-delay)"}
@@ -264,7 +267,7 @@ def test_one_seed_of_a_call_has_no_interval_and_nobody_is_better() -> None:
         media_row("realtime", "dc", call(0.1, 90)),
         media_row("realtime", "multipath", call(0.0, 80)),
     )
-    assert "1 seed, so no interval" in finding.sentence
+    assert "(1 seed, more are needed for intervals)" in finding.sentence
     assert not any(difference.better for difference in finding.differences)
     shown = json.loads(json.dumps(finding.to_json(), allow_nan=False))
     assert shown["differences"][0]["low"] is None
@@ -278,6 +281,24 @@ def test_dc_is_warned_of_only_where_it_has_clearly_more_late_frames_than_one_leg
     (warning,) = findings_of(dual, worse)
     assert warning.sentence.startswith("Warning: DC less leg 1")
     assert not findings_of(dual, equal)
+
+
+@pytest.mark.parametrize(
+    ("goodputs", "words"),
+    [
+        ([27, 33], "MP-QUIC is 11 times as fast (2 seeds, more are needed for an interval)."),
+        ([30, 30, 30, 30], "MP-QUIC is 11 times as fast (the same with 4 seeds)."),
+        ([2.7, 2.8, 2.9, 3.0], "no clear difference (-2.8 to 12 %, 4 seeds)."),
+        ([30, 33, 36, 20], "MP-QUIC is 11 times as fast (7 to 16 times, 4 seeds)."),
+        ([0.1, 30, 0.1, 40], "no clear difference (0.0068 to 317 times, 4 seeds)."),
+    ],
+)
+def test_from_twice_on_a_factor_is_told_and_an_interval_from_four_seeds_on(
+    goodputs: list[float], words: str
+) -> None:
+    dual = row("quic-picoquic", "dc", *[2.727272727] * len(goodputs))
+    (finding,) = findings_of(dual, row("mpquic-picoquic", "multipath", *goodputs))
+    assert finding.sentence.partition(": ")[2] == words
 
 
 def test_a_number_that_no_run_has_is_a_dash() -> None:
