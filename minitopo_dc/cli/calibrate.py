@@ -21,7 +21,7 @@ from minitopo_dc.scenario import Scenario
 from minitopo_dc.statistics import expected_count
 
 if TYPE_CHECKING:  # Mininet, which other commands do without
-    from minitopo_dc.real.run.calibration import Quantity
+    from minitopo_dc.real.run.calibration import LegProperty
 
 HELP = "measure the rate, delay, jitter and loss of each leg and compare them with the settings"
 
@@ -69,7 +69,7 @@ def execute(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _table(quantities: Iterable[Quantity]) -> Sheet:
+def _table(quantities: Iterable[LegProperty]) -> Sheet:
     heads = [Head("", text=True), Head("downlink", text=True), Head("unit", text=True)]
     sheet = Sheet([*heads, *map(Head, ("asked", "ideal leg", "measured", "error"))])
     for quantity in quantities:

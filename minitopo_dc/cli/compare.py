@@ -20,7 +20,7 @@ from minitopo_dc.cli.options.legs import add_legs
 from minitopo_dc.cli.options.rows import add_transfer, base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import check_capture
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     new_directory,
     print_runs,
     resumable,
@@ -107,7 +107,7 @@ def execute(arguments: argparse.Namespace) -> int:
     with resumable(arguments, root, kept):
         watched = None if arguments.json else root / "working"
         retries = Retries(disturbed=arguments.retry_disturbed)
-        progress = partial(Progress, names=names, watched=watched)
+        progress = partial(ProgressLine, names=names, watched=watched)
         runs = campaign.run(jobs, retries=retries, progress=progress)
         comparison = Comparison(runs, root)
         written = _report(base.workload, comparison, as_json=arguments.json)

@@ -21,7 +21,7 @@ from minitopo_dc.cli.options.scenario import (
     xn_of,
 )
 from minitopo_dc.cli.screen import (
-    Progress,
+    ProgressLine,
     interrupted_with,
     kept_text,
     new_directory,
@@ -104,7 +104,7 @@ def execute(arguments: argparse.Namespace) -> int:
 def _run(scenario: Scenario, directory: Path, *, as_json: bool) -> int:
     names = {directory.name: f"{scenario.transport} {scenario.mode}"}
     watched = None if as_json else directory
-    with Progress({directory.name: scenario}, names=names, watched=watched) as progress:
+    with ProgressLine({directory.name: scenario}, names=names, watched=watched) as progress:
         result = attempt(scenario, directory)
         progress.end(result)
     tell_run(result, directory, as_json=as_json)

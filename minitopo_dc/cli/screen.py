@@ -104,7 +104,7 @@ def resumable(arguments: argparse.Namespace, root: Path, kept: Callable[[], str]
         yield
 
 
-class Progress(StatusLine):
+class ProgressLine(StatusLine):
     """A progress display: the run under way, how each ended, and the approximate time left.
 
     Args:

@@ -64,7 +64,7 @@ FILE_SYSTEMS = (
 )
 
 
-class Source(NamedTuple):
+class KernelSource(NamedTuple):
     """Sources of the kernel, in a tree or an archive."""
 
     path: Path
@@ -73,7 +73,7 @@ class Source(NamedTuple):
     """Where they came from, for the record of the build."""
 
 
-def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> Source:
+def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -> KernelSource:
     """Return the sources that the user named, that are installed, or that the distribution has.
 
     Raises:
@@ -82,9 +82,9 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     if given is not None:
         if not given.exists():
             raise BuildError(f"--source: {given} does not exist")
-        return Source(given.resolve(), str(given))
+        return KernelSource(given.resolve(), str(given))
     if INSTALLED.exists():
-        return Source(INSTALLED, f"{PACKAGE}, installed")
+        return KernelSource(INSTALLED, f"{PACKAGE}, installed")
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:
         raise BuildError(f"no apt-get here that could get {PACKAGE}: {ADVICE}")
     say(f"getting the sources ({PACKAGE}, 150 MB, by apt-get)")
@@ -96,10 +96,10 @@ def find_source(given: Path | None, scratch: Path, say: Callable[[str], None]) -
     unpacked = scratch / "package"
     command = ["dpkg-deb", "--extract", str(package), str(unpacked)]
     run(command, f"dpkg-deb cannot unpack {package.name}")
-    return Source(unpacked / INSTALLED.relative_to("/"), package.name)
+    return KernelSource(unpacked / INSTALLED.relative_to("/"), package.name)
 
 
-def unpack(source: Source, tree: Path) -> str:
+def unpack(source: KernelSource, tree: Path) -> str:
     """Copy the needed sources into an empty tree; return their hash, or that of their Makefile.
 
     Raises:

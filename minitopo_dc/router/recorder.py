@@ -108,7 +108,7 @@ def _snapshot(statistics: Statistics, legs: Sequence[int] | None) -> Snapshot:
     return lambda: flatten(statistics(), legs)
 
 
-class Rows(Protocol):
+class SeriesWriter(Protocol):
     """A time series that is being written."""
 
     def write(self, now: int) -> None:
@@ -121,7 +121,7 @@ class Rows(Protocol):
 class Recorder:
     """Writes the series every interval; a timed part of the loop."""
 
-    def __init__(self, series: Sequence[Rows], interval_ms: int, now: int) -> None:
+    def __init__(self, series: Sequence[SeriesWriter], interval_ms: int, now: int) -> None:
         self._series = series
         self._interval = interval_ms * NS_PER_MS
         self._next = now

@@ -14,7 +14,7 @@ from minitopo_dc.runners.virtual import EndpointInC
 from minitopo_dc.scenario import DUAL_CONNECTIVITY, Pdcp, Scenario
 from minitopo_dc.scenario.element import ElementSettings
 from minitopo_dc.virtual.element import Element
-from minitopo_dc.virtual.host import Host
+from minitopo_dc.virtual.host import VirtualHost
 from minitopo_dc.virtual.loop import AnyLoop, Loop
 from minitopo_dc.virtual.native import NativeElement, NativeHost, NativeLoop
 from minitopo_dc.virtual.packet import Flow
@@ -42,11 +42,11 @@ class Core:
             settings, self.loop, leg_of=leg_of, processing_ns=processing_ns, paths=paths
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> VirtualHost:
         """Return an end host that sends on `flows`."""
-        return Host(self.loop, flows, cpu_ns=cpu_ns)
+        return VirtualHost(self.loop, flows, cpu_ns=cpu_ns)
 
-    def join(self, ends: Sequence[tuple[Host, Iterable[Flow]]]) -> None:
+    def join(self, ends: Sequence[tuple[VirtualHost, Iterable[Flow]]]) -> None:
         """Shorten the way between hosts, each with the flows that lead to it, where possible."""
 
 
@@ -75,13 +75,13 @@ class NativeCore(Core):
             settings, self.loop, self._flows, leg_of=leg_of, processing_ns=processing_ns
         )
 
-    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> Host:
+    def host(self, flows: Sequence[Flow], *, cpu_ns: int) -> VirtualHost:
         """Return an end host that sends on `flows`."""
         if cpu_ns or self._observed:
             return super().host(flows, cpu_ns=cpu_ns)
         return NativeHost(self.loop, flows)
 
-    def join(self, ends: Sequence[tuple[Host, Iterable[Flow]]]) -> None:
+    def join(self, ends: Sequence[tuple[VirtualHost, Iterable[Flow]]]) -> None:
         """Have C carry the datagrams between hosts, each with the flows that lead to it, if it can.
 
         It can where no host takes CPU time or is observed, and all endpoints are picoquic's.

@@ -26,7 +26,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.virtual.element import Element
-from minitopo_dc.virtual.host import Host
+from minitopo_dc.virtual.host import VirtualHost
 from minitopo_dc.virtual.loop import START_NS, TimedPart
 from minitopo_dc.virtual.packet import Flow, Packet, Take
 
@@ -238,7 +238,7 @@ class NativeTimer:
         self._loop.fail(error)
 
 
-class NativeHost(Host):
+class NativeHost(VirtualHost):
     """A host without CPU time, which works like one of the Python core until `join`."""
 
     def __init__(self, loop: NativeLoop, flows: Sequence[Flow]) -> None:

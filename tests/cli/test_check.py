@@ -15,23 +15,25 @@ from minitopo_dc.cli import explore, main
 from minitopo_dc.cli.check import report, transfers, virtual_transfers
 from minitopo_dc.linux_guest import guest
 from minitopo_dc.linux_guest.guest import boot_obstacle
-from minitopo_dc.real.machine import Finding, check
+from minitopo_dc.real.machine import MachineFinding, check
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.scenario import Scenario
 
 WIDTH = 80
-IP = Finding("ip", "ok", "iproute2-6.1.0", "element", "")
-QUEUE = Finding("kernel: NFQUEUE", "missing", "No such file", "element", "sudo modprobe xt_NFQUEUE")
-TCP = Finding("transport tcp", "ok", "reno, cubic", "tcp", "")
-RENO = Finding("kernel: reno", "ok", "works", "tcp", "")
-PICOQUIC = Finding(
+IP = MachineFinding("ip", "ok", "iproute2-6.1.0", "element", "")
+QUEUE = MachineFinding(
+    "kernel: NFQUEUE", "missing", "No such file", "element", "sudo modprobe xt_NFQUEUE"
+)
+TCP = MachineFinding("transport tcp", "ok", "reno, cubic", "tcp", "")
+RENO = MachineFinding("kernel: reno", "ok", "works", "tcp", "")
+PICOQUIC = MachineFinding(
     "transport quic-picoquic",
     "optional-missing",
     "not found (build it)",
     "quic-picoquic",
     "see detail",
 )
-BBR = Finding(
+BBR = MachineFinding(
     "kernel: bbr", "optional-missing", "No such file", "congestion control bbr", "modprobe tcp_bbr"
 )
 
@@ -52,7 +54,7 @@ def one_run_of_a_transfer() -> Iterator[None]:
         yield
 
 
-def lines(*findings: Finding, width: int = WIDTH) -> list[str]:
+def lines(*findings: MachineFinding, width: int = WIDTH) -> list[str]:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(report(findings, console.width), soft_wrap=True)
     return [line.rstrip() for line in console.export_text().splitlines()]
@@ -69,9 +71,10 @@ def test_a_runner_s_own_advice_is_all_that_is_said() -> None:
 
 
 def test_that_root_is_needed_is_said_once_with_the_command() -> None:
-    needs_root = Finding("kernel: links", "missing", "needs root", "element", "sudo x check")
+    needs_root = MachineFinding("kernel: links", "missing", "needs root", "element", "sudo x check")
     shown = lines(
-        needs_root, Finding("kernel: IPv6", *("optional-missing", "needs root", "ip_version 6", ""))
+        needs_root,
+        MachineFinding("kernel: IPv6", *("optional-missing", "needs root", "ip_version 6", "")),
     )
     assert sum("sudo" in line for line in shown) == 1
     assert shown[-1].startswith("What needs root was not tried: sudo ")
@@ -84,7 +87,7 @@ def test_where_the_real_clock_cannot_run_the_virtual_one_is_offered() -> None:
     assert "minitopo-dc compare --clock virtual" in shown
 
 
-def everything_said(findings: list[Finding]) -> Iterator[str]:
+def everything_said(findings: list[MachineFinding]) -> Iterator[str]:
     for finding in findings:
         yield finding.name.removeprefix("transport ")
         if finding.detail != "needs root":

@@ -12,7 +12,7 @@ import pytest
 
 from minitopo_dc import Campaign, cli, clocks, load
 from minitopo_dc.campaign.table import FACTS
-from minitopo_dc.cli.screen import Progress
+from minitopo_dc.cli.screen import ProgressLine
 from minitopo_dc.results.judge import blank_result
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.perform import Retries
@@ -169,7 +169,7 @@ FAILED = replace(
 )
 
 
-class Shown(Progress):
+class Shown(ProgressLine):
     def __init__(self, number: int) -> None:
         missing = {f"run-{place}": SCENARIO for place in range(number)}
         super().__init__(missing, names=dict.fromkeys([*missing, "run"], "DC"))

@@ -207,10 +207,10 @@ def round_trips() -> Sheet:
 
 def quantities() -> Sheet:
     pytest.importorskip("mininet.net")
-    from minitopo_dc.real.run.calibration import Losses, Quantity
+    from minitopo_dc.real.run.calibration import LegProperty, ProbeLosses
 
-    lost = Losses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
-    return calibrate._table([Quantity(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
+    lost = ProbeLosses(packets=4733, mean=4.733, variance=4.73, ideal=0, measured=12)
+    return calibrate._table([LegProperty(12, "loss", "%", 0.1, 0.0, 0.2535, lost)])
 
 
 @pytest.mark.parametrize("made", [round_trips, quantities])

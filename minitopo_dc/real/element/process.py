@@ -22,7 +22,7 @@ from minitopo_dc.pdcp import (
 )
 from minitopo_dc.real.element.captures import Captures
 from minitopo_dc.real.element.drivers import (
-    Held,
+    HeldPacket,
     LegDriver,
     ReceiveDriver,
     TransmitDriver,
@@ -160,7 +160,7 @@ class Element(AnyElement[AnyDriver, TransmitDriver, ReceiveDriver]):
             self._open.callback(made.close)
             self._kernel_legs[leg.leg] = KernelLegDriver(leg.leg, made, self._loop)
             return
-        core: AnyLeg[Held] = self._built(leg, self._paths)
+        core: AnyLeg[HeldPacket] = self._built(leg, self._paths)
         self._user_legs[leg.leg] = driver = LegDriver(
             leg.leg,
             core,

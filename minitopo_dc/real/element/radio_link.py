@@ -59,7 +59,7 @@ TRANSMIT_DROPS = 11
 """Column of `/proc/net/dev` behind the name (proc(5))."""
 
 
-class End(NamedTuple):
+class RadioInterface(NamedTuple):
     """An interface to be made: its name, a process in its network namespace, its MAC address.
 
     Without an address the kernel makes one up.
@@ -81,7 +81,7 @@ class Tap:
         ElementError: the interface cannot be made.
     """
 
-    def __init__(self, end: End) -> None:
+    def __init__(self, end: RadioInterface) -> None:
         self.interface = end.interface
         self._pid = end.pid
         name = end.interface.encode()
@@ -241,7 +241,7 @@ def _changes(old: LegSettings, new: LegSettings) -> dict[str, Any]:
 class Cable:
     """Both directions of the cable between two interfaces."""
 
-    def __init__(self, ends: list[End]) -> None:
+    def __init__(self, ends: list[RadioInterface]) -> None:
         self.loop = Loop()
         left, right = self._taps = [Tap(end) for end in ends]
         self.directions = {
@@ -296,10 +296,10 @@ def one_line(text: str) -> str:
     return "; ".join(text.splitlines()).encode("ascii", "backslashreplace").decode()
 
 
-def read_ends(arguments: list[str]) -> list[End]:
+def read_ends(arguments: list[str]) -> list[RadioInterface]:
     """Return both ends of the cable; ElementError says what an argument must be."""
     matches = [END.fullmatch(argument) for argument in arguments]
-    ends = [End(match[1], int(match[2]), match[3] or "") for match in matches if match]
+    ends = [RadioInterface(match[1], int(match[2]), match[3] or "") for match in matches if match]
     if len(matches) != 2 or len({end.interface for end in ends}) != 2:
         raise ElementError(
             f"{' '.join(arguments) or 'no arguments'}: must be NAME,PID,MAC NAME,PID,MAC: two "

@@ -39,7 +39,7 @@ Times = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Losses:
+class ProbeLosses:
     """The lost packets of one measurement."""
 
     packets: int
@@ -52,7 +52,7 @@ class Losses:
 
 
 @dataclass(frozen=True)
-class Quantity:
+class LegProperty:
     """One property of one leg's downlink: as asked, as an ideal leg has it, as measured."""
 
     leg: int
@@ -61,7 +61,7 @@ class Quantity:
     asked: float | None
     ideal: float
     measured: float
-    losses: Losses | None = None
+    losses: ProbeLosses | None = None
     """Of `loss`, where random losses were asked for."""
 
     @property
@@ -78,7 +78,7 @@ class Probe(NamedTuple):
     packets: int
 
 
-def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
+def calibrate(scenario: Scenario, seconds: float) -> list[LegProperty]:
     """Measure each downlink of the scenario twice for `seconds`: its rate, then the others.
 
     Raises:
@@ -88,7 +88,7 @@ def calibrate(scenario: Scenario, seconds: float) -> list[Quantity]:
     least, most = SECONDS
     if not least <= seconds <= most:
         raise SettingsError(f"--seconds {seconds:g}: allowed: {least:g} to {most:g}")
-    quantities: list[Quantity] = []
+    quantities: list[LegProperty] = []
     for leg in range(1, len(scenario.legs) + 1):
         single = scenario.model_copy(update={"mode": "sc", "leg": leg})
         quantities += [_rate(single, seconds), *_delay_and_loss(single, seconds)]
@@ -145,7 +145,7 @@ def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
     return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
 
 
-def _rate(scenario: Scenario, seconds: float) -> Quantity:
+def _rate(scenario: Scenario, seconds: float) -> LegProperty:
     """Return the rate at which a full queue is served, against the capacity in that time."""
     downlink = _downlink(scenario)
     probe = _probe(scenario, OVERLOAD, seconds + SETTLE_S)
@@ -156,10 +156,10 @@ def _rate(scenario: Scenario, seconds: float) -> Quantity:
     capacity = sum(downlink.available_bits((first, last))) / (last - first) * 1e3
     ideal = capacity * (1 - downlink.mean_loss_percent() / 100)
     measured = (len(window) - 1) * PACKET_BYTES * 8 / (last - first) * 1e3
-    return Quantity(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
+    return LegProperty(scenario.leg, "rate", "Mbit/s", downlink.rate_mbps, ideal, measured)
 
 
-def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
+def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[LegProperty]:
     """Yield one-way delay without serialisation, its spread, and the share that is lost.
 
     The loss comes with counts where random losses were asked for.
@@ -176,13 +176,13 @@ def _delay_and_loss(scenario: Scenario, seconds: float) -> Iterator[Quantity]:
         ("delay, 99th percentile", None, lambda delays: np.percentile(delays, 99)),
         ("delay, standard deviation", None, np.std),
     ):
-        yield Quantity(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
+        yield LegProperty(leg, name, "ms", asked, float(of(ideal)), float(of(measured)))
     lost = [packets - len(arrived) for arrived in (ideal, measured)]
     model = downlink.loss_model()
     moments = None if model is None else model.moments(packets)
-    losses = None if moments is None else Losses(packets, *moments, *lost)
+    losses = None if moments is None else ProbeLosses(packets, *moments, *lost)
     shares = [100 * count / packets for count in lost]
-    yield Quantity(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
+    yield LegProperty(leg, "loss", "%", downlink.mean_loss_percent(), shares[0], shares[1], losses)
 
 
 def _ideal_delays_ms(scenario: Scenario, probe: Probe) -> Times:

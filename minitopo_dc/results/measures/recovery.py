@@ -111,7 +111,7 @@ def _use(
 
 
 @dataclass(frozen=True, slots=True)
-class Recovery:
+class RateRecovery:
     """A change, and how the flow's rate recovered from it.
 
     Attributes:
@@ -130,7 +130,7 @@ class Recovery:
     recovered: bool
 
 
-def recoveries(run: Path) -> list[Recovery]:
+def recoveries(run: Path) -> list[RateRecovery]:
     """Return the recovery from each change of paths, and each begin or end of a leg's silence.
 
     The run has one flow.
@@ -164,7 +164,7 @@ def worst_recovery_s(run: Path) -> float:
 
 def _recovery(
     scenario: Scenario, time_s: Floats, carried: Floats, begin: float, until: float
-) -> Recovery:
+) -> RateRecovery:
     legs = _usable(scenario, begin)
     fell = False
     for start in (begin, *time_s[time_s > begin]):  # a window begins then or at a sample
@@ -175,11 +175,11 @@ def _recovery(
         got = np.interp(start + WINDOW_S, time_s, carried) - np.interp(start, time_s, carried)
         enough = bool(capacity and got >= ENOUGH * capacity)
         if enough and fell:
-            return Recovery(begin, legs, float(start - begin), recovered=True)
+            return RateRecovery(begin, legs, float(start - begin), recovered=True)
         if start > begin + REACTION_S and not fell:
             break
         fell = fell or not enough
-    return Recovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
+    return RateRecovery(begin, legs, until - begin if fell else 0.0, recovered=not fell)
 
 
 def _usable(scenario: Scenario, moment: float) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ from minitopo_dc.pdcp import (
     split_trailer,
 )
 from minitopo_dc.real.element import drivers as drivers_module
-from minitopo_dc.real.element.drivers import Held, LegDriver, Sdu, TransmitDriver
+from minitopo_dc.real.element.drivers import HeldPacket, LegDriver, Sdu, TransmitDriver
 from minitopo_dc.real.element.ipv4_options import may_be_forwarded
 from minitopo_dc.real.element.kernel.loop import Loop
 from tests.real.element.fakes import (
@@ -133,7 +133,7 @@ def lossy_legs(rlc: RlcParameters | None = None) -> Iterator[tuple[Clock, Loop, 
         patch.setattr(drivers_module, "clock", clock)
         loop = Loop()
 
-        def leg(number: int) -> AnyLeg[Held]:
+        def leg(number: int) -> AnyLeg[HeldPacket]:
             return make_leg(parameters, make_capacity(8_000_000), random.Random(number), rlc)
 
         yield clock, loop, [LegDriver(number, leg(number), loop) for number in (1, 2)]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from minitopo_dc.runners.aioquic.virtual import QuicConnectionPair, seconds
 from minitopo_dc.runners.virtual import VirtualFlow
-from minitopo_dc.virtual.host import Host
-from minitopo_dc.virtual.loop import START_NS, Loop, Timer
+from minitopo_dc.virtual.host import VirtualHost
+from minitopo_dc.virtual.loop import START_NS, Loop, LoopTimer
 from minitopo_dc.virtual.packet import Flow, Packet
 from minitopo_dc.workloads import Workload
 
@@ -30,7 +30,9 @@ class Pair:
         self.loop = Loop()
         self._lost = lost
         there, back = Flow(CLIENT, SERVER), Flow(SERVER, CLIENT)
-        client_host, server_host = (Host(self.loop, [flow], cpu_ns=0) for flow in (there, back))
+        client_host, server_host = (
+            VirtualHost(self.loop, [flow], cpu_ns=0) for flow in (there, back)
+        )
         there.deliver, back.deliver = server_host.receive, client_host.receive
         there.enter = back.enter = self._forward
         self._ends = QuicConnectionPair(
@@ -63,4 +65,4 @@ class Pair:
     def _forward(self, packet: Packet) -> None:
         to_server = packet.flow.destination == SERVER
         if not self._lost(to_server, seconds(self.loop.now) - START_S):
-            Timer(self.loop, lambda: packet.flow.deliver(packet)).set(self.loop.now + DELAY_NS)
+            LoopTimer(self.loop, lambda: packet.flow.deliver(packet)).set(self.loop.now + DELAY_NS)
