@@ -13,7 +13,7 @@ from minitopo_dc.capture import CaptureFile
 from minitopo_dc.link import AnyLeg, Leg, RlcLeg
 from minitopo_dc.router.drivers import Held, Loop
 from minitopo_dc.scenario import Scenario
-from minitopo_dc.virtual.element import Arrived, Element, LegDriver, PacketOnLeg
+from minitopo_dc.virtual.element import Arrived, PacketOnLeg, VirtualElement, VirtualLegDriver
 from minitopo_dc.virtual.loop import AnyLoop
 from minitopo_dc.virtual.packet import Journey, Packet
 
@@ -142,7 +142,7 @@ def packet_logs(scenario: Scenario, directory: Path, loop: AnyLoop) -> Iterator[
         yield PacketDelays(directory, loop)
 
 
-class FollowingLegDriver(LegDriver):
+class FollowingLegDriver(VirtualLegDriver):
     """A driver that notes when packets join the leg's queue, and leave it."""
 
     def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
@@ -162,7 +162,7 @@ class FollowingLegDriver(LegDriver):
         super().push(packet, size, now)
 
 
-class FollowingElement(Element):
+class FollowingElement(VirtualElement):
     """An element that notes when packets join, pass and leave its legs."""
 
     leg_driver = FollowingLegDriver

@@ -26,7 +26,7 @@ from typing import Any, Final
 from minitopo_dc.link import LegStatistics
 from minitopo_dc.real.element.drivers import LegOutlet
 from minitopo_dc.real.element.kernel.injection import Injector
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError
 from minitopo_dc.scenario import LegSettings, kernel_rates
 from minitopo_dc.units import ETHERNET_HEADER_BYTES, NS_PER_S
@@ -182,7 +182,7 @@ class KernelLeg:
 class KernelLegDriver(LegOutlet):
     """A kernel leg as the element sees it: nothing is held here, a packet goes on at once."""
 
-    def __init__(self, number: int, leg: KernelLeg, loop: Loop) -> None:
+    def __init__(self, number: int, leg: KernelLeg, loop: RealLoop) -> None:
         super().__init__(number, Injector(number))
         self.leg = leg
         loop.add_timed(leg)

@@ -38,7 +38,7 @@ from pydantic import model_validator
 
 from minitopo_dc.fields import Settings, SettingsError
 from minitopo_dc.link import AnyLeg, Bernoulli
-from minitopo_dc.real.element.kernel.loop import Loop, clock
+from minitopo_dc.real.element.kernel.loop import RealLoop, clock
 from minitopo_dc.real.element.kernel.process import ElementError, configure_realtime, inside
 from minitopo_dc.router.recorder import flatten
 from minitopo_dc.scenario import LegSettings
@@ -165,7 +165,7 @@ class Order(Settings):
 class OneWay:
     """One direction of the cable: what one interface sends, on its way to the other."""
 
-    def __init__(self, source: Tap, sink: Tap, loop: Loop) -> None:
+    def __init__(self, source: Tap, sink: Tap, loop: RealLoop) -> None:
         self.fileno = source.fileno
         self._source, self._sink, self._loop = source, sink, loop
         self._settings: LegSettings | None = None
@@ -242,7 +242,7 @@ class Cable:
     """Both directions of the cable between two interfaces."""
 
     def __init__(self, ends: list[RadioInterface]) -> None:
-        self.loop = Loop()
+        self.loop = RealLoop()
         left, right = self._taps = [Tap(end) for end in ends]
         self.directions = {
             left.interface: OneWay(left, right, self.loop),
