@@ -70,6 +70,16 @@ class UnreadableError(MinitopoDcError, ValueError):
     """A file that may not be read here; the message gives the reason without the path."""
 
 
+def check_size(size: int, limit: int, unit: str = "bytes") -> None:
+    """Refuse what would be too large once it is unpacked, before it is.
+
+    Raises:
+        UnreadableError: it would be.
+    """
+    if size > limit:
+        raise UnreadableError(f"{size:,} {unit} when unpacked; allowed: up to {limit:,}")
+
+
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Turn an error of a file or of its content into an InputError that names the file."""

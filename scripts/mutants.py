@@ -40,7 +40,7 @@ COPIED = ("minitopo_dc", "tests")
 ARGUMENTS = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not (root or long)"]
 ARGUMENTS += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # of what is imported here
 ALONE = {"statistics.py": "project/test_statistics.py", "results": "results/test_judge.py"}
-STRICT = re.compile(r",? ?strict=\w+")
+STRICT = re.compile(r",? ?strict=\w+|, (?=\))")
 FORK = get_context("fork")
 
 
@@ -67,8 +67,10 @@ def tests_of(path: Path) -> list[str]:
     if folder in ALONE:
         return [f"tests/{ALONE[folder]}"]
     own = "/".join(["tests", folder, *inner[:-1]])
-    beside = ["tests/virtual/test_drivers.py"] if folder == "router" else []
-    return [*([own] if inner[1:] else []), *beside, "tests/native", f"tests/{folder}"]
+    beside = [f"tests/{folder}", "tests/native"]
+    if folder == "router":
+        beside += ["tests/real/element", "tests/virtual/test_drivers.py"]
+    return [own, *beside] if inner[1:] else beside
 
 
 def processor_time(scratch: str, tests: str) -> int:

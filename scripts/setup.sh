@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Make everything that `make compare` needs: Debian packages, .venv, picoquic. With --tests, also what
-# only `make test` needs: the tools of development, and those with which tests look at results, where
-# the distribution has them.
+# Make everything that `make compare` needs: Debian packages, .venv, picoquic; noq where cargo is.
+# With --tests, also what only `make test` needs: the tools of development, and those with which
+# tests look at results, where the distribution has them.
 # Does nothing, in well under a second, when nothing has changed since the last time.
 # Writes to standard error only: standard output belongs to the command that is set up.
 set -euo pipefail
@@ -54,7 +54,7 @@ main() {
         # At once: one waits for the network while another compiles. Jobs of this shell would go on
         # after Ctrl-C, which ends those of xargs.
         export -f build say
-        printf '%s\n' native picoquic aioquic-2020 |
+        printf '%s\n' native picoquic noq aioquic-2020 |
             xargs --max-procs 3 --replace={} bash -c 'build {} || true'
         echo "$key" > "$STAMP"
         say "done; .venv/bin/minitopo-dc check tells what this machine can do"

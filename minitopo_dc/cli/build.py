@@ -7,8 +7,8 @@ the extension. A change of the sources leads to a new build.
 `native`: the native core, by which runs on the virtual clock are faster (docs/virtual-clock.md).
 The build needs a C compiler and Python's headers, and no network.
 
-`noq`: noq-proto, a second stack of MP-QUIC, in Rust. No transport uses it yet. cargo fetches the
-crates. The build needs Rust 1.88 or newer and a C compiler, and takes 2 minutes.
+`noq`: for the transports quic-noq and mpquic-noq, on both clocks. cargo fetches the crates. The
+build needs Rust 1.88 or newer and a C compiler, and takes 2 minutes.
 
 `aioquic-2020`: aioquic 0.8.7, for the transport quic-aioquic-2020, on both clocks. pip downloads
 it; nothing is compiled.
@@ -36,7 +36,7 @@ from minitopo_dc.quic.noq.library import build as build_noq
 from minitopo_dc.quic.picoquic.library import build as build_picoquic
 from minitopo_dc.runners.base import Builder, all_runners
 
-HELP = "build the native core, picoquic, the Linux guest, or a proxy, or get aioquic of 2020"
+HELP = "build the native core, picoquic, noq, the Linux guest, or a proxy, or get aioquic of 2020"
 
 TARGETS: dict[str, Builder] = {
     "picoquic": build_picoquic,

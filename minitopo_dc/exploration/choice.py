@@ -28,7 +28,7 @@ KERNEL: Final = ("tcp", "mptcp")
 """The transports of a page: over one path, and over several; those of a kernel by a box."""
 WAYS: Final = {
     **{"quic-picoquic": "DC", "mpquic-picoquic": "MP-QUIC"},
-    **{"tcp": "DC, TCP", "mptcp": "MPTCP"},
+    **{"tcp": "DC (TCP)", "mptcp": "MPTCP"},
 }
 CHOSEN: Final = ("transport.", "mode.", "leg.", "clock.", "pdcp.split.")
 """Paths below fields that the page, as `minitopo-dc compare`, chooses by itself."""
@@ -165,7 +165,7 @@ class Choice:
         for one, several in (QUIC, KERNEL) if self.kernel else (QUIC,):
             of_kernel = {} if one == QUIC[0] else {"transport": one}
             for leg in range(1, len(self.legs) + 1):
-                name = f"leg {leg}" + (", TCP" if of_kernel else "")
+                name = f"leg {leg}" + (" (TCP)" if of_kernel else "")
                 changes[name] = of_kernel | {"mode": "sc", "leg": leg}
             changes[WAYS[one]] = of_kernel
             changes[WAYS[several]] = {"transport": several, "mode": "multipath"}

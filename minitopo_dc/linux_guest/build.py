@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from minitopo_dc.extension import build_directory, digest_file, digest_of, is_intact, put
 from minitopo_dc.extension.make import LOCK, SCRATCH, BuildError, build_lock, remove_others, run
-from minitopo_dc.files import write_whole
+from minitopo_dc.files import UnreadableError, check_size, write_whole
 from minitopo_dc.linux_guest.library import (
     AGENT,
     CACHE,
@@ -44,6 +44,8 @@ PACKAGE = f"linux-source-{SERIES}"
 INSTALLED = Path("/usr/src") / f"{PACKAGE}.tar.xz"
 """The package's one file."""
 ADVICE = f"name a tree or an archive of Linux {SERIES}: minitopo-dc build linux --source PATH"
+MAX_TREE_BYTES = 1 << 32
+"""The most bytes that are unpacked of an archive: several times a kernel's."""
 DESCRIPTIONS = re.compile(r"Kconfig|Makefile|Kbuild")
 """What says of a folder what is in it: needed of all of them."""
 WHOLE = (
@@ -148,6 +150,7 @@ def _copy(source: Path, tree: Path) -> None:
 
 
 def _extract(archive: Path, tree: Path) -> None:
+    unpacked = 0
     try:
         with tarfile.open(archive, "r|*") as tar:
             # Python 3.11.4 and newer; before, links may lead out of the tree.
@@ -156,9 +159,11 @@ def _extract(archive: Path, tree: Path) -> None:
                 parts = PurePosixPath(member.name).parts
                 path = PurePosixPath(*parts[1:]) if len(parts) > 1 else None
                 if path is not None and not member.isdir() and is_needed(path):
+                    unpacked += member.size
+                    check_size(unpacked, MAX_TREE_BYTES)
                     member.name = str(path)
                     tar.extract(member, tree)
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, UnreadableError) as error:
         raise BuildError(f"{archive} cannot be unpacked: {error}") from None
 
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+from cffi import FFI
+
+HEADER = Path(__file__).with_name("stack.h")
+"""The interface in C, which says what each function does."""
 MAX_PATHS = 8
 """At once, of a connection: MDC_PATHS of `stack.h`."""
 
@@ -38,3 +45,18 @@ class Stack:
     def ecn_of(self, congestion_control: str) -> int:
         """Return the ECN code point with which a congestion control sends: ECT(1) for L4S."""
         return int(self.load().lib.mdc_ecn(congestion_control.encode()))
+
+
+def shared_object(path: Path) -> Callable[[], Any]:
+    """Return a `Stack.load` for a shared object that has the functions of `stack.h`.
+
+    What it returns raises OSError where the file cannot be loaded.
+    """
+
+    @functools.cache
+    def load() -> Any:
+        ffi = FFI()
+        ffi.cdef(HEADER.read_text(encoding="ascii"))
+        return SimpleNamespace(ffi=ffi, lib=ffi.dlopen(str(path)))
+
+    return load

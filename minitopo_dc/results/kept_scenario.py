@@ -14,8 +14,8 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -182,8 +182,7 @@ def _is_name(value: Any) -> bool:
 def _is_same(path: str, name: str) -> bool:
     """Return whether a file has the digest that a copy's name begins with."""
     try:
-        file = Path(path).stat()
-        return _digest(path, file.st_ino, file.st_mtime_ns) == name[:DIGITS]
+        return cached_digest(path)[:DIGITS] == name[:DIGITS]
     except (OSError, ValueError):
         return False
 
@@ -191,7 +190,7 @@ def _is_same(path: str, name: str) -> bool:
 @lru_cache(maxsize=256)
 def _digest(path: str, _inode: int, _changed: int) -> str:
     """Digest a file through a cache, as the runs of a campaign have the same traces."""
-    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()[:DIGITS]
+    return hashlib.sha256(read_bytes(Path(path), LONGEST_FILE)).hexdigest()
 
 
 def _moved(link: Leg, places: dict[str, str]) -> Leg:
@@ -214,28 +213,15 @@ def _traces_of(radio: LegSettings | BackgroundSettings) -> Iterator[tuple[str, s
             yield field, str(path)
 
 
-def file_digests(scenarios: Iterable[Scenario]) -> dict[str, str]:
-    """Return the SHA-256 of each trace and Python file that scenarios name, by path.
-
-    Each file is read once.
-
-    Raises:
-        OSError: one of them cannot be read.
-    """
-    paths: dict[str, None] = {}
-    for scenario in scenarios:
-        python = (name for name in scenario.plugins if name.endswith(".py"))
-        paths |= dict.fromkeys((*trace_paths(scenario), *python))
-    return {path: file_digest(path) for path in paths}
-
-
 def file_digest(path: str) -> str:
     """Return the SHA-256 of what a file holds, in hexadecimal digits."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-cached_digest = cache(file_digest)
-"""The same for campaigns, which ask for one file thousands of times."""
+def cached_digest(path: str) -> str:
+    """Return the same of a file that thousands of runs name, and that may change between them."""
+    file = Path(path).stat()
+    return _digest(path, file.st_ino, file.st_mtime_ns)
 
 
 def trace_paths(scenario: Scenario) -> Iterator[str]:

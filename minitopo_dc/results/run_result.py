@@ -81,9 +81,6 @@ class RunResult:
     congestion_control: str
     workload: str = "download"
     clock: Literal["real", "virtual"] = "real"
-    repetition: int = 1
-    variant: str = ""
-    """A text that sets it apart from other rows of its transport and mode in a comparison."""
     goodput_mbps: float | None = None
     """Bits of the content divided by the completion time, in Mbit/s; of downloads only."""
     completion_s: float | None = None
@@ -186,11 +183,6 @@ def measure_names(scenario: Scenario) -> Iterator[str]:
 def settings_of(mode: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return a scenario's values of the fields in `SETTINGS`; None for those of other modes."""
     return {path: fields.get(path) if mode in modes else None for path, modes in SETTINGS.items()}
-
-
-def mode_and_variant(mode: str, variant: str) -> str:
-    """Return how a row of a comparison is named beside its transport: `dc least-delay`."""
-    return f"{mode} {variant}".strip()
 
 
 def flow_windows(details: Mapping[str, Any], completion_s: float) -> list[tuple[float, float]]:

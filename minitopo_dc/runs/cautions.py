@@ -6,6 +6,7 @@ kept in its result (`details.cautions`) and shown below its numbers.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -144,7 +145,6 @@ def _downlinks(scenario: Scenario, flow: ResolvedFlow) -> Sequence[LegSettings]:
 
 def longest_s(leg: LegSettings, rate_bps: float) -> float:
     """Return a leg's propagation and its full queue, in s; one without a limit counts as 0."""
-    if leg.queue_ms is not None:
-        return (leg.delay_ms + leg.queue_ms) / 1000
-    queued = 8 * leg.queue_bytes if leg.queue_bytes else (leg.queue_packets or 0) * PDU_BITS
-    return leg.delay_ms / 1000 + (queued / rate_bps if rate_bps else 0)
+    queued = 8 * leg.queue_holds_bytes()
+    drain_s = queued / rate_bps if rate_bps and queued < math.inf else 0.0
+    return leg.delay_ms / 1000 + drain_s

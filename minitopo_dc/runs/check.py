@@ -222,7 +222,7 @@ def check_virtual(scenario: Scenario) -> None:
         SettingsError: the message names the field.
     """
     if scenario.real.backhaul:
-        raise SettingsError("real.backhaul: needs clock: real; the virtual clock has no such links")
+        raise SettingsError("real.backhaul: needs clock: real; the virtual clock: server_delay_ms")
     if scenario.virtual.sysctl and not any(runner.guest() for runner in runners_of(scenario)):
         able = _names(lambda runner: bool(runner.guest()))
         raise SettingsError(f"virtual.sysctl: needs a transport with a kernel: {able}")

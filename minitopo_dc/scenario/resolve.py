@@ -214,7 +214,7 @@ def _following(radio: LegSettings, name: str, best: Sequence[int], rates: Rates)
     steps = [(0, chosen[0])] if chosen[0] != positive else []
     steps += [(s, new) for s, (old, new) in enumerate(pairwise(chosen), 1) if new != old]
     values = radio.model_dump(exclude={*TRACE_FIELDS, "outages"})
-    if radio.trace_mean_mbps is not None and radio.queue_ms is not None:
+    if radio.queue_ms is not None:  # of its own rate
         values |= {"queue_ms": None, "queue_bytes": radio.queue_limit_bytes()}
     return values | {
         "rate_mbps": positive,

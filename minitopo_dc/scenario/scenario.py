@@ -311,20 +311,20 @@ class Scenario(Settings):
         return self.model_copy(update={"clock": clock, clock: kept, self.clock: left})
 
     def _changed(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the changed fields; other legs bring a named Dual Connectivity's timers anew."""
+        """Return the changed fields; other legs bring a named Dual Connectivity's fields anew."""
         legs = {name: changes[name] for name in ("legs", "primary_leg") if name in changes}
-        renews = legs and changes.get("mode", "dc") == "dc"
-        name = self.dc_name.partition(",")[0].removesuffix("'") if renews else ""
-        if not name:
+        pdcp, numbers = changes.get("pdcp"), self.pdcp.legs
+        if isinstance(pdcp, Mapping) and "legs" in pdcp:
+            numbers = pdcp["legs"]
+        stays = changes.get("mode", self.mode) == self.mode
+        named = self._named() if stays and (legs or numbers != self.pdcp.legs) else None
+        if named is None:
             return super()._changed(changes)
-        control = self.pdcp.flow_control
-        delays_ms = () if control is None else control.backhaul_ms
-        xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
+        name, xn_ms = named
         fields = super()._changed(legs)
-        fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": self.pdcp.legs}}
-        over = self.check(fields, "evolve")
+        fields |= {"split_uplink": False, "uplink_pdcp": None, "pdcp": {"legs": numbers}}
+        again = self.check(fields, "evolve").with_dc(name, xn_ms=xn_ms)
         others = {field: value for field, value in changes.items() if field not in legs}
-        again = over.with_dc(name, xn_ms=xn_ms)  # type: ignore[arg-type]
         return super(Scenario, again)._changed(others)
 
     def with_dc(self, name: DualConnectivity, *, xn_ms: float = XN_MS) -> Self:
@@ -359,14 +359,19 @@ class Scenario(Settings):
         Raises:
             SettingsError, TraceError: a trace is missing or wrong.
         """
+        named = self._named() if self.mode == "dc" else None
+        return "" if named is None else table_name(*named)
+
+    def _named(self) -> tuple[DualConnectivity, float] | None:
+        """Return the name of its Dual Connectivity, and Xn's delay (ms); None: it has none."""
         control = self.pdcp.flow_control
         delays_ms = () if control is None else control.backhaul_ms
         xn_ms = delays_ms[-1] if isinstance(delays_ms, tuple) and delays_ms else XN_MS
-        for name in NAMES if self.mode == "dc" else ():
+        for name in NAMES if self.mode in ("dc", "flows") else ():
             named = self.with_dc(name, xn_ms=xn_ms)
             if all(getattr(self, field) == getattr(named, field) for field in FIELDS):
-                return table_name(name, xn_ms)
-        return ""
+                return name, xn_ms
+        return None
 
     def of_its_clock(self) -> Self:
         """Return the scenario without what only the other clock has; itself where there is none.

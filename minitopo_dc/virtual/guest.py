@@ -131,6 +131,7 @@ class GuestConnection(AnyConnection):
         self._take(guest, guest.run(self.loop.now))
 
     def _take(self, guest: Guest, frames: Sequence[Frame]) -> None:
+        self._timer.set(self._next(guest))  # before a wire without a delay brings it forward
         for card, is_report, data in frames:
             if not is_report:
                 self._send(card, data)
@@ -139,7 +140,6 @@ class GuestConnection(AnyConnection):
                 guest.close()
                 self.end()
                 return
-        self._timer.set(self._next(guest))
 
     def _send(self, card: int, data: bytes) -> None:
         flow = self._ways.get((card, data[self._destination]))

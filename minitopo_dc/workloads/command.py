@@ -20,8 +20,8 @@ PLACEHOLDER = re.compile(r"\{(\{[a-z][a-z0-9_]*\})\}|(?<!\$)\{([a-z][a-z0-9_]*)\
 RESERVED = frozenset(
     {
         *("transport", "mode", "status", "reason", "seed", "size_bytes", "congestion_control"),
-        *("variant", "trust", "repeats", "disturbed_attempts", "as_measured"),
-        *("workload", "clock", "repetition", "goodput_mbps", "completion_s", "leg_bytes"),
+        *("trust", "repeats", "disturbed_attempts", "as_measured"),
+        *("workload", "clock", "goodput_mbps", "completion_s", "leg_bytes"),
         *("capacity_share", "directory", "details", "started_s", "client_cpu_s", "server_cpu_s"),
         *("wall_s", "failed_attempts", "units", "flows", "jain_index", "id", "experiments"),
         *("reordering_wait_ms", "given_up", "recovery_s", "leg_bytes_per_byte", "leg_loss_percent"),

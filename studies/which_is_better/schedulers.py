@@ -49,7 +49,7 @@ def ways(base: dc.Scenario, point: Point) -> Iterator[tuple[str, dc.Scenario]]:
 def report(runs: pd.DataFrame) -> Iterator[tuple[str, Any]]:
     """Yield each scheduler against picoquic's own, and the best one against Dual Connectivity."""
     for experiment, margin in (("download", MARGIN), ("requests", DELAY_MARGIN)):
-        table = speeds(runs, experiment)
+        table = speeds(runs, experiment, [OWN])
         if table.empty:
             continue
         names = [name for name in get_args(Scheduler) if name in table]

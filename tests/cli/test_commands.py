@@ -15,7 +15,7 @@ from minitopo_dc.cli import compare
 from minitopo_dc.cli.options.rows import base_scenario, over_each_leg, rows
 from minitopo_dc.cli.options.scenario import MODES, with_assignments
 from minitopo_dc.clocks import chosen_jobs
-from minitopo_dc.comparison import scenario_of_row, variants_of
+from minitopo_dc.comparison import scenario_of_row, ways_of
 from minitopo_dc.fields import SettingsError
 from minitopo_dc.runners.sans_io.picoquic import PicoquicRunner
 from minitopo_dc.scenario import Clock, Scenario
@@ -111,7 +111,7 @@ def test_a_comparison_has_the_papers_and_the_deployable_dual_connectivity() -> N
     base = base_scenario(given)
     made = [scenario_of_row(base, row) for row in rows(given, base)]
     assert [row.dc_name for row in made] == ["", "papers'", "deployable, Xn 3 ms"]
-    assert variants_of(made) == ["", "papers'", "deployable, Xn 3 ms"]
+    assert [*ways_of(made)] == ["leg 1", "DC (papers')", "DC (deployable, Xn 3 ms)"]
 
 
 def test_without_picoquic_aioquic_stands_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -93,6 +93,16 @@ def test_of_a_tree_or_an_archive_what_is_needed_is_taken(tmp_path: Path, packed:
     assert build.version_of(taken) == "6.12.7"
 
 
+def test_an_archive_that_unpacks_to_more_than_a_kernel_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = archive_of(tree_of(tmp_path / "linux-6.12", MAKEFILE.format(12)))
+    monkeypatch.setattr(build, "MAX_TREE_BYTES", 20)
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(BuildError, match=r"tar\.xz cannot be unpacked: .* bytes .* up to 20"):
+        build.unpack(build.KernelSource(given, "mine"), tmp_path / "taken")
+
+
 @pytest.mark.parametrize(
     ("makefile", "words"),
     [

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from minitopo_dc.campaign.executors import local
-from minitopo_dc.comparison import RowCampaign
+from minitopo_dc import Campaign, load
 from minitopo_dc.data_model import FILE, VERSION, DataModelError, check_version
 from minitopo_dc.errors import InputError
-from minitopo_dc.results import leg_series, load_results
+from minitopo_dc.results import leg_series
 from minitopo_dc.results.kept_scenario import load_to_run
-from minitopo_dc.runs.perform import Retries
 from minitopo_dc.scenario import Scenario
 from tests.results.synthetic_runs import result, save
 
@@ -32,10 +30,9 @@ def set_version(directory: Path, version: object) -> None:
 
 
 def test_a_comparison_and_its_runs_have_the_version(tmp_path: Path) -> None:
-    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
-    with comparison.held(), local(1) as workers:
-        ((_, done),) = comparison.run(comparison.runs, workers, Retries())
-    for directory in (tmp_path, Path(done.directory)):
+    runs = Campaign(tmp_path, [(Scenario.check(DOWNLOAD, "test"), {})]).run(1, progress=False)
+    run = tmp_path / runs["run"][0]
+    for directory in (tmp_path, run):
         assert json.loads((directory / FILE).read_text())["data_model"] == VERSION
 
 
@@ -45,7 +42,7 @@ def test_another_version_is_refused_with_what_to_do(tmp_path: Path, version: int
     set_version(run, version)
     words = rf"{run}: version {version} of .* reads {VERSION}\. .* \(9\.8\.7\)"
     with pytest.raises(DataModelError, match=words):
-        load_results(tmp_path)
+        load(tmp_path)
     with pytest.raises(DataModelError, match=words):
         leg_series(run)
     with pytest.raises(DataModelError, match=words):
@@ -60,12 +57,7 @@ def test_a_version_that_is_none_is_named(tmp_path: Path, version: object) -> Non
 
 
 def test_a_comparison_of_a_newer_version_does_not_go_on(tmp_path: Path) -> None:
-    comparison = RowCampaign(tmp_path, [Scenario.check(DOWNLOAD, "test")])
-    with comparison.held():
-        set_version(tmp_path, VERSION + 1)
-    with (
-        pytest.raises(InputError, match=f"version {VERSION + 1} of the data model"),
-        comparison.held(),
-    ):
-        pass
+    set_version(tmp_path, VERSION + 1)
+    with pytest.raises(InputError, match=f"version {VERSION + 1} of the data model"):
+        Campaign(tmp_path, [(Scenario.check(DOWNLOAD, "test"), {})]).run(1, progress=False)
     assert json.loads((tmp_path / FILE).read_text())["data_model"] == VERSION + 1

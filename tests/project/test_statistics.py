@@ -19,6 +19,7 @@ from minitopo_dc.statistics import (
     Proportion,
     agreement,
     beside_published,
+    bootstrap_interval,
     expected_count,
     look_confidence,
     mean_interval,
@@ -50,6 +51,55 @@ def test_an_interval_has_one_of_four_outcomes(low: float, high: float, expected:
 
 def test_the_errors_of_all_looks_together_are_those_of_one() -> None:
     assert sum(1 - look_confidence(look) for look in range(1, 60)) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("values", [[], [1.0], [1.0, math.inf], [1.0, math.nan, 2.0]])
+def test_too_few_values_or_one_that_is_no_number_have_no_interval(values: list[float]) -> None:
+    interval = mean_interval(values)
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
+    assert interval.method == "none"
+
+
+def test_an_interval_may_be_about_another_value_than_the_mean() -> None:
+    own, about = mean_interval([1.0, 2.0, 4.0]), mean_interval([1.0, 2.0, 4.0], about=10.0)
+    assert (about.low + about.high) / 2 == pytest.approx(10)
+    assert about.high - about.low == pytest.approx(own.high - own.low)
+    assert about.method == "Student's t over repetitions"
+
+
+HALVES = np.repeat([0.0, 1.0], 50)
+
+
+@pytest.mark.parametrize(
+    ("columns", "deviation", "drawn"),
+    [
+        (HALVES[np.newaxis, np.newaxis], 0.5, "points"),
+        # The median of two draws of 0 and 1 is 0, 1/2 or 1, by 1/4, 1/2 and 1/4.
+        (np.repeat([[[0.0], [1.0]]], 100, axis=2), 0.125**0.5, "points and repetitions"),
+    ],
+)
+def test_a_bootstrap_has_the_percentiles_of_what_it_draws(
+    columns: Any, deviation: float, drawn: str
+) -> None:
+    interval = bootstrap_interval(columns, np.mean)
+    reach = 1.96 * deviation / math.sqrt(100)
+    assert (interval.low, interval.high) == pytest.approx((0.5 - reach, 0.5 + reach), abs=0.012)
+    assert interval.method == f"bootstrap over {drawn}"
+
+
+def test_columns_of_a_bootstrap_stay_paired() -> None:
+    first = np.arange(1.0, 13.0).reshape(3, 4)
+    interval = bootstrap_interval(
+        np.array([first, 2 * first]), lambda one, two: float(np.max(two / one) + np.min(two / one))
+    )
+    assert (interval.low, interval.high) == (4.0, 4.0)
+
+
+def test_a_point_without_a_value_in_a_repetition_has_that_of_the_others() -> None:
+    columns = np.array([[[3.0, math.nan], [math.nan, 3.0], [math.nan, math.nan]]])
+    interval = bootstrap_interval(columns, np.sum)
+    assert (interval.low, interval.high) == (6.0, 6.0)
 
 
 def test_a_true_difference_is_outside_of_any_look_in_at_most_one_case_of_twenty() -> None:
@@ -187,7 +237,11 @@ def test_events_have_the_distribution_of_their_variance(
 ) -> None:
     events = expected_count(mean, variance)
     assert [events.low, events.high] == list(ends)
-    assert events.deviation == math.sqrt(variance)
+    assert (events.mean, events.deviation) == (mean, math.sqrt(variance))
+
+
+def test_an_expected_count_reads_as_its_mean_and_its_range() -> None:
+    assert expected_count(10_000, 10_000).words == "10000 ± 100 (95 % range 9,804 to 10,196)"
 
 
 def published(**columns: list[float]) -> pd.DataFrame:

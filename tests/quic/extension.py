@@ -23,3 +23,7 @@ STACKS: list[Any] = [
     pytest.param(stack, id=stack.name, marks=needs(stack)) for stack in (PICOQUIC, NOQ)
 ]
 """For tests of each stack."""
+each_stack = pytest.mark.parametrize(
+    "stack", [pytest.param(param.values[0].name, marks=param.marks) for param in STACKS]
+)
+"""For tests of the transports of each stack, by its name."""

@@ -82,6 +82,13 @@ def test_a_leg_that_a_handover_rule_takes_down_has_no_capacity_then(tmp_path: Pa
     assert available_bits(resolve_scenario(given).scenario, 0, 4) == [16_000_000, 12_000_000]
 
 
+def test_an_interruption_by_mobility_takes_capacity_of_dual_connectivity() -> None:
+    events = [{"at_s": 1, "pscell_change": 2, "interruption_ms": 100}]
+    fields = {"transport": "quic", "mode": "dc", "legs": [{"downlink": UP}] * 2, "mobility": events}
+    given = Scenario.check({**fields, "clock": "virtual"}, "test")
+    assert available_bits(resolve_scenario(given).scenario, 0, 2) == [20_000_000, 19_000_000]
+
+
 def test_failed_transmissions_of_blocks_take_their_part_of_the_capacity() -> None:
     errors = [{"at_s": 2, "block_error_percent": 50}]
     down = {**UP, "rlc": {"block_error_percent": 10}, "changes": errors, "outages": [[3, 4]]}

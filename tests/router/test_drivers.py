@@ -50,6 +50,15 @@ def on_leg(loop: Loop, **does: Any) -> LegDriver[Any]:
     return LegDriver(1, leg, loop)
 
 
+def test_a_leg_tells_bearers_apart_and_no_pdus_of_one() -> None:
+    assert PduOnLeg(1, 0).flow_id == PduOnLeg(1, 5).flow_id != PduOnLeg(2, 0).flow_id
+
+
+def test_a_report_that_is_not_due_goes_nowhere() -> None:
+    maker: Any = SimpleNamespace(poll=lambda _: None, next_timeout=None, start=None)
+    ReportSender(maker, [], every_leg=True).handle(5)
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_leg_s_driver_drops_what_the_leg_refuses(taken: bool) -> None:
     packet, loop = HeldPdu(1, 0), Loop()
@@ -70,10 +79,10 @@ def test_what_crossed_a_leg_goes_on_and_what_is_lost_on_it_is_dropped() -> None:
 
 def test_where_directions_share_a_medium_what_happens_to_one_sets_the_alarms_of_both() -> None:
     loop, other = Loop(), Loop()
-    driver = on_leg(loop, poll=lambda _: [], dropped=list, flush=lambda *_: ["flushed"])
+    driver = on_leg(loop, poll=lambda _: [], dropped=list, flush=lambda now, which: [now, which])
     driver.other = on_leg(other)
     driver.handle(5)
-    assert driver.flush(bool, 5) == ["flushed"]
+    assert driver.flush(bool, 5) == [5, bool]
     assert (loop.rearmed, other.rearmed) == (2, 2)
 
 
@@ -102,9 +111,9 @@ def sending(follows_legs: bool, takes: bool = True) -> tuple[Sender, Loop]:
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=follows_legs,
-        push=lambda *_: takes,
+        push=lambda _, *given: takes and given == (100, 5, None),
         lost_legs=lambda _: [],
-        poll=lambda _: [pdus.pop(0)] if pdus else [],
+        poll=lambda now: [pdus.pop(0)] if pdus and now == 5 else [],
         dropped=list,
     )
     return Sender(1, entity, [Queue()], loop), loop
@@ -167,7 +176,7 @@ def test_a_lost_leg_gives_back_the_pdus_of_its_bearer_and_no_others() -> None:
     entity: Any = SimpleNamespace(
         next_timeout=lambda: None,
         follows_legs=False,
-        lost_legs=lambda _: [0],
+        lost_legs=lambda now: [0] * (now == 5),
         leg_lost=lambda *lost: taken.append(lost),
         poll=lambda _: [],
         dropped=lambda: [refused],

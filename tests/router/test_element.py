@@ -12,8 +12,10 @@ import pytest
 from minitopo_dc.link import Bernoulli
 from minitopo_dc.pdcp.formats.report import LegReception, Report, encode_report
 from minitopo_dc.router.element import AnyElement, Schedule
+from minitopo_dc.router.native import native_core_obstacle
 from minitopo_dc.runs.routers import gnb_settings, ue_settings
 from minitopo_dc.scenario.element import ElementLeg, ElementSettings
+from tests.native.extension import needs_native
 from tests.virtual.scenarios import leg, scenario
 
 MS = 1_000_000
@@ -73,6 +75,47 @@ def test_outages_take_a_leg_down_and_up_beside_those_of_another() -> None:
 def test_a_change_retunes_what_it_names(change: dict[str, Any], retuned: list[Any]) -> None:
     radio = {"delay_ms": 10, "rlc": {}, "changes": [{"at_s": 1} | change]}
     assert changes(radio) == [(1000 * MS + 5, parameters) for parameters in retuned]
+
+
+def test_a_delay_of_a_file_changes_as_it_says_and_begins_again(tmp_path: Path) -> None:
+    path = tmp_path / "delay.txt"
+    path.write_text("0,10\n1,30\n")
+    settings = ElementLeg.check(
+        {
+            **{"leg": 1, "interface": "i", "seed": ""},
+            "radio": {"rate_mbps": 1, "delay_trace": str(path), "jitter_ms": 0},
+        },
+        "test",
+    )
+    leg: Any = Changed()
+    schedule = Schedule([settings], {1: leg}, lambda _: None)
+    schedule.start(5)
+    for second in (1, 2, 3):
+        assert schedule.next_timeout() == second * 1000 * MS + 5
+        schedule.handle(second * 1000 * MS + 5)
+    assert [retuned["delay"] for _, retuned in leg.log] == [30 * MS, 10 * MS, 30 * MS]
+
+
+@needs_native
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({}, None),
+        ({"cells": [{"legs": [1, 2]}]}, "legs are in cells"),
+        ({"legs": [leg(), {"wifi": {}}]}, "leg 2 has wifi"),
+        ({"pdcp": {"report_ms": 20, "data_recovery": True}}, "pdcp has data_recovery"),
+        ({"pdcp": {"report_ms": 20, "leg_failure_ms": 50}}, "pdcp has leg_failure_ms"),
+        (
+            {"mode": "atsss", "transport": "tcp"},
+            "split policy of class SmallestDelayPolicy",
+        ),
+        ({"legs": [leg()] * 17}, "a bearer over 17 legs, more than 16"),
+    ],
+)
+def test_what_the_native_core_lacks_is_named(
+    fields: dict[str, Any], reason: str | None, tmp_path: Path
+) -> None:
+    assert native_core_obstacle(gnb_settings(scenario(**fields), tmp_path)) == reason
 
 
 class Element(AnyElement[Any, Any, Any]):

@@ -85,6 +85,22 @@ def test_bearers_over_different_legs_have_the_columns_of_all(tmp_path: Path) -> 
     assert "pdus_1" not in counters.now()["receive"][3]
 
 
+def test_cells_are_numbered_from_1_with_a_column_for_each_user(tmp_path: Path) -> None:
+    settings = ElementSettings.check({"host": "gnb", "legs": [], "directory": tmp_path}, "test")
+    cells = [lambda: Statistics(5, (2, 3), Inner(7)), lambda: Statistics(6, (6,), Inner(8))]
+    counters = Counters(settings, legs={}, transmit=(), receive=(), cells=cells)
+    assert [(n, cell["pdus_1"]) for n, cell in counters.now()["cells"].items()] == [(1, 2), (2, 6)]
+    for series in counters.series():
+        series.write(7)
+        series.close()
+    with (tmp_path / "gnb-cells.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["time_ns"], row["cell"], row["pdus_2"]) for row in rows] == [
+        ("7", "1", "3"),
+        ("7", "2", "0"),
+    ]
+
+
 def test_a_summary_appears_whole(tmp_path: Path) -> None:
     write_summary(tmp_path / "s.json", {"a": 1})
     assert json.loads((tmp_path / "s.json").read_text()) == {"a": 1}

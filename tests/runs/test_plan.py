@@ -88,6 +88,16 @@ def test_a_split_over_xn_needs_a_timer_above_skew_and_xn(timer_ms: int, is_met: 
     assert "55 ms" in line.words
 
 
+@pytest.mark.parametrize(
+    "unit",
+    [{"queue_ms": 60}, {"queue_bytes": 150_000}, {"queue_bytes": 150_000, "queue_packets": 200}],
+)
+def test_a_queue_is_the_same_in_each_unit_at_any_rate(unit: dict[str, Any]) -> None:
+    slower = {"changes": [{"at_s": 0, "rate_mbps": 10}]}
+    packets, other = (LEG.evolve(**slower, **queue) for queue in ({"queue_packets": 100}, unit))
+    assert needs(scenario(LATE, packets)) == needs(scenario(LATE, other))
+
+
 def with_mtu(
     mtu_bytes: int, mode: str = "dc", transport: str = "quic-picoquic", **more: Any
 ) -> Any:

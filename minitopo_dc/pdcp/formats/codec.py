@@ -44,9 +44,6 @@ class SnFormat:
         self._leading: Final = leading
         self._whole: Final = leading << bits
 
-    def __repr__(self) -> str:
-        return f"sn_format({self.bits})"
-
     def encode(self, sn: int) -> bytes:
         """Return the header of the data PDU with this SN.
 

@@ -27,7 +27,7 @@ from minitopo_dc.extension.make import (
     run,
     write_glue,
 )
-from minitopo_dc.quic.stack import Stack
+from minitopo_dc.quic.stack import HEADER, Stack
 
 CRATE = "noq-proto"
 PATCH = f"{CRATE}-1.4.0.patch"
@@ -39,13 +39,12 @@ TARGET = "target"
 _HERE = Path(__file__).parent
 CODE = tuple(f"src/{name}.rs" for name in ("lib", "abi", "configuration", "end", "random"))
 SOURCES = ("Cargo.toml", "Cargo.lock", *CODE)
-HEADER = "../stack.h"
 EXTENSION = Extension(
     name="noq",
     module="minitopo_dc_noq",
     title="noq",
     folder=_HERE,
-    made_of=(HEADER, PATCH, *SOURCES, "library.py"),
+    made_of=("../stack.h", PATCH, *SOURCES, "library.py"),
 )
 FLAGS = ("-O2", "-fPIC", "-w")
 LIBRARIES = ("-lgcc_s", "-lpthread", "-lm", "-ldl")
@@ -106,8 +105,7 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     ]
     run(command, "cargo could not compile noq", directory=crate, environment=environment)
     glue = scratch / f"{EXTENSION.module}.c"
-    header = _HERE / HEADER
-    write_glue(EXTENSION.module, header.read_text(encoding="ascii"), [str(header)], glue)
+    write_glue(EXTENSION.module, HEADER.read_text(encoding="ascii"), [str(HEADER)], glue)
     objects = compile_all([(glue, (*FLAGS, f"-I{python_headers()}"))], scratch)
     archive = cache / TARGET / "release" / f"lib{EXTENSION.module}.a"
     return link([*objects, archive], scratch / Path(EXTENSION.file_name()).name, LIBRARIES)

@@ -22,7 +22,7 @@ from minitopo_dc.extension.make import (
     python_headers,
     write_glue,
 )
-from minitopo_dc.quic.stack import Stack
+from minitopo_dc.quic.stack import HEADER, Stack
 
 SOURCE = SourceDistribution(
     requirement="aiopquic==0.6.1",  # it wants Python 3.12, its C does not
@@ -142,7 +142,7 @@ def _compile(say: Callable[[str], None], cache: Path, scratch: Path) -> Path:
     say("compiling picoquic (10 s on two cores)")
     here = EXTENSION.folder
     glue = scratch / f"{EXTENSION.module}.c"
-    headers = (here.parent / "stack.h", here / "helper.h")
+    headers = (HEADER, here / "helper.h")
     declared = "".join(header.read_text(encoding="ascii") for header in headers)
     write_glue(EXTENSION.module, declared, [header.name for header in headers], glue)
     paths = (here, here.parent, python_headers(), *include_paths(sources))

@@ -140,8 +140,8 @@ def _drain_s(downlink: LegSettings, seconds: float, packets: int) -> float:
     All of them are sent by then.
     """
     end = round(seconds * 1e9)
-    queued = max(1, min(packets, downlink.queue_packets or packets))
-    served = downlink.capacity().finish(end, queued * PACKET_BYTES * 8)
+    queued = max(1, min(packets, downlink.queue_holds_bytes() / PACKET_BYTES))
+    served = downlink.capacity().finish(end, round(queued * PACKET_BYTES * 8))
     return (served - end) / 1e9 + downlink.delay_ms / 1e3 if served is not None else 0.0
 
 

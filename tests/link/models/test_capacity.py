@@ -285,6 +285,14 @@ def test_a_lap_begins_at_the_last_opportunity() -> None:
     assert finishes == [0, 4 * MS, 4 * MS, 8 * MS, 8 * MS]
 
 
+@pytest.mark.parametrize("lap", [0, 1, 5])
+def test_an_opportunity_at_the_begin_of_a_lap_is_past_a_nanosecond_later(lap: int) -> None:
+    capacity = OpportunityCapacity(OpportunityTrace("t", (5, 10)), offset_ns=5 * MS)
+    begin = lap * 10 * MS  # laps of 10 ms, with opportunities at 0 and 5 ms
+    bits = [capacity.bits_between(start, start + 1) for start in (begin, begin + 1, begin + 5 * MS)]
+    assert bits == [12_000, 0, 12_000]
+
+
 def test_before_time_zero_the_trace_has_looped_for_ever() -> None:
     capacity = OpportunityCapacity(OpportunityTrace("t", (1, 4)), "stop")
     assert capacity.finish(-7 * MS - 1, 12_000) == -7 * MS

@@ -7,15 +7,22 @@ from typing import ClassVar
 import pytest
 
 from minitopo_dc.pdcp import (
+    DuplicationRule,
     LegReception,
+    PacketFacts,
+    PacketKind,
     Pdu,
     PolicyError,
+    Recovery,
     Report,
+    SduBuffer,
+    SelectiveDuplication,
     TransmittingEntity,
     encode_report,
     make_policy,
     sn_format,
 )
+from minitopo_dc.pdcp.transmitting.recovery import SentPdu
 from tests.pdcp.bearers import Answers
 from tests.pdcp.views import WrittenLeg
 
@@ -63,6 +70,55 @@ def test_statistics_count_sdus_pdus_and_bytes_per_leg() -> None:
     assert (statistics.sdus, statistics.pdus, statistics.bytes) == (4, (3, 1, 0), (70, 30, 0))
     assert entity.next_timeout() is None
     assert [len(entity.poll(0)) for _ in range(2)] == [4, 0]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_an_sdu_that_a_rule_names_goes_on_all_legs(waits: bool) -> None:
+    rule = SelectiveDuplication(DuplicationRule(below_bytes=300, handshake=True), 2)
+    entity = TransmittingEntity[str](
+        sn_format(12),
+        make_policy("batch", legs=2, batch=10),
+        legs=2,
+        states=[WrittenLeg(), WrittenLeg()],
+        waiting=SduBuffer(None, None) if waits else None,
+        duplication=rule,
+    )
+    handshake = PacketFacts(kind=PacketKind.HANDSHAKE)
+    for sdu, size, facts in (("big", 300, None), ("small", 299, None), ("begin", 300, handshake)):
+        entity.push(sdu, size, 0, facts)
+    sent = []
+    while pdus := entity.poll(0):
+        sent += [(pdu.sdu, pdu.leg, pdu.count) for pdu in pdus]
+    assert sent == [
+        *(("big", 0, 0), ("small", 0, 1), ("small", 1, 1)),
+        *(("begin", 0, 2), ("begin", 1, 2)),
+    ]
+    assert entity.needs_facts
+
+
+def test_only_a_rule_about_headers_needs_facts() -> None:
+    plain = TransmittingEntity[str](sn_format(12), make_policy("duplicate", legs=2), legs=2)
+    small = TransmittingEntity[str](
+        sn_format(12),
+        make_policy("duplicate", legs=2),
+        legs=2,
+        duplication=SelectiveDuplication(DuplicationRule(below_bytes=300), 2),
+    )
+    assert not plain.needs_facts
+    assert not small.needs_facts
+    assert not plain.recovers
+
+
+def test_data_recovery_keeps_the_latest_pdus_of_a_leg() -> None:
+    recovery = Recovery[str](2, most=2, discard_timer=None)
+    for count, sdu in enumerate("abc"):
+        recovery.sent(1, SentPdu(count, sdu, 100, 0))
+    recovery.leg_lost(1, {0, 1, 2}, 0)
+    again = []
+    while (first := recovery.first(0)) is not None:
+        again.append(first.sdu)
+        recovery.pop()
+    assert (again, recovery.resent, recovery.has_more) == (["b", "c"], 2, False)
 
 
 def test_an_sdu_that_a_policy_drops_uses_up_its_count() -> None:

@@ -10,6 +10,10 @@ from minitopo_dc.real.run.real import run_real
 from tests.virtual.whole_runs.test_round_trips import STACKS, Stack
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
+REAL = {
+    name: STACKS[name]
+    for name in ("tcp", "tls-1.2", "mptcp", "quic", "quic-picoquic", "dc", "mpquic-picoquic")
+}
 ON_TIME_S = 0.0005
 """What jitter of timers may take off a round trip: the elements are not early by more."""
 LATE_S = 0.08

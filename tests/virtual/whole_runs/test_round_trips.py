@@ -13,7 +13,7 @@ from minitopo_dc.runners.base import get_runner
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from tests.linux_guest.guests import needs_guest
-from tests.quic.extension import needs_picoquic
+from tests.quic.extension import needs_noq, needs_picoquic
 from tests.virtual.scenarios import rows
 
 NO_NGTCP2 = get_runner("quic-ngtcp2").missing() or ""
@@ -32,11 +32,12 @@ class Stack(NamedTuple):
     connect: int | None = None
     """Of the handshake: until TCP is connected."""
     options: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it)
+    mode: str = "sc"
 
     def scenario(self, delay_ms: float, workload: dict[str, Any], clock: str) -> Scenario:
         """Return one over so many legs of 10 Mbit/s."""
         leg = {"rate_mbps": 10, "delay_ms": delay_ms, "jitter_ms": 0}
-        fields = {"mode": "sc" if self.legs == 1 else "multipath", "workload": workload}
+        fields: dict[str, Any] = {"mode": self.mode, "workload": workload}
         fields |= {"transport": self.transport, "options": self.options, "clock": clock}
         return Scenario.check(fields | {"legs": [{"downlink": leg}] * self.legs}, "test")
 
@@ -51,11 +52,28 @@ STACKS = {
     # A round trip for TCP (RFC 9293), one for TLS 1.3 and two for TLS 1.2 (RFC 8446, section 2).
     "tcp": pytest.param(Stack("tcp", 2, connect=1), marks=needs_guest),
     "tls-1.2": pytest.param(Stack("tcp", 3, connect=1, options={"tls": "1.2"}), marks=needs_guest),
-    "mptcp": pytest.param(Stack("mptcp", 2, legs=2, connect=1), marks=needs_guest),
+    "mptcp": pytest.param(
+        Stack("mptcp", 2, legs=2, connect=1, mode="multipath"), marks=needs_guest
+    ),
+    "mptcp-proxy": pytest.param(
+        Stack("mptcp", 2, legs=2, connect=1, mode="atsss"), marks=needs_guest
+    ),
     # RFC 9001, section 4.1.1: complete after one, confirmed after two.
     "quic": pytest.param(Stack("quic", 1)),
     "quic-picoquic": pytest.param(Stack("quic-picoquic", 1), marks=needs_picoquic),
-    "mpquic-picoquic": pytest.param(Stack("mpquic-picoquic", 1, legs=2), marks=needs_picoquic),
+    "mpquic-picoquic": pytest.param(
+        Stack("mpquic-picoquic", 1, legs=2, mode="multipath"), marks=needs_picoquic
+    ),
+    **{
+        name: pytest.param(Stack(transport, 1, legs=2, mode=mode), marks=needs_picoquic)
+        for name, transport, mode in (
+            ("dc", "quic-picoquic", "dc"),
+            ("atsss-ll", "quic-picoquic", "atsss"),
+            ("tunnel", "mpquic-picoquic", "atsss"),  # from when it is open on
+        )
+    },
+    "quic-noq": pytest.param(Stack("quic-noq", 1), marks=needs_noq),
+    "mpquic-noq": pytest.param(Stack("mpquic-noq", 1, legs=2, mode="multipath"), marks=needs_noq),
 }
 NGTCP2 = pytest.param(Stack("quic-ngtcp2", 1), marks=[needs_guest, needs_ngtcp2])
 
@@ -80,11 +98,12 @@ def test_a_small_answer_takes_one_round_trip_more_than_the_handshake(
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100, 750])
-@pytest.mark.parametrize("stack", STACKS.values(), ids=STACKS)
+@pytest.mark.parametrize("stack", [STACKS[name] for name in STACKS if name != "mpquic-noq"])
 def test_each_request_is_sent_at_its_time_and_answered_after_a_round_trip(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
-    result = stack.run(tmp_path, delay_ms, kind="request-response", count=3, interval_s=1)
+    small: dict[str, Any] = {"count": 3, "interval_s": 1, "request_bytes": 100}  # one packet
+    result = stack.run(tmp_path, delay_ms, kind="request-response", **small)
     asked = rows(tmp_path / "request-response.csv")
     for late_s, request in enumerate(asked):
         assert float(request["sent_s"]) - late_s == over(stack.handshake, delay_ms)
@@ -93,7 +112,9 @@ def test_each_request_is_sent_at_its_time_and_answered_after_a_round_trip(
 
 
 @pytest.mark.parametrize("delay_ms", [10, 100, 750])
-@pytest.mark.parametrize("stack", [STACKS["mpquic-picoquic"], STACKS["mptcp"]])
+@pytest.mark.parametrize(
+    "stack", [STACKS[name] for name in ("mpquic-picoquic", "mpquic-noq", "mptcp")]
+)
 def test_a_later_path_is_open_at_the_server_after_seven_one_way_delays(
     stack: Stack, delay_ms: float, tmp_path: Path
 ) -> None:
@@ -137,3 +158,13 @@ def test_picoquic_paces_its_first_request_behind_a_probe_of_the_handshake(
     round_trip_s = 2 * delay_ms / 1000
     paced_s = 0 if probe_s is None else probe_s + round_trip_s / 12 - round_trip_s
     assert result.completion_s == pytest.approx(2 * round_trip_s + paced_s + 0.004, abs=0.003)
+
+
+@needs_noq
+def test_noq_paces_its_first_request_behind_the_identifiers_of_paths(tmp_path: Path) -> None:
+    """Ten packets in a round trip (RFC 9002, section 7.7) at 1.25 times the window's rate."""
+    stack = Stack("mpquic-noq", 1, legs=2, mode="multipath")
+    stack.run(tmp_path, 750, kind="request-response", count=3, interval_s=2)
+    delays_s = [float(each["delay_ms"]) / 1000 for each in rows(tmp_path / "request-response.csv")]
+    assert delays_s[0] == pytest.approx(1.5 + 1.5 / 10 / 1.25, abs=0.01)
+    assert delays_s[1:] == [over(1, 750)] * 2

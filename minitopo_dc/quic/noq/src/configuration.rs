@@ -24,8 +24,8 @@ const DATAGRAM_BUFFER: usize = 1 << 30;
 
 /// Without an end of a silent path noq repeats what was in flight there on that path only, and a
 /// stream waits for it. A path that is not used is kept alive. Both times are this project's.
-const PATH_IDLE: Duration = Duration::from_secs(3);
-const KEEP_ALIVE: Duration = Duration::from_secs(1);
+const PATH_IDLE: Duration = Duration::from_secs(1);
+const KEEP_ALIVE: Duration = Duration::from_millis(500);
 
 pub type Failure = String;
 

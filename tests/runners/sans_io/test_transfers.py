@@ -1,4 +1,4 @@
-"""Picoquic on the real clock: what its two runners do beyond what every runner does."""
+"""QUIC stacks on the real clock: what their runners do beyond what every runner does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from minitopo_dc.runners.sans_io.runner import ClientSettings
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.workloads import Download, Measurement, Realtime, Workload
 from tests import REPOSITORY
-from tests.quic.extension import needs_picoquic
+from tests.quic.extension import each_stack, needs_picoquic
 from tests.runners.hosts import (
     CLIENT_ADDRESSES,
     TwoHosts,
@@ -45,12 +45,12 @@ def done(name: str, transfer: Transfer) -> Measurement:
     return run_transfer(get_runner(name), transfer)
 
 
-@needs_picoquic
-def test_a_download_tells_what_was_negotiated_and_how_it_went(tmp_path: Path) -> None:
-    measured = done("quic-picoquic", local(tmp_path, Download(size_mb=2)))
+@each_stack
+def test_a_download_tells_what_was_negotiated_and_how_it_went(tmp_path: Path, stack: str) -> None:
+    measured = done(f"quic-{stack}", local(tmp_path, Download(size_mb=2)))
     details = measured.details
     assert measured.bytes_received == SIZE
-    assert details["picoquic"].startswith("1.1.")
+    assert details[stack].startswith("1.")
     assert (details["quic_version"], details["multipath"]) == (1, False)
     assert details["congestion_control"] == "cubic"
     assert details["server_datagrams_sent"] > SIZE / 1200
@@ -69,11 +69,11 @@ def test_the_congestion_control_is_the_one_asked_for(tmp_path: Path, name: str) 
     assert done("quic-picoquic", wanted).details["congestion_control"] == used
 
 
-@needs_picoquic
+@each_stack
 @pytest.mark.parametrize("legs", [2, 3])
-def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> None:
+def test_every_path_is_told_with_what_it_carried(tmp_path: Path, stack: str, legs: int) -> None:
     wanted = local(tmp_path, Download(size_mb=8), client_addresses=LOOPBACK[:legs])
-    measured = done("mpquic-picoquic", wanted)
+    measured = done(f"mpquic-{stack}", wanted)
     paths = measured.details["paths"]
     assert sorted(path["leg"] for path in paths) == list(range(1, legs + 1))
     assert sum(path["bytes_sent"] for path in paths) > 8_000_000
@@ -88,10 +88,10 @@ def test_every_path_is_told_with_what_it_carried(tmp_path: Path, legs: int) -> N
     assert all(sample.state == "open" for sample in measured.path_samples)
 
 
-@needs_picoquic
-def test_key_frames_come_on_a_connection_of_their_own(tmp_path: Path) -> None:
+@each_stack
+def test_key_frames_come_on_a_connection_of_their_own(tmp_path: Path, stack: str) -> None:
     workload = Realtime(direction="both", gop=5, duration_s=1, key_frame_dscp=46)
-    measured = done("quic-picoquic", local(tmp_path, workload))
+    measured = done(f"quic-{stack}", local(tmp_path, workload))
     assert measured.details["lost_frames"] == 0
     assert measured.details["frames"] == 60
 
@@ -283,7 +283,7 @@ def bytes_between(measured: Measurement, leg: int, begin_s: float, end_s: float)
 
 def multipath(directory: Path, **fields: Any) -> RunResult:
     """A run on the real clock that must succeed."""
-    common = {"transport": "mpquic-picoquic", "mode": "multipath", "clock": "real"}
+    common: dict[str, Any] = {"transport": "mpquic-picoquic", "mode": "multipath", "clock": "real"}
     result = run_scenario(Scenario.check(common | fields, "test"), directory)
     assert (result.status, result.reason) == ("ok", "")
     return result
@@ -301,12 +301,15 @@ def test_both_programs_have_a_scheduler_of_the_user_s_own(tmp_path: Path) -> Non
     multipath(tmp_path / "run", **fields, options=options, plugins=[example])
 
 
-@needs_picoquic
+@each_stack
 @pytest.mark.root
-def test_a_client_tries_the_next_leg_and_opens_another_path_late(tmp_path: Path) -> None:
+def test_a_client_tries_the_next_leg_and_opens_another_path_late(
+    tmp_path: Path, stack: str
+) -> None:
     legs = [LEG | {"outages": [[0, 1000]]}, LEG, LEG]
     paths = {"attempt_delay_ms": 250, "others_after_kb": 1000}
-    result = multipath(tmp_path / "run", legs=legs, workload={"size_mb": 4}, paths=paths)
+    fields = {"transport": f"mpquic-{stack}", "workload": {"size_mb": 4}}
+    result = multipath(tmp_path / "run", legs=legs, paths=paths, **fields)
     assert 0.25 < result.details["handshake_s"] < 1
     opened = {path["leg"]: path["opened_s"] for path in result.details["paths"]}
     assert opened.keys() == {2, 3}

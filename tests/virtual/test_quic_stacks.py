@@ -1,4 +1,4 @@
-"""Picoquic on the virtual clock: paths, how they start, come and go; determinism."""
+"""QUIC stacks on the virtual clock: paths, how they start, come and go; determinism."""
 
 from __future__ import annotations
 
@@ -10,39 +10,45 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from minitopo_dc.fields import SettingsError
+from minitopo_dc.quic.noq.library import NOQ
 from minitopo_dc.results.run_result import RunResult
 from minitopo_dc.runs.check import check_scenario
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.run import run_virtual
 from minitopo_dc.workloads.content import content_sha256
 from tests.linux_guest.guests import needs_guest
-from tests.quic.extension import needs_picoquic
+from tests.quic.extension import each_stack, needs_noq, needs_picoquic
 from tests.virtual.path_scripts import random_scenario, run_script
 from tests.virtual.scenarios import leg, rows, scenario
 
-pytestmark = needs_picoquic
-
-MP = {"transport": "mpquic-picoquic", "mode": "multipath"}
-SP = {"transport": "quic-picoquic", "mode": "sc"}
+CONTROLS = ("newreno", "cubic", "bbr1", "fast")
 
 
-def attempt(directory: Path, **fields: Any) -> RunResult:
+def mp(stack: str) -> dict[str, Any]:
+    return {"transport": f"mpquic-{stack}", "mode": "multipath"}
+
+
+def sp(stack: str) -> dict[str, Any]:
+    return {"transport": f"quic-{stack}", "mode": "sc"}
+
+
+def attempt(directory: Path, stack: str = "picoquic", **fields: Any) -> RunResult:
     """Run a scenario of multipath unless another mode is given."""
-    wanted = scenario(**{**MP, **fields})
+    wanted = scenario(**{**mp(stack), **fields})
     check_scenario(wanted)
     return run_virtual(wanted, directory / "run")
 
 
-def run(directory: Path, **fields: Any) -> RunResult:
+def run(directory: Path, stack: str = "picoquic", **fields: Any) -> RunResult:
     """Run one that must succeed."""
-    result = attempt(directory, **fields)
+    result = attempt(directory, stack, **fields)
     assert result.status == "ok", result.reason
     return result
 
 
-def goodput(directory: Path, **fields: Any) -> float:
+def goodput(directory: Path, stack: str, **fields: Any) -> float:
     """In Mbit/s."""
-    found = run(directory, **fields).goodput_mbps
+    found = run(directory, stack, **fields).goodput_mbps
     assert found is not None
     return found
 
@@ -56,9 +62,10 @@ def carried(directory: Path, leg: int, begin_s: float, end_s: float) -> int:
     return sum(each[-1] - each[0] for each in counts.values())
 
 
-def test_two_paths_have_nearly_the_goodput_of_both_legs(tmp_path: Path) -> None:
-    one = goodput(tmp_path / "1", **SP, workload={"size_mb": 10})
-    both = goodput(tmp_path / "2", workload={"size_mb": 10})
+@each_stack
+def test_two_paths_have_nearly_the_goodput_of_both_legs(tmp_path: Path, stack: str) -> None:
+    one = goodput(tmp_path / "1", stack, **sp(stack), workload={"size_mb": 10})
+    both = goodput(tmp_path / "2", stack, workload={"size_mb": 10})
     assert 17 < one < 20
     assert 1.85 * one < both < 40
 
@@ -68,20 +75,29 @@ def test_more_legs_than_picoquic_has_paths_are_refused(tmp_path: Path) -> None:
         attempt(tmp_path, legs=[leg()] * 9)
 
 
-def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path) -> None:
-    result = run(tmp_path, ip_version=6)
+@each_stack
+def test_over_ipv6_a_path_a_leg_carries_data(tmp_path: Path, stack: str) -> None:
+    result = run(tmp_path, stack, ip_version=6)
     assert min(path["bytes_sent"] for path in result.details["paths"]) > 100_000
 
 
-@pytest.mark.parametrize("control", ["newreno", "cubic", "bbr1", "fast"])
-def test_each_congestion_control_fills_both_legs(control: str, tmp_path: Path) -> None:
-    assert goodput(tmp_path, congestion_control=control, workload={"size_mb": 10}) > 30
+@pytest.mark.parametrize(
+    ("stack", "control"),
+    [
+        *(pytest.param("picoquic", control, marks=needs_picoquic) for control in CONTROLS),
+        *(pytest.param("noq", control, marks=needs_noq) for control in NOQ.congestion_controls),
+    ],
+)
+def test_each_congestion_control_fills_both_legs(stack: str, control: str, tmp_path: Path) -> None:
+    found = goodput(tmp_path, stack, congestion_control=control, workload={"size_mb": 10})
+    assert found > 30
 
 
-def test_paths_open_and_close_as_scheduled(tmp_path: Path) -> None:
+@each_stack
+def test_paths_open_and_close_as_scheduled(tmp_path: Path, stack: str) -> None:
     changes = [{"at_s": 1, "open": 2}, {"at_s": 2, "abandon": 1}, {"at_s": 3, "open": 1}]
     paths = {"initial": [1], "schedule": changes}
-    result = run(tmp_path, workload={"duration_s": 4}, paths=paths)
+    result = run(tmp_path, stack, workload={"duration_s": 4}, paths=paths)
     second_leg = [carried(tmp_path, 2, begin, begin + 0.8) for begin in (0.1, 1.1, 2.1, 3.1)]
     first_leg = [carried(tmp_path, 1, begin, begin + 0.8) for begin in (0.1, 1.1, 2.1, 3.2)]
     full = 0.8 * 20e6 / 8
@@ -96,47 +112,52 @@ def test_paths_open_and_close_as_scheduled(tmp_path: Path) -> None:
     assert closed == [1]
 
 
-def test_a_backup_waits_for_the_other_path_to_fail(tmp_path: Path) -> None:
+@each_stack
+def test_a_backup_waits_for_the_other_path_to_fail(tmp_path: Path, stack: str) -> None:
     down = leg(outages=[[1.5, 10]])
     paths = {"schedule": [{"at_s": 0, "backup": 2}]}
-    run(tmp_path, legs=[down, leg()], workload={"duration_s": 4}, paths=paths)
+    run(tmp_path, stack, legs=[down, leg()], workload={"duration_s": 4}, paths=paths)
     full = 20e6 / 8
     assert carried(tmp_path, 2, 0.4, 1.4) < 0.05 * full
-    assert carried(tmp_path, 2, 2.5, 3.5) > 0.8 * full
+    assert carried(tmp_path, 2, 3, 4) > 0.8 * full
 
 
+@each_stack
 @pytest.mark.parametrize("seconds", [2, 5])
-def test_a_leg_that_was_down_is_used_again(seconds: int, tmp_path: Path) -> None:
+def test_a_leg_that_was_down_is_used_again(seconds: int, tmp_path: Path, stack: str) -> None:
     down = leg(outages=[[1, 1 + seconds]])
-    result = run(tmp_path, legs=[down, leg()], workload={"duration_s": 5 + seconds})
+    result = run(tmp_path, stack, legs=[down, leg()], workload={"duration_s": 5 + seconds})
     assert result.goodput_mbps is not None
     assert carried(tmp_path, 1, 2.5 + seconds, 5 + seconds) > 0.5 * 2.5 * 20e6 / 8
 
 
-def test_a_connection_that_stalls_has_failed_and_says_why(tmp_path: Path) -> None:
+@each_stack
+def test_a_connection_that_stalls_has_failed_and_says_why(tmp_path: Path, stack: str) -> None:
     down = leg(outages=[[0.5, 1000]])
-    result = attempt(tmp_path, legs=[down, down], workload={"size_mb": 10})
+    result = attempt(tmp_path, stack, legs=[down, down], workload={"size_mb": 10})
     assert result.status == "failed"
     assert result.goodput_mbps is None
     assert "closed by this end" in result.reason
 
 
-def test_requests_are_answered_over_two_paths(tmp_path: Path) -> None:
+@each_stack
+def test_requests_are_answered_over_two_paths(tmp_path: Path, stack: str) -> None:
     workload = {"kind": "request-response", "duration_s": 2, "interval_s": 0.1}
-    result = run(tmp_path, workload=workload)
+    result = run(tmp_path, stack, workload=workload)
     answered = rows(tmp_path / "run/request-response.csv")
     assert len(answered) == 20
     assert all(15 < float(row["delay_ms"]) < 40 for row in answered)
     assert result.goodput_mbps is None
 
 
-def test_dc_sc_and_multipath_share_the_legs(tmp_path: Path) -> None:
+@each_stack
+def test_dc_sc_and_multipath_share_the_legs(tmp_path: Path, stack: str) -> None:
     flows = [
-        {"mode": "dc", "transport": "quic-picoquic"},
+        {"mode": "dc", "transport": f"quic-{stack}"},
         {"mode": "multipath"},
         {"mode": "sc", "leg": 1, "transport": "quic"},
     ]
-    result = run(tmp_path, mode="flows", flows=flows, workload={"duration_s": 2})
+    result = run(tmp_path, stack, mode="flows", flows=flows, workload={"duration_s": 2})
     each = [flow["goodput_mbps"] for flow in result.details["flows"]]
     assert min(each) > 1
     assert 25 < sum(each) < 40
@@ -145,8 +166,9 @@ def test_dc_sc_and_multipath_share_the_legs(tmp_path: Path) -> None:
     assert bearers == {"1", "5"}
 
 
-def test_two_paths_are_recorded_at_each_interval(tmp_path: Path) -> None:
-    run(tmp_path, statistics_ms=50, workload={"size_mb": 2})
+@each_stack
+def test_two_paths_are_recorded_at_each_interval(tmp_path: Path, stack: str) -> None:
+    run(tmp_path, stack, statistics_ms=50, workload={"size_mb": 2})
     series = rows(tmp_path / "run/paths.csv")
     assert {row["leg"] for row in series} == {"1", "2"}
     assert {"0.1000", "0.1500", "0.2000"} <= {row["time_s"] for row in series}
@@ -155,34 +177,38 @@ def test_two_paths_are_recorded_at_each_interval(tmp_path: Path) -> None:
         assert sent == sorted(sent)
 
 
-def test_a_busy_host_has_a_receive_buffer_a_path(tmp_path: Path) -> None:
+@each_stack
+def test_a_busy_host_has_a_receive_buffer_a_path(tmp_path: Path, stack: str) -> None:
     fields = {"virtual": {"cpu_us_per_packet": 150}, "options": {"receive_buffer_bytes": 20_000}}
-    result = run(tmp_path, **fields, workload={"size_mb": 2})
+    result = run(tmp_path, stack, **fields, workload={"size_mb": 2})
     assert result.details["socket_drops"] > 0
     assert result.details["receive_buffer_bytes"] == 20_000
 
 
+@each_stack
 def test_without_the_extension_it_is_unsupported_and_says_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, stack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr("minitopo_dc.extension.checkout", lambda: None)
-    result = attempt(tmp_path)
+    result = attempt(tmp_path, stack)
     assert result.status == "unsupported"
-    assert "minitopo-dc build picoquic" in result.reason
+    assert f"minitopo-dc build {stack}" in result.reason
 
 
+@needs_picoquic
 @pytest.mark.parametrize("seed", [5585, 6228])
 def test_acknowledgements_are_not_left_to_a_path_that_is_not_used(seed: int) -> None:
     """Scripts that stalled, with a backup or a failed path beside the one that was used."""
     assert run_script(seed).status == "ok"
 
 
-@given(st.integers(min_value=1, max_value=10**6))
-@example(153)
+@each_stack
+@given(seed=st.integers(min_value=1, max_value=10**6))
+@example(seed=153)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_random_scripts_of_paths_end_with_every_byte_or_a_reason(seed: int) -> None:
-    result = run_script(seed)
+def test_random_scripts_of_paths_end_with_every_byte_or_a_reason(stack: str, seed: int) -> None:
+    result = run_script(seed, stack)
     if result.status == "ok":
         assert result.details["bytes_received"] == random_scenario(seed).workload.size_bytes
     else:
@@ -197,16 +223,17 @@ ATTEMPTS = {"attempt_delay_ms": 250}
 ABANDON = [{"at_s": 1, "abandon": 1}]
 
 
-def start(directory: Path, *legs: dict[str, Any], **paths: Any) -> RunResult:
-    return attempt(directory, legs=legs, paths=paths or None)
+def start(directory: Path, stack: str, *legs: dict[str, Any], **paths: Any) -> RunResult:
+    return attempt(directory, stack, legs=legs, paths=paths or None)
 
 
 def opened(result: RunResult) -> dict[int, float]:
     return {path["leg"]: path["opened_s"] for path in result.details["paths"]}
 
 
-def test_a_dead_first_leg_costs_the_delay_of_the_next_attempt(tmp_path: Path) -> None:
-    result = start(tmp_path, DEAD, NEAR, attempt_delay_ms=250)
+@each_stack
+def test_a_dead_first_leg_costs_the_delay_of_the_next_attempt(tmp_path: Path, stack: str) -> None:
+    result = start(tmp_path, stack, DEAD, NEAR, attempt_delay_ms=250)
     assert (result.status, result.reason) == ("ok", "")
     assert result.details["sha256"] == content_sha256(1_000_000)
     # Two round trips of 20 ms, and what waits in front of 10 Mbit/s.
@@ -214,39 +241,46 @@ def test_a_dead_first_leg_costs_the_delay_of_the_next_attempt(tmp_path: Path) ->
     assert [*opened(result)] == [2]
 
 
-def test_legs_are_tried_in_order(tmp_path: Path) -> None:
-    result = start(tmp_path, DEAD, DEAD, NEAR, attempt_delay_ms=100)
+@each_stack
+def test_legs_are_tried_in_order(tmp_path: Path, stack: str) -> None:
+    result = start(tmp_path, stack, DEAD, DEAD, NEAR, attempt_delay_ms=100)
     assert 0.22 < result.details["handshake_s"] < 0.26
     assert [*opened(result)] == [3]
 
 
-def test_without_attempts_a_dead_first_leg_is_the_end(tmp_path: Path) -> None:
-    result = start(tmp_path, DEAD, NEAR)
+@each_stack
+def test_without_attempts_a_dead_first_leg_is_the_end(tmp_path: Path, stack: str) -> None:
+    result = start(tmp_path, stack, DEAD, NEAR)
     assert (result.status, result.completion_s) == ("failed", None)
     assert "idle timeout" in result.reason
 
 
-def test_the_server_answers_on_the_attempt_that_the_client_keeps(tmp_path: Path) -> None:
+@each_stack
+def test_the_server_answers_on_the_attempt_that_the_client_keeps(
+    tmp_path: Path, stack: str
+) -> None:
     # The server has seen the first attempt, after 300 ms, when the second one is ready.
-    result = start(tmp_path, FAR, NEAR, attempt_delay_ms=250)
+    result = start(tmp_path, stack, FAR, NEAR, attempt_delay_ms=250)
     assert (result.status, result.reason) == ("ok", "")
     assert result.details["sha256"] == content_sha256(1_000_000)
     assert result.details["handshake_s"] < 0.31
     assert result.details["quic_version"] == 1
 
 
-def test_a_leg_that_answers_in_time_gets_no_rival(tmp_path: Path) -> None:
+@each_stack
+def test_a_leg_that_answers_in_time_gets_no_rival(tmp_path: Path, stack: str) -> None:
     patient, plain = (
-        start(tmp_path / name, NEAR, FAR, **paths)
+        start(tmp_path / name, stack, NEAR, FAR, **paths)
         for name, paths in (("patient", {"attempt_delay_ms": 250}), ("plain", {}))
     )
     assert patient.completion_s == plain.completion_s
     assert patient.leg_bytes == plain.leg_bytes
 
 
-def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
+@each_stack
+def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path, stack: str) -> None:
     at_once, late, never = (
-        start(tmp_path / str(after_kb), NEAR, NEAR, others_after_kb=after_kb)
+        start(tmp_path / str(after_kb), stack, NEAR, NEAR, others_after_kb=after_kb)
         for after_kb in (0, 500, 5000)
     )
     # 500 kB take 0.2 s of one leg, and slow start.
@@ -259,7 +293,7 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("transport", "mode", "paths", "words"),
     [
-        ("mptcp", "multipath", {"others_after_kb": 9}, "allowed: mpquic-picoquic"),
+        ("mptcp", "multipath", {"others_after_kb": 9}, "allowed: mpquic-picoquic, mpquic-noq"),
         (
             *("mptcp", "multipath", {"attempt_delay_ms": 9, "schedule": ABANDON}),
             "attempt_delay_ms: transport mptcp has no schedule beside it",
@@ -267,7 +301,7 @@ def test_another_path_is_opened_after_so_many_bytes(tmp_path: Path) -> None:
         ("tcp", "sc", {"initial": [2, 1]}, "mode sc has one path"),
         (
             *("quic", "sc", ATTEMPTS),
-            "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic",
+            "transport quic has no such start; allowed: tcp, mptcp, mpquic-picoquic, mpquic-noq",
         ),
         ("tcp", "dc", ATTEMPTS, "mode dc has no paths"),
         ("mpquic-picoquic", "multipath", {"attempt_delay_ms": -1}, r"paths\.attempt_delay_ms"),
@@ -296,8 +330,23 @@ def test_kernels_connect_over_the_leg_that_answers(
     assert (result.leg_bytes[0], result.leg_bytes[1] > 100_000) == (0, True)
 
 
-@pytest.mark.parametrize("way", [MP, {"transport": "quic-picoquic", "mode": "dc"}])
-def test_the_first_byte_is_counted_when_it_comes(tmp_path: Path, way: dict[str, Any]) -> None:
+@each_stack
+@pytest.mark.parametrize("several", [True, False])
+def test_the_first_byte_is_counted_when_it_comes(
+    tmp_path: Path, stack: str, *, several: bool
+) -> None:
+    way = mp(stack) if several else sp(stack) | {"mode": "dc"}
     fields = {**way, "workload": {"size_mb": 0.25}}
     result = run(tmp_path, **fields, legs=[leg(rate_mbps=20, delay_ms=50)] * 2)
     assert 0.2 < result.details["first_byte_s"] < 0.204
+
+
+@each_stack
+def test_runs_of_one_seed_are_the_same_to_the_byte(tmp_path: Path, stack: str) -> None:
+    series = []
+    for number, seed in enumerate((1, 1, 2)):
+        jittery = leg(jitter_ms=5, loss_percent=1)
+        run(tmp_path / str(number), stack, legs=[jittery] * 2, seed=seed)
+        series.append((tmp_path / str(number) / "run/paths.csv").read_bytes())
+    assert series[0] == series[1]
+    assert series[0] != series[2]
