@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from minitopo_dc.capture import CaptureFile
-from minitopo_dc.link import AnyLeg, Leg, RlcLeg
+from minitopo_dc.link import AnyLeg, CapacityLeg, RlcLeg
 from minitopo_dc.router.drivers import Held, Loop
 from minitopo_dc.scenario import Scenario
 from minitopo_dc.virtual.element import Arrived, PacketOnLeg, VirtualElement, VirtualLegDriver
@@ -147,7 +147,7 @@ class FollowingLegDriver(VirtualLegDriver):
 
     def __init__(self, number: int, leg: AnyLeg[Held], loop: Loop) -> None:
         """Run the leg of this number on a host's loop."""
-        assert isinstance(leg, Leg | RlcLeg)
+        assert isinstance(leg, CapacityLeg | RlcLeg)
         leg.observe(_pass)
         super().__init__(number, leg, loop)
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from minitopo_dc.link import ConstantDelay, Leg, LegParameters, make_capacity
+from minitopo_dc.link import CapacityLeg, ConstantDelay, LegParameters, make_capacity
 from minitopo_dc.real.element import captures as captures_module
 from minitopo_dc.real.element import drivers as drivers_module
 from minitopo_dc.real.element.drivers import RealLegDriver
@@ -32,7 +32,9 @@ def legs(monkeypatch: pytest.MonkeyPatch) -> tuple[RealLoop, list[RealLegDriver]
     capacity = 8_000_000  # 1 byte a us
     made = [
         RealLegDriver(
-            number, Leg(parameters, make_capacity(capacity, "loop"), random.Random(number)), loop
+            number,
+            CapacityLeg(parameters, make_capacity(capacity, "loop"), random.Random(number)),
+            loop,
         )
         for number in (1, 2)
     ]

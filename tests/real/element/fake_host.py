@@ -19,7 +19,7 @@ from minitopo_dc.real.element.kernel.loop import RealLoop
 from minitopo_dc.real.element.native import RealNativeElement, RealNativeLoop, lacking
 from minitopo_dc.real.element.process import RealElement
 from minitopo_dc.router.recorder import Recorder, Series
-from minitopo_dc.scenario import LegSettings
+from minitopo_dc.scenario import LegDirection
 from minitopo_dc.scenario.element import ElementSettings, wifi_paths
 from tests.real.element.fake_netlink import FakeNetlinkQueues
 from tests.real.element.fakes import MS, FakePacket
@@ -62,7 +62,7 @@ class FakeQueue:
 class FakeKernelLeg:
     """A leg of the kernel's that says when it is started."""
 
-    def __init__(self, interface: str, radio: LegSettings) -> None:
+    def __init__(self, interface: str, radio: LegDirection) -> None:
         self.interface, self.radio = interface, radio
         self.started: list[int] = []
         self.closed = False
@@ -160,7 +160,7 @@ class Host:
         self.queues.append(queue)
         return queue
 
-    def kernel_leg(self, interface: str, radio: LegSettings) -> FakeKernelLeg:
+    def kernel_leg(self, interface: str, radio: LegDirection) -> FakeKernelLeg:
         self.kernel_legs.append(FakeKernelLeg(interface, radio))
         return self.kernel_legs[-1]
 
