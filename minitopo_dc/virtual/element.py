@@ -32,7 +32,7 @@ from minitopo_dc.scenario.element import (
     TransmitBearer,
 )
 from minitopo_dc.virtual.loop import AnyLoop, WaitingLine
-from minitopo_dc.virtual.packet import Flow, Journey, Packet, Take
+from minitopo_dc.virtual.packet import Flow, Packet, PacketMoments, Take
 
 T = TypeVar("T")
 Arrived = tuple[int, Packet, int]
@@ -92,14 +92,14 @@ class PacketOnLeg(PduOnLeg):
         return self._packet
 
     @property
-    def journey(self) -> Journey | None:
+    def moments(self) -> PacketMoments | None:
         """Return the way of the packet on this leg."""
-        return self._packet.journey
+        return self._packet.moments
 
     def separate(self) -> None:
         """Tell this leg's copy of the packet from those on others."""
         self._packet = copy(self._packet)
-        self._packet.journey = copy(self._packet.journey)
+        self._packet.moments = copy(self._packet.moments)
 
     def drop(self) -> None:
         """Forget the PDU: nobody waits for a packet of the other hosts."""
