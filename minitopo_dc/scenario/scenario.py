@@ -44,7 +44,7 @@ from minitopo_dc.scenario.flow import (
     is_proxied,
     uplink_pdcp,
 )
-from minitopo_dc.scenario.leg import LegSettings, NoTraceError
+from minitopo_dc.scenario.leg import LegDirection, NoTraceError
 from minitopo_dc.scenario.mobility import MobilityEvent, check_mobility
 from minitopo_dc.scenario.pdcp import Pdcp
 from minitopo_dc.scenario.presets import (
@@ -406,7 +406,7 @@ class Scenario(Settings):
         for cell in self.cells:
             cell.build("")
 
-    def directions(self) -> Iterator[tuple[str, LegSettings]]:
+    def directions(self) -> Iterator[tuple[str, LegDirection]]:
         """Yield each direction of each leg and backhaul link, with its place in the scenario."""
         for name, links in (("legs", self.legs), ("real.backhaul", self.real.backhaul)):
             for number, link in enumerate(links):
